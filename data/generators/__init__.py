@@ -1,0 +1,1 @@
+"""Generators of the small corpora that come with nmt."""

@@ -1,0 +1,108 @@
+"""Conversations of the small-talk corpus."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from generators.small_talk_rows import phrasings
+from generators.small_talk_script import (
+    Conversation,
+    Deck,
+    Exchange,
+    Intent,
+    Place,
+    Record,
+    SlotDealer,
+    expand,
+    fill,
+)
+from generators.small_talk_style import LATER_TURN, any_style
+
+MIN_EXCHANGES = 2
+MAX_EXCHANGES = 5
+OPENING_SHARE = 0.4
+CLOSING_SHARE = 0.3
+# The weight of each conversation made of an intent and one of its "> kind: ..." follow-ups.
+FOLLOW_UP_WEIGHT = 2
+
+Dialogue = tuple[str, ...]
+
+
+class DialogueMaker:
+    """Puts conversations, other exchanges, openings and closings together to dialogues."""
+
+    def __init__(
+        self,
+        intents: Mapping[str, Intent],
+        conversations: Sequence[Conversation],
+        tables: Sequence[Sequence[Record]],
+        split: str,
+        rng: random.Random,
+    ) -> None:
+        """Prepare to make dialogues with the phrasings of a split."""
+        self._rng = rng
+        self._dealer = SlotDealer(tables, rng)
+        self._intents = intents
+        self._phrasings = {name: phrasings(intent, split) for name, intent in intents.items()}
+        self._conversations = Deck([c for c in conversations for _ in range(c.weight)], rng)
+        self._by_place = {
+            place: Deck([i.name for i in intents.values() if i.place is place], rng)
+            for place in Place
+        }
+
+    def make(self, number: int) -> list[Dialogue]:
+        """Return `number` different dialogues."""
+        dialogues: dict[Dialogue, None] = {}
+        while len(dialogues) < number:
+            dialogues[self._dialogue(self._conversations.draw())] = None
+        return list(dialogues)
+
+    def _dialogue(self, conversation: Conversation) -> Dialogue:
+        """Return a dialogue around a conversation."""
+        core = conversation.exchanges
+        shortest = max(MIN_EXCHANGES, len(core))
+        room = self._rng.randint(shortest, self._rng.randint(shortest, MAX_EXCHANGES)) - len(core)
+        opening, closing = [], []
+        if room and self._rng.random() < OPENING_SHARE:
+            opening = self._exchange_about(Place.OPENING)
+            room -= 1
+        if room and self._rng.random() < CLOSING_SHARE:
+            closing = self._exchange_about(Place.CLOSING)
+            room -= 1
+        others = [self._exchange_about(Place.ANYWHERE) for _ in range(room)]
+        gap = next((i for i, exchange in enumerate(core) if exchange.after_gap), 0)
+        turns = self._turns(core)
+        before, after = turns[: 2 * gap], turns[2 * gap :]
+        middle = [turn for exchange in others for turn in exchange]
+        return (*opening, *before, *middle, *after, *closing)
+
+    def _exchange_about(self, place: Place) -> list[str]:
+        name = f"@{self._by_place[place].draw()}"
+        return self._turns([Exchange([name], [name])])
+
+    def _turns(self, exchanges: Sequence[Exchange]) -> list[str]:
+        """Return the turns of exchanges, with a random alternative for each turn."""
+        templates = []
+        for exchange in exchanges:
+            templates.append(self._question(self._rng.choice(exchange.questions)))
+            templates.append(self._answer(self._rng.choice(exchange.answers)))
+        values = self._dealer.deal(templates)
+        turns = [fill(template, values) for template in templates]
+        turns[::2] = [any_style(turn, self._rng, LATER_TURN) for turn in turns[::2]]
+        return turns
+
+    def _question(self, text: str) -> str:
+        options = self._phrasings[text[1:]] if text.startswith("@") else expand(text)
+        return self._rng.choice(options)
+
+    def _answer(self, text: str) -> str:
+        options = self._intents[text[1:]].answers if text.startswith("@") else [text]
+        return self._rng.choice(options)
+
+
+def follow_up_conversations(intents: Mapping[str, Intent]) -> Iterator[Conversation]:
+    """Yield a conversation for each way to go on after an intent."""
+    for intent in intents.values():
+        start = Exchange([f"@{intent.name}"], [f"@{intent.name}"])
+        for kind, answers in intent.follow_ups.items():
+            exchanges = [start, Exchange([f"@{kind}"], answers)]
+            yield Conversation(f"{intent.name}_{kind}", FOLLOW_UP_WEIGHT, exchanges)

@@ -1,0 +1,245 @@
+"""The model folder that people use and share: what `--model` names.
+
+    bundle.json         format version, task, languages, sizes, search options, scores, file hashes
+    config.yaml         the configuration it was trained with
+    tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json if separate)
+    model.safetensors   the weights by name
+    README.md           a model card
+
+Reading one runs no code from it. The manifest reads with the standard library alone, so finding and
+describing a model costs nothing; the weights and vocabularies are read when asked for.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli import __version__
+from nmt_cli.errors import ModelFileError
+from nmt_cli.files import atomic_dir, existing_dir, sha256_of
+
+if TYPE_CHECKING:
+    from nmt_cli.config import Config
+    from nmt_cli.model.weights import Arrays
+    from nmt_cli.text.vocabulary import Vocabularies
+
+FORMAT_VERSION = 1
+MANIFEST = "bundle.json"
+WEIGHTS = "model.safetensors"
+_RUNS = Path("runs")
+_MADE_BY = {"translation": "nmt train", "chat": "nmt train chat"}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What `bundle.json` says.
+
+    Attributes:
+        name: The run's name.
+        task: "translation" or "chat".
+        source_lang: Code of the source language, may be empty.
+        target_lang: Code of the target language, may be empty.
+        parameters: Number of weights.
+        model: The `model` section of the configuration.
+        decode: The `decode` section: the default search options.
+        chat: The `chat` section.
+        vocabulary: `{"source": pieces, "target": pieces, "joint": bool}`.
+        scores: `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`.
+        training: Steps, pairs, data fingerprint.
+        versions: Of nmt and of the libraries that matter.
+        files: File name -> `{"bytes", "sha256"}`.
+        format_version: Of this layout.
+    """
+
+    name: str
+    task: str
+    source_lang: str
+    target_lang: str
+    parameters: int
+    model: dict[str, Any]
+    decode: dict[str, Any]
+    chat: dict[str, Any]
+    vocabulary: dict[str, Any]
+    scores: dict[str, dict[str, dict[str, Any]]]
+    training: dict[str, Any]
+    versions: dict[str, str]
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    format_version: int = FORMAT_VERSION
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle on disk whose manifest has been read and whose files have the right sizes."""
+
+    path: Path
+    manifest: Manifest
+
+    def verify(self) -> None:
+        """Check the hash of every file.
+
+        Raises:
+            ModelFileError: Names the first file that changed.
+        """
+        for name, known in self.manifest.files.items():
+            if sha256_of(self.path / name) != known["sha256"]:
+                raise ModelFileError(f"{self.path / name}: its content changed (wrong sha256)")
+
+    def load_weights(self) -> "Arrays":
+        """Read the weights by name.
+
+        Raises:
+            ModelFileError: The file is damaged.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            return dict(load_file(self.path / WEIGHTS))
+        except (SafetensorError, OSError) as error:
+            raise ModelFileError(f"{self.path / WEIGHTS}: damaged: {error}") from error
+
+
+def save_bundle(
+    path: Path,
+    *,
+    config: "Config",
+    vocabularies: "Vocabularies",
+    weights: "Arrays",
+    scores: dict[str, dict[str, dict[str, Any]]],
+    training: dict[str, Any],
+) -> Bundle:
+    """Write a whole bundle; an older one of that name is replaced in one rename.
+
+    Args:
+        path: The bundle's folder.
+        config: The resolved configuration.
+        vocabularies: The tokenizers.
+        weights: Every weight by name.
+        scores: See `Manifest.scores`.
+        training: See `Manifest.training`.
+    """
+    from safetensors.numpy import save_file
+
+    from nmt_cli.config_io import to_yaml
+    from nmt_cli.model_card import model_card
+
+    with atomic_dir(path) as folder:
+        vocabularies.save(folder)
+        save_file(weights, folder / WEIGHTS)
+        (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
+        manifest = Manifest(
+            name=config.name,
+            task=config.task,
+            source_lang=config.data.source_lang,
+            target_lang=config.data.target_lang,
+            parameters=sum(int(array.size) for array in weights.values()),
+            model=config.model.model_dump(mode="json"),
+            decode=config.decode.model_dump(mode="json"),
+            chat=config.chat.model_dump(mode="json"),
+            vocabulary=vocabularies.describe(),
+            scores=scores,
+            training=training,
+            versions=_versions(),
+        )
+        (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
+        files = {
+            file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
+            for file in sorted(folder.iterdir())
+        }
+        text = json.dumps({**asdict(manifest), "files": files}, indent=2, ensure_ascii=False)
+        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return open_bundle(path)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {"nmt": __version__, **{name: version(name) for name in ("tensorflow", "tokenizers")}}
+
+
+def open_bundle(path: Path) -> Bundle:
+    """Read a bundle's manifest and check version and file sizes.
+
+    Raises:
+        ModelFileError: Something is missing, damaged, or from a newer nmt; says what.
+    """
+    path = existing_dir(path)
+    manifest = _read_manifest(path / MANIFEST)
+    for name, known in manifest.files.items():
+        file = path / name
+        if not file.is_file():
+            raise ModelFileError(f"{file}: missing from the model folder")
+        if file.stat().st_size != known["bytes"]:
+            raise ModelFileError(
+                f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
+                hint="copy the model folder again, or run nmt train again to write it anew",
+            )
+    return Bundle(path, manifest)
+
+
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path}: not readable as a model's manifest: {error}") from error
+    version = values.get("format_version") if isinstance(values, dict) else None
+    if not isinstance(version, int):
+        raise ModelFileError(f"{path}: not a model's manifest (no format_version)")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path}: format version {version}; this nmt reads up to {FORMAT_VERSION}",
+            hint="update nmt: pip install --upgrade nmt-cli",
+        )
+    try:
+        return Manifest(**values)
+    except TypeError as error:
+        raise ModelFileError(f"{path}: damaged: {error}") from error
+
+
+def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
+    """Return the bundle that a command should use.
+
+    Args:
+        model: What the user gave: a bundle or a run folder; None looks at `$NMT_MODEL` and then
+            takes the newest bundle of the right task below `runs/`.
+        tasks: The tasks that the command can use.
+
+    Raises:
+        ModelFileError: There is none, it is damaged, or it is for another task.
+    """
+    given = model or os.environ.get("NMT_MODEL")
+    if given is None:
+        return _newest_bundle(tasks)
+    bundle = open_bundle(_bundle_dir(Path(given)))
+    if bundle.manifest.task not in tasks:
+        raise ModelFileError(
+            f"{given}: is a {bundle.manifest.task} model, not for {' or '.join(tasks)}"
+        )
+    return bundle
+
+
+def _bundle_dir(path: Path) -> Path:
+    candidates = [path, existing_dir(path / "model")]
+    for candidate in candidates:
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    if not path.exists():
+        raise ModelFileError(f"{path}: no such folder")
+    raise ModelFileError(
+        f"{path}: holds no model ({MANIFEST} is missing)",
+        hint="name a model folder or a run folder such as runs/quickstart",
+    )
+
+
+def _newest_bundle(tasks: tuple[str, ...]) -> Bundle:
+    folders = [existing_dir(run / "model") for run in _RUNS.glob("*") if run.is_dir()]
+    manifests = [folder / MANIFEST for folder in folders if (folder / MANIFEST).is_file()]
+    for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
+        if _read_manifest(path).task in tasks:
+            return open_bundle(path.parent)
+    raise ModelFileError(
+        f"no {' or '.join(tasks)} model below {_RUNS}/",
+        hint=f"make one with: {_MADE_BY[tasks[0]]}   (or name one with --model)",
+    )

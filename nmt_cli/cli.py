@@ -1,0 +1,120 @@
+"""The command line: one app, its subcommands, and errors -> exit codes.
+
+Nothing heavy is imported here or at the top of `commands/`: `nmt --help` must answer at once.
+"""
+
+import contextlib
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from nmt_cli import __version__
+from nmt_cli.commands.chat import chat
+from nmt_cli.commands.evaluate import evaluate
+from nmt_cli.commands.info import info
+from nmt_cli.commands.init import init
+from nmt_cli.commands.tokenize import tokenize
+from nmt_cli.commands.train import train
+from nmt_cli.commands.translate import translate
+from nmt_cli.errors import NmtError
+
+_BUG = 1
+
+
+class _Group(TyperGroup):
+    """Turns what a command raises into one `error:` and one `hint:` line and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from nmt_cli import console
+
+        try:
+            return super().invoke(ctx)
+        except NmtError as error:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            console.error(str(error), error.hint)
+            raise typer.Exit(error.exit_code) from error
+        except BrokenPipeError:
+            # The reader went away (`| head`): nothing is wrong, and nothing may be written any more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (typer.Exit, typer.Abort, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            if _is_usage_error(error):
+                raise
+            _report_bug(error, show=bool(ctx.params.get("debug")))
+            raise typer.Exit(_BUG) from error
+
+
+def _is_usage_error(error: Exception) -> bool:
+    """Return whether Typer's own (vendored Click) machinery raised this and will print it."""
+    return hasattr(error, "exit_code") and hasattr(error, "show")
+
+
+def _report_bug(error: Exception, *, show: bool) -> None:
+    from nmt_cli import console
+
+    text = "".join(traceback.format_exception(error))
+    if show:
+        console.note(text)
+    where = ""
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(prefix="nmt-traceback-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        where = f"; the traceback is in {Path(name)}"
+    console.error(
+        f"this is a bug in nmt: {type(error).__name__}: {error}{where}",
+        "please report it with that file; --debug (before the command) shows it here",
+    )
+
+
+app = typer.Typer(
+    cls=_Group,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Train a Transformer on your own text, then translate or chat with it.\n\n"
+        'Begin with: nmt train   and then: nmt translate "the old man reads a book."'
+    ),
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nmt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Hold the options that stand before the subcommand."""
+    del version, debug
+
+
+for _command in (init, tokenize, train, translate, chat, evaluate, info):
+    app.command()(_command)
+
+
+def main() -> None:
+    """Run `nmt`."""
+    from nmt_cli import console
+
+    console.use_utf8()
+    app(prog_name="nmt")

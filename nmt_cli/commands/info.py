@@ -1,0 +1,58 @@
+"""`nmt info`: what a model is and how well it does, read from its manifest alone."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from nmt_cli.commands.loading import JsonOption
+
+
+def info(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODEL]", help="A model or run folder; newest if left out."),
+    ] = None,
+    model_option: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="DIR", help="The same.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show a model's task, architecture, vocabulary, training and scores.
+
+    Example: nmt info runs/quickstart --verify
+    """
+    from nmt_cli import console
+    from nmt_cli.bundle import find_bundle
+
+    bundle = find_bundle(model or model_option, ("translation", "chat"))
+    if verify:
+        bundle.verify()
+    manifest = bundle.manifest
+    if json:
+        console.result_json({"path": str(bundle.path), **asdict(manifest)})
+        return
+    size, words = manifest.model, manifest.vocabulary
+    languages = " -> ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
+    rows = {
+        "model": str(bundle.path),
+        "task": f"{manifest.task} {languages}".strip(),
+        "architecture": f"{size['encoder_layers']}+{size['decoder_layers']} layers, "
+        f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
+        f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions",
+        "parameters": f"{manifest.parameters:,}",
+        "vocabulary": f"{words['source']:,} pieces, joint"
+        if words["joint"]
+        else f"{words['source']:,} source and {words['target']:,} target pieces",
+        "trained on": f"{manifest.training['pairs']:,} pairs ({manifest.training['fingerprint']})",
+        "best at step": f"{manifest.training['step']:,}",
+    }
+    for split, scores in manifest.scores.items():
+        for name, value in scores.items():
+            rows[f"{split} {name}"] = f"{value['score']:.2f}  {value['signature']}"
+    rows["versions"] = ", ".join(f"{name} {v}" for name, v in manifest.versions.items())
+    if verify:
+        rows["files"] = f"{len(manifest.files)} verified"
+    for name, text in rows.items():
+        console.result(f"{name:<13} {text}")

@@ -1,0 +1,28 @@
+"""What must be set before TensorFlow is first imported. Called by the commands that need it."""
+
+import os
+
+
+def quiet_tensorflow() -> None:
+    """Silence TensorFlow's start-up log and make its operations deterministic."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    with _silent_stderr():
+        import tensorflow as tf
+
+    tf.config.experimental.enable_op_determinism()
+
+
+class _silent_stderr:
+    """Keep what native libraries write to file descriptor 2 while loading off the terminal."""
+
+    def __enter__(self) -> None:
+        self._saved = os.dup(2)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+
+    def __exit__(self, *_: object) -> None:
+        os.dup2(self._saved, 2)
+        os.close(self._saved)

@@ -1,0 +1,50 @@
+"""`nmt tokenize`: trains the subword vocabulary of a configuration, or shows how it splits a text."""
+
+from typing import Annotated
+
+import typer
+
+from nmt_cli.commands.train import ConfigArgument, SetOption
+
+
+def tokenize(
+    config: ConfigArgument = None,
+    overrides: SetOption = None,
+    show: Annotated[
+        str | None,
+        typer.Option("--show", metavar="TEXT", help="Print the pieces and ids of a text."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Train the BPE vocabulary of a configuration; a second run uses it again.
+
+    Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
+    """
+    from nmt_cli import console
+    from nmt_cli.config_io import load_config
+    from nmt_cli.errors import TrainingError
+    from nmt_cli.files import os_errors_as
+    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.text.vocabulary import load_or_train
+    from nmt_cli.training.run import RunFolder
+
+    loaded = load_config(config, overrides)
+    folder = RunFolder.of(loaded.config).path
+    with os_errors_as(TrainingError, f"{folder}: cannot be written"):
+        found, is_new = load_or_train(
+            loaded.config, Corpora(loaded.config, loaded.data_dir), folder
+        )
+    wanted, size = loaded.config.tokenizer.vocab_size, found.source.vocab_size
+    console.note(f"vocabulary in {folder}: {size:,} pieces ({'trained' if is_new else 'reused'})")
+    if size < wanted:
+        console.warn(f"the text fills only {size:,} of tokenizer.vocab_size {wanted:,}")
+    if show is not None:
+        ids = found.source.encode(show)
+        pieces = found.source.pieces(ids)
+        if json:
+            console.result_json({"text": show, "pieces": pieces, "ids": ids})
+        else:
+            console.result(" ".join(pieces))
+            console.result(" ".join(map(str, ids)))
+    elif json:
+        console.result_json({"folder": str(folder), "pieces": size, "trained": is_new})

@@ -1,0 +1,106 @@
+"""`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from nmt_cli.config_io import LoadedConfig
+
+ConfigArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CONFIG]", help="A YAML file or a bundled name; quickstart if left out."
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
+]
+
+
+def train(
+    config: ConfigArgument = None,
+    overrides: SetOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the run's checkpoints and start over.")
+    ] = False,
+) -> None:
+    """Train a model: from raw text to a model that translates or chats.
+
+    The same command, run again, goes on from the last checkpoint.
+
+    Example: nmt train chat --set train.max_steps=500
+    """
+    from nmt_cli.config_io import load_config
+
+    loaded = load_config(config, overrides)
+    if dry_run:
+        _dry_run(loaded)
+    else:
+        _train(loaded, fresh=fresh)
+
+
+def _dry_run(loaded: "LoadedConfig") -> None:
+    """Read every file, build the model, and say what would be trained."""
+    from nmt_cli import console
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.text.corpus import Corpora
+
+    quiet_tensorflow()
+    from nmt_cli.model.transformer import Transformer
+
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    for split in ("train", "dev", "test"):
+        corpora.files(split)
+        console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
+    size = loaded.config.tokenizer.vocab_size
+    model = Transformer(
+        loaded.config.model,
+        source_vocab_size=size,
+        target_vocab_size=size,
+        joint=loaded.config.tokenizer.joint,
+    )
+    console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
+    console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
+
+
+def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
+    from nmt_cli import console
+    from nmt_cli.commands.signals import StopRequest
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.commands.training_view import TrainingView
+    from nmt_cli.training.run import RunFolder, prepare
+
+    if fresh:
+        _forget(RunFolder.of(loaded.config))
+    with StopRequest() as stop:
+        with console.live_progress("{task.completed:,.0f} pairs") as progress:
+            task = progress.add_task("encoding", total=None) if progress else None
+
+            def on_encoded(split: str, done: int) -> None:
+                if progress and task is not None:
+                    progress.update(task, description=f"encoding {split}", completed=done)
+
+            prepared = prepare(loaded, tell=console.note, on_encoded=on_encoded)
+        quiet_tensorflow()
+        from nmt_cli.training.loop import train as train_loop
+
+        with TrainingView(loaded.config) as view:
+            for event in train_loop(prepared, should_stop=stop.is_set):
+                view.show(event)
+    stop.exit_if_set()
+
+
+def _forget(folder: "object") -> None:
+    import shutil
+
+    from nmt_cli.training.run import RunFolder
+
+    assert isinstance(folder, RunFolder)  # noqa: S101
+    shutil.rmtree(folder.checkpoints, ignore_errors=True)
+    shutil.rmtree(folder.model, ignore_errors=True)
+    folder.events.unlink(missing_ok=True)

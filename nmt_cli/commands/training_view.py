@@ -1,0 +1,111 @@
+"""Training events -> terminal: a live line on a terminal, plain lines elsewhere."""
+
+import time
+from typing import TYPE_CHECKING
+
+from nmt_cli import console
+
+if TYPE_CHECKING:
+    from nmt_cli.config import Config
+    from nmt_cli.training.loop import Evaluated, Event, Finished, Started, StepDone
+
+_PLAIN_EVERY = 100  # steps between lines where there is no live display
+_SMOOTHING = 0.95
+
+
+class TrainingView:
+    """Shows the events of one run.
+
+    Args:
+        config: The run's configuration.
+    """
+
+    def __init__(self, config: "Config") -> None:
+        self._config = config
+        self._best: float | None = None
+        self._rate = 0.0
+        self._loss = 0.0
+
+    def __enter__(self) -> "TrainingView":
+        columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
+        self._context = console.live_progress(*columns)
+        self._progress = self._context.__enter__()
+        self._task = None
+        if self._progress is not None:
+            total = self._config.train.max_steps
+            self._task = self._progress.add_task("training", total=total, facts="")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._context.__exit__(None, None, None)
+
+    def show(self, event: "Event") -> None:
+        """Show one event."""
+        kind = type(event).__name__
+        handler = {
+            "Started": self._started,
+            "StepDone": self._step_done,
+            "Evaluated": self._evaluated,
+            "Finished": self._finished,
+        }.get(kind)
+        if handler is not None:
+            handler(event)  # type: ignore[operator]
+
+    def _started(self, event: "Started") -> None:
+        for warning in event.warnings:
+            console.warn(warning)
+        console.note(f"model: {event.parameters:,} parameters, {event.precision}")
+        if event.step:
+            console.note(f"going on from step {event.step:,}")
+        self._begin, self._begin_step = time.monotonic(), event.step
+
+    def _step_done(self, event: "StepDone") -> None:
+        rate = event.num_tokens / event.seconds
+        self._rate = _smooth(self._rate, rate)
+        self._loss = _smooth(self._loss, event.loss)
+        best = "" if self._best is None else f" best {self._best:.2f}"
+        facts = (
+            f"epoch {event.epoch + 1} loss {self._loss:.3f} rate {event.learning_rate:.1e} "
+            f"{self._rate:,.0f} tokens/s padding {event.padding:.0%}{best}"
+        )
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, completed=event.step, facts=facts)
+        elif event.step % _PLAIN_EVERY == 0:
+            left = self._time_left(event.step)
+            console.note(
+                f"step {event.step:,}/{self._config.train.max_steps:,} {facts} {left} left"
+            )
+
+    def _time_left(self, step: int) -> str:
+        passed = time.monotonic() - self._begin
+        steps_left = self._config.train.max_steps - step
+        seconds = int(passed / max(1, step - self._begin_step) * steps_left)
+        return f"{seconds // 60}:{seconds % 60:02d}"
+
+    def _evaluated(self, event: "Evaluated") -> None:
+        scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
+        mark = " (best)" if event.is_best else ""
+        if event.is_best:
+            self._best = event.score
+        console.note(
+            f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
+        )
+        for sample in event.samples:
+            console.note(f"    source     {sample.source}")
+            console.note(f"    output     {sample.output}")
+            console.note(f"    reference  {sample.reference}")
+
+    def _finished(self, event: "Finished") -> None:
+        if event.bundle is None:
+            console.note(f"saved at step {event.step:,}; the same command goes on from there")
+            return
+        console.note(f"finished: {event.reason}")
+        for name, score in event.scores.items():
+            console.note(f"test {name} {score.score:.2f}  {score.signature}")
+        console.note(f"the model is in {event.bundle}")
+        following = {"translation": 'nmt translate "..."', "chat": "nmt chat"}[self._config.task]
+        console.note(f"next: {following}")
+
+
+def _smooth(average: float, value: float) -> float:
+    return value if average == 0.0 else _SMOOTHING * average + (1 - _SMOOTHING) * value

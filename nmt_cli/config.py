@@ -1,0 +1,251 @@
+"""The configuration: every key, its type, range, unit and default. Defaults live here and nowhere else.
+
+The models are frozen and refuse unknown keys. A field's description is its help in `nmt init`'s
+file and in the README; `unit` and `resume` sit beside it as metadata.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def key(
+    default: Any,
+    help_text: str,
+    *,
+    unit: str | None = None,
+    may_change: bool = False,
+    **limits: Any,
+) -> Any:
+    """Declare one configuration key.
+
+    Args:
+        default: The value when the file does not set the key; `...` for a required key.
+        help_text: One line of help.
+        unit: What the number counts, for the help.
+        may_change: Whether a run may go on after this key was changed.
+        limits: Bounds as pydantic takes them (`ge`, `gt`, `le`, `lt`).
+    """
+    extra: dict[str, Any] = {"may_change": may_change}
+    if unit:
+        extra["unit"] = unit
+    return Field(default, description=help_text, json_schema_extra=extra, **limits)
+
+
+class Section(BaseModel):
+    """A part of the configuration: immutable, closed to unknown keys, strict about types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class CorpusConfig(Section):
+    """One corpus: two parallel text files, or one table or dialogue file."""
+
+    source: str | None = key(None, "text file of source lines, parallel to target (.gz is fine)")
+    target: str | None = key(None, "text file of target lines")
+    file: str | None = key(
+        None, "one .tsv, .csv, .jsonl or dialogue file instead of two text files"
+    )
+    columns: list[str | int] | None = key(
+        None,
+        "the source and target column of `file`: names of its heading line (or JSON keys), "
+        "or numbers from 1 when it has none",
+    )
+    rows: int | None = key(
+        None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [self.source or self.target, self.file, self.rows]
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("give either source and target, or file, or rows")
+        if (self.source is None) != (self.target is None):
+            raise ValueError("source and target go together")
+        if self.columns is not None and (self.file is None or len(self.columns) != 2):
+            raise ValueError("columns names two columns of file")
+        return self
+
+
+class DataConfig(Section):
+    """Where the text is."""
+
+    dir: str = key(
+        ".", "folder of the files below; relative to this file, then to the working folder"
+    )
+    source_lang: str = key(
+        "", "language code of the source, for the model's card (en, de, ko, ...)"
+    )
+    target_lang: str = key("", "language code of the target")
+    train: list[CorpusConfig] = key(..., "training corpora", min_length=1)
+    dev: list[CorpusConfig] = key(
+        ..., "development corpora: they choose the best model", min_length=1
+    )
+    test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
+
+    @field_validator("train", "test")
+    @classmethod
+    def _rows_only_in_dev(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if any(corpus.rows is not None for corpus in corpora):
+            raise ValueError("rows is for dev only")
+        return corpora
+
+
+class TokenizerConfig(Section):
+    """The subword vocabulary: byte-pair encoding (Sennrich et al. 2016) with byte fallback."""
+
+    vocab_size: int = key(
+        10000,
+        "pieces, the 256 bytes and the control tokens included",
+        unit="pieces",
+        ge=300,
+        le=500000,
+    )
+    joint: bool = key(True, "one vocabulary for both sides")
+    normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
+    lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
+
+
+class ModelConfig(Section):
+    """The Transformer (Vaswani et al. 2017) and its variants."""
+
+    d_model: int = key(128, "width of every layer's input and output", ge=2)
+    d_ff: int = key(256, "width inside the feed-forward layers", ge=1)
+    num_heads: int = key(4, "attention heads; divides d_model", ge=1)
+    encoder_layers: int = key(4, "encoder depth", unit="layers", ge=1)
+    decoder_layers: int = key(4, "decoder depth", unit="layers", ge=1)
+    dropout: Probability = key(0.1, "dropout on embeddings and on every sublayer's output")
+    attention_dropout: Probability = key(0.0, "dropout on attention weights")
+    activation_dropout: Probability = key(0.0, "dropout inside the feed-forward layers")
+    norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
+    activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
+    positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
+    tie_embeddings: bool = key(
+        True, "one matrix for the output layer and the target (and joint source) embeddings"
+    )
+    max_length: int = key(256, "longest sequence a side", unit="pieces with </s>", ge=2)
+
+    @field_validator("num_heads")
+    @classmethod
+    def _heads_divide_width(cls, num_heads: int, info: ValidationInfo) -> int:
+        d_model = info.data.get("d_model")
+        if d_model is not None and d_model % num_heads:
+            raise ValueError(f"must divide d_model ({d_model})")
+        return num_heads
+
+    @field_validator("positions")
+    @classmethod
+    def _sinusoids_need_pairs(cls, positions: str, info: ValidationInfo) -> str:
+        d_model = info.data.get("d_model")
+        if positions == "sinusoidal" and d_model is not None and d_model % 2:
+            raise ValueError(f"sinusoidal positions need an even d_model (it is {d_model})")
+        return positions
+
+
+class TrainConfig(Section):
+    """The training run."""
+
+    max_steps: int = key(
+        8000, "stop after this many", unit="optimizer steps", may_change=True, ge=1
+    )
+    tokens_per_batch: int = key(
+        4096, "target tokens in an effective batch, padding not counted", unit="tokens", ge=1
+    )
+    accumulate_steps: int = key(1, "micro-batches that make one effective batch", ge=1)
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
+        "inverse_sqrt", "how the learning rate rises and falls"
+    )
+    learning_rate: float = key(
+        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0
+    )
+    warmup_steps: int = key(1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1)
+    label_smoothing: Probability = key(0.1, "probability spread evenly over the vocabulary")
+    clip_norm: float = key(1.0, "largest norm of the gradient; 0 never clips", ge=0.0)
+    weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
+    precision: Literal["auto", "float32", "bfloat16"] = key(
+        "auto", "number format of activations; auto takes bfloat16 where the processor has it"
+    )
+    eval_steps: int = key(
+        500, "evaluate on dev every", unit="optimizer steps", may_change=True, ge=1
+    )
+    checkpoint_steps: int = key(
+        500, "save a checkpoint every", unit="optimizer steps", may_change=True, ge=1
+    )
+    keep_checkpoints: int = key(10, "checkpoints that stay on disk", may_change=True, ge=1)
+    average_checkpoints: int = key(
+        10,
+        "average the weights of the last this many at the end; 1 does not",
+        may_change=True,
+        ge=1,
+    )
+    patience: int = key(
+        10,
+        "stop after this many evaluations without a better score; 0 never",
+        may_change=True,
+        ge=0,
+    )
+
+
+class DecodeConfig(Section):
+    """Default search options of the trained model; every command can override them."""
+
+    beam_size: int = key(
+        5, "hypotheses kept at each step; 1 is greedy", may_change=True, ge=1, le=512
+    )
+    length_penalty: float = key(
+        1.0, "alpha: score = log-probability / length^alpha", may_change=True, ge=0.0
+    )
+    max_length: int = key(256, "longest output", unit="pieces with </s>", may_change=True, ge=1)
+    max_length_ratio: float | None = key(
+        None,
+        "longest output as a multiple of the source's pieces (plus 10)",
+        may_change=True,
+        gt=0.0,
+    )
+    min_length: int = key(1, "shortest output", unit="pieces", may_change=True, ge=0)
+    no_repeat_ngram_size: int = key(
+        0, "never write the same n pieces in a row twice; 0 allows it", may_change=True, ge=0
+    )
+    repetition_penalty: float = key(
+        1.0,
+        "above 1 makes pieces already written less likely (Keskar et al. 2019)",
+        may_change=True,
+        gt=0.0,
+    )
+    sample: bool = key(False, "draw pieces at random instead of searching", may_change=True)
+    temperature: float = key(
+        1.0, "when sampling: below 1 is safer, above 1 is wilder", may_change=True, gt=0.0
+    )
+    top_k: int = key(
+        0, "when sampling: only among the k likeliest pieces; 0 is all", may_change=True, ge=0
+    )
+    top_p: float = key(
+        1.0,
+        "when sampling: only among the likeliest pieces that hold this share",
+        may_change=True,
+        gt=0.0,
+        le=1.0,
+    )
+
+
+class ChatConfig(Section):
+    """Dialogue context; used when task is chat."""
+
+    history_turns: int = key(3, "earlier turns that the model sees before the last one", ge=0)
+    persona: str | None = key(None, "a line put before every conversation")
+
+
+class Config(Section):
+    """A whole run: data, vocabulary, model, training, search."""
+
+    name: str = key(..., "the run folder below runs/", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    task: Literal["translation", "chat"] = key("translation", "what the model is for")
+    seed: int = key(1, "all randomness follows from it", ge=0, le=2**31 - 1)
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+    decode: DecodeConfig = DecodeConfig()
+    chat: ChatConfig = ChatConfig()

@@ -1,0 +1,324 @@
+"""YAML text <-> `Config`, with every problem of a file told at once as `file:line: key: what`.
+
+Scalars are read by YAML 1.2's rules: PyYAML alone would read `1e-4` as text, `no` as False, `010`
+as eight, and would let a later duplicate of a key win silently.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from nmt_cli.config import Config, Section
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.resources import bundled_configs
+
+DEFAULT_CONFIG = "quickstart"
+_COMMENT_COLUMN = 44
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A checked configuration and where it came from.
+
+    Attributes:
+        config: The configuration itself.
+        data_dir: The folder that relative file names in `data` start from.
+        name: The file as the user would name it.
+    """
+
+    config: Config
+    data_dir: Path
+    name: str
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader with YAML 1.2's idea of booleans and numbers."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9][0-9_]*)", list("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first
+    )
+
+
+def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
+    return float(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+
+
+def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedConfig:
+    """Read a configuration file, apply `--set` overrides, and check everything.
+
+    Args:
+        name: A path, or the name of a bundled configuration; None is `quickstart`.
+        overrides: `section.key=value` strings; list items are reached by number.
+
+    Raises:
+        ConfigError: The file is missing, is not YAML, or has problems; all are listed.
+    """
+    path = _find(name or DEFAULT_CONFIG)
+    shown = str(path) if name and Path(name).is_file() else f"{name or DEFAULT_CONFIG} (bundled)"
+    tree, lines, problems = _parse(path, shown)
+    places: dict[Location, str] = {loc: f"{shown}:{line}" for loc, line in lines.items()}
+    for override in overrides or []:
+        problems += _apply_override(tree, override, places)
+    config, wrong = _validate(tree, places, shown)
+    problems += wrong
+    if config is None or problems:
+        raise ConfigError("\n".join(problems), hint=None)
+    return LoadedConfig(config, _data_dir(config, path), shown)
+
+
+def _find(name: str) -> Path:
+    path = Path(name)
+    if path.is_file():
+        return path
+    configs = bundled_configs()
+    if name in configs:
+        return configs[name]
+    raise ConfigError(
+        f"{name}: no such file, and no bundled configuration of that name."
+        f"{did_you_mean(name, configs)}",
+        hint=f"bundled are: {', '.join(configs)}",
+    )
+
+
+def _data_dir(config: Config, path: Path) -> Path:
+    beside_config = path.parent / config.data.dir
+    return beside_config if beside_config.is_dir() else Path(config.data.dir)
+
+
+def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:
+    """Return the raw tree, the line of each key, and problems such as duplicate keys."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=_Loader)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{shown}: not valid UTF-8 (byte {error.start + 1})") from error
+    except OSError as error:
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{shown}:{line}: not valid YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{shown}: not valid YAML: {error}") from error
+    if root is None:
+        return {}, {}, []
+    if not isinstance(root, yaml.MappingNode):
+        raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
+    lines: dict[Location, int] = {}
+    problems: list[str] = []
+    _collect_lines(root, (), lines, problems, shown)
+    try:
+        tree = _Loader(text).construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{shown}:{line}: {error.problem}") from error
+    return tree, lines, problems
+
+
+def _collect_lines(
+    node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
+) -> None:
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[(*loc, index)] = item.start_mark.line + 1
+            _collect_lines(item, (*loc, index), lines, problems, shown)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key_node, value_node in node.value:
+        here = (*loc, str(key_node.value))
+        line = key_node.start_mark.line + 1
+        if here in lines:
+            problems.append(
+                f"{shown}:{line}: {_dotted(here)}: given twice (first in line {lines[here]})"
+            )
+        lines[here] = line
+        _collect_lines(value_node, here, lines, problems, shown)
+
+
+def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, str]) -> list[str]:
+    """Set one dotted key of the raw tree; the check that follows judges key and value."""
+    dotted, equals, text = override.partition("=")
+    if not equals or not dotted:
+        return [f"--set {override}: expected key=value, for example --set train.max_steps=200"]
+    try:
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
+    except yaml.YAMLError:
+        return [f"--set {override}: the value is not valid YAML"]
+    parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
+    places[tuple(parts)] = f"--set {override}"
+    node: Any = tree
+    for index, part in enumerate(parts[:-1]):
+        if isinstance(node, list) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        elif isinstance(node, dict):
+            default: Any = [] if isinstance(parts[index + 1], int) else {}
+            node = node.setdefault(str(part), default)
+            continue
+        else:
+            return [f"--set {override}: {_dotted(tuple(parts[: index + 1]))}: no such item"]
+    last = parts[-1]
+    if isinstance(node, list) and isinstance(last, int) and last <= len(node):
+        node[last : last + 1] = [value]
+    elif isinstance(node, dict):
+        node[str(last)] = value
+    else:
+        return [f"--set {override}: {dotted}: no such item"]
+    return []
+
+
+def _validate(
+    tree: dict[str, Any], places: dict[Location, str], shown: str
+) -> tuple[Config | None, list[str]]:
+    try:
+        return Config.model_validate(tree), []
+    except ValidationError as error:
+        problems = [_problem(dict(item), places, shown) for item in error.errors()]
+        return None, list(dict.fromkeys(problems))
+
+
+def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
+    loc: Location = tuple(part for part in error["loc"] if not _is_union_arm(part))
+    above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
+    below = (place for known, place in places.items() if known[: len(loc)] == loc)
+    place = next(above, next(below, shown))
+    return f"{place}: {_dotted(loc)}: {_what(error, loc)}"
+
+
+def _is_union_arm(part: str | int) -> bool:
+    """Pydantic adds the tried type ('str', 'int') to the location of a union's error."""
+    return part in {"str", "int", "float"}
+
+
+def _what(error: dict[str, Any], loc: Location) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"unknown key.{did_you_mean(str(loc[-1]), _keys_beside(loc))}"
+    if error["type"] == "missing":
+        return "is required"
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    value = error.get("input")
+    simple = isinstance(value, str | int | float | bool) or value is None
+    return f"{message} (it is {json.dumps(value, ensure_ascii=False)})" if simple else message
+
+
+def _keys_beside(loc: Location) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in loc[:-1]:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is not None:
+            model = _section_of(field) or model
+    return list(model.model_fields)
+
+
+def _section_of(field: FieldInfo) -> type[Section] | None:
+    """Return the Section class of a nested field, or of the items of a list field."""
+    candidates = [field.annotation, *getattr(field.annotation, "__args__", ())]
+    for candidate in candidates:
+        if isinstance(candidate, type) and issubclass(candidate, Section):
+            return candidate
+    return None
+
+
+def _dotted(loc: Location) -> str:
+    return ".".join(str(part) for part in loc)
+
+
+def to_yaml(config: Config) -> str:
+    """Write a configuration with every key, each followed by its help as a comment."""
+    lines: list[str] = []
+    for name, field in Config.model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, Section):
+            lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}", f"{name}:"]
+            lines += [
+                _yaml_line(k, getattr(value, k), f, "  ")
+                for k, f in type(value).model_fields.items()
+            ]
+        else:
+            lines.append(_yaml_line(name, value, field, ""))
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:
+    text = f"{indent}{name}: {_flow(value)}"
+    return f"{text:<{_COMMENT_COLUMN}}  # {describe(field)}"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as one line of YAML (JSON is YAML)."""
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    if isinstance(value, Section):
+        given = {k: v for k, v in value if v != type(value).model_fields[k].default}
+        return "{" + ", ".join(f"{k}: {_flow(v)}" for k, v in given.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def describe(field: FieldInfo) -> str:
+    """Return one line of help: description, type or choices, unit, range."""
+    parts = [p for p in (_type_name(field), _unit(field), _range(field)) if p]
+    return f"{field.description} ({', '.join(parts)})"
+
+
+def _type_name(field: FieldInfo) -> str:
+    text = str(field.annotation).replace("typing.", "")
+    if choices := re.findall(r"Literal\[(.*?)\]", text):
+        return " | ".join(part.strip(" '") for part in choices[0].split(","))
+    if text.startswith("list"):
+        return "list"
+    if " | None" in text:
+        return text.replace(" | None", "") + " or null"
+    return getattr(field.annotation, "__name__", text)
+
+
+def _unit(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra["unit"]) if isinstance(extra, dict) and "unit" in extra else ""
+
+
+def _range(field: FieldInfo) -> str:
+    signs = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+    bounds = [
+        f"{sign} {getattr(limit, name)}"
+        for limit in field.metadata
+        for name, sign in signs
+        if getattr(limit, name, None) is not None
+    ]
+    return " and ".join(bounds)
+
+
+def fixed_keys(config: Config) -> dict[str, Any]:
+    """Return the keys that a run may not change midway, as dotted name -> JSON value."""
+    found: dict[str, Any] = {}
+    for name, field in Config.model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, Section):
+            for inner, inner_field in type(value).model_fields.items():
+                if not _may_change(inner_field):
+                    found[f"{name}.{inner}"] = value.model_dump(mode="json")[inner]
+        elif not _may_change(field):
+            found[name] = value
+    return found
+
+
+def _may_change(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("may_change"))

@@ -1,0 +1,92 @@
+"""The only printer: results to stdout, everything else to stderr.
+
+Rich is imported only for tables and live progress on a terminal; plain lines need nothing.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+def use_utf8() -> None:
+    """Read and write UTF-8 whatever the locale; stray bytes in arguments never break printing."""
+    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "replace"), (sys.stderr, "replace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def result(text: str) -> None:
+    """Print a result line to stdout at once."""
+    print(text, flush=True)
+
+
+def result_json(data: Any) -> None:
+    """Print data as one line of JSON to stdout."""
+    result(json.dumps(data, ensure_ascii=False))
+
+
+def note(text: str) -> None:
+    """Tell the user something, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    note(f"{_coloured('warning:', 33)} {text}")
+
+
+def error(text: str, hint: str | None = None) -> None:
+    """Print an error, a line for each problem, and what to do about it."""
+    for line in text.splitlines():
+        note(f"{_coloured('error:', 31)} {line}")
+    if hint:
+        note(f"{_coloured('hint:', 36)} {hint}")
+
+
+def is_live() -> bool:
+    """Return whether stderr is a terminal that can redraw lines."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def _coloured(text: str, code: int) -> str:
+    if "NO_COLOR" in os.environ or not is_live():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def rich_stderr() -> "Console":
+    """Return Rich's view of stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+@contextlib.contextmanager
+def live_progress(*columns: Any) -> Iterator["Progress | None"]:
+    """Show a live progress line on a terminal; yield None where there is none.
+
+    Args:
+        columns: Rich progress columns or format strings, after the bar.
+    """
+    if not is_live():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TimeRemainingColumn
+
+    with Progress(
+        "{task.description}",
+        BarColumn(bar_width=20),
+        *columns,
+        TimeRemainingColumn(compact=True),
+        console=rich_stderr(),
+        transient=True,
+    ) as progress:
+        yield progress

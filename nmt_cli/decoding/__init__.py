@@ -1,0 +1,1 @@
+"""From a trained model and lines of text to translations and replies."""

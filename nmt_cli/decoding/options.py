@@ -1,0 +1,110 @@
+"""The search options: one record for every engine, command and session. Standard library only."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from nmt_cli.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How to search for the output. The defaults of a model come from its bundle.
+
+    Attributes:
+        beam_size: Hypotheses kept at each step; 1 is greedy.
+        n_best: Hypotheses returned; at most `beam_size`.
+        length_penalty: alpha in score = log-probability / length^alpha, length with `</s>`.
+        max_length: Longest output in pieces, with `</s>`.
+        max_length_ratio: Longest output as a multiple of the source's pieces, plus 10; None is off.
+        min_length: Shortest output in pieces, without `</s>`.
+        no_repeat_ngram_size: No n pieces in a row are written twice; 0 is off.
+        repetition_penalty: Divides the positive logits (multiplies the negative ones) of pieces
+            already written (Keskar et al. 2019, section 4.1, arXiv 1909.05858); 1 is off.
+        sample: Draw pieces at random instead of searching.
+        temperature: Sampling from softmax(logits / temperature).
+        top_k: Sampling among the k likeliest pieces; 0 is all.
+        top_p: Sampling among the likeliest pieces that together hold this probability
+            (Holtzman et al. 2020, arXiv 1904.09751).
+        seed: Random state of sampling.
+    """
+
+    beam_size: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0
+    max_length: int = 256
+    max_length_ratio: float | None = None
+    min_length: int = 1
+    no_repeat_ngram_size: int = 0
+    repetition_penalty: float = 1.0
+    sample: bool = False
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options with the given values; keys that are not options are left out."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+    def override(self, **changes: Any) -> Self:
+        """Return a copy with the changes that are not None, checked.
+
+        Raises:
+            ConfigError: A value is out of range, or two do not go together; names the option.
+        """
+        given = {name: value for name, value in changes.items() if value is not None}
+        changed = dataclasses.replace(self, **given)
+        changed.check()
+        return changed
+
+    def check(self) -> None:
+        """Raise ConfigError for the first value out of range."""
+        limits = (
+            ("beam_size", self.beam_size >= 1, "at least 1"),
+            ("n_best", self.n_best >= 1, "at least 1"),
+            ("length_penalty", self.length_penalty >= 0, "at least 0"),
+            ("max_length", self.max_length >= 1, "at least 1"),
+            ("min_length", self.min_length >= 0, "at least 0"),
+            (
+                "max_length_ratio",
+                self.max_length_ratio is None or self.max_length_ratio > 0,
+                "above 0",
+            ),
+            ("no_repeat_ngram_size", self.no_repeat_ngram_size >= 0, "at least 0"),
+            ("repetition_penalty", self.repetition_penalty > 0, "above 0"),
+            ("temperature", self.temperature > 0, "above 0"),
+            ("top_k", self.top_k >= 0, "at least 0"),
+            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
+            ("seed", self.seed >= 0, "at least 0"),
+        )
+        for name, fine, wanted in limits:
+            if not fine:
+                raise ConfigError(f"{name} must be {wanted} (it is {getattr(self, name)})")
+        if self.n_best > 1 and self.sample:
+            raise ConfigError("n_best needs a beam; it does not go with sampling")
+        if self.n_best > self.beam_size:
+            raise ConfigError(f"n_best {self.n_best} needs a beam of at least {self.n_best}")
+
+    def output_limit(self, source_length: int, model_max_length: int) -> int:
+        """Return the longest output, in pieces with `</s>`, for a source of that many pieces."""
+        limit = min(self.max_length, model_max_length)
+        if self.max_length_ratio is not None:
+            limit = min(limit, int(source_length * self.max_length_ratio) + 10)
+        return max(1, limit)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One output of a search.
+
+    Attributes:
+        ids: Target ids, with `</s>` if the hypothesis ended.
+        score: log-probability / length^alpha; see `SearchOptions.length_penalty`.
+    """
+
+    ids: list[int]
+    score: float

@@ -1,0 +1,53 @@
+"""What can go wrong for a user, and the exit code of each kind.
+
+Every room raises these deep down with the file, line and key it knows about; `cli.py` prints them
+once as an `error:` and a `hint:` line. Anything else that escapes is a bug in nmt (exit code 1).
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class NmtError(Exception):
+    """A problem that the user can mend.
+
+    Args:
+        message: One line that names the file, line or key and what is wrong with it.
+        hint: One line that says what to do, or None when the message already does.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ConfigError(NmtError):
+    """A wrong option, key or value on the command line or in a configuration file."""
+
+    exit_code = 2
+
+
+class DataError(NmtError):
+    """A text file that cannot be read, decoded, aligned or written."""
+
+    exit_code = 3
+
+
+class ModelFileError(NmtError):
+    """A bundle, tokenizer or checkpoint that is missing, damaged or does not fit."""
+
+    exit_code = 4
+
+
+class TrainingError(NmtError):
+    """Training cannot go on: no disk space, nothing to train on, a loss that is not finite."""
+
+    exit_code = 5
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close."""
+    close = difflib.get_close_matches(word, list(choices), n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,182 @@
+"""Reading text strictly and writing files so that a crash never leaves half of one.
+
+A line of text ends at `\n` or `\r\n` and nowhere else. Writes go to a temporary name beside the
+target, are flushed to the disk, and then take the target's name in one rename.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from nmt_cli.errors import DataError, NmtError
+
+_HASH_BLOCK = 1 << 20
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text file without their line ends.
+
+    Args:
+        path: A file, plain or gzip-compressed (by its `.gz` ending), or `-` for standard input.
+
+    Raises:
+        DataError: The file cannot be read, or a line is not UTF-8; names file and line.
+    """
+    name = "standard input" if str(path) == "-" else str(path)
+    try:
+        with _open_bytes(path) as stream:
+            for number, raw in enumerate(stream, start=1):
+                yield _decode(raw, name, number)
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{name}: cannot be read: {reason}") from error
+
+
+def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:
+    if str(path) == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    if str(path).endswith(".gz"):
+        return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
+    return Path(path).open("rb")
+
+
+def _decode(raw: bytes, name: str, number: int) -> str:
+    if number == 1:
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
+    try:
+        line = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
+            hint="convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT",
+        ) from error
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_HASH_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def atomic_text(path: Path) -> Iterator[IO[str]]:
+    """Open a text file for writing that appears under its name only when complete.
+
+    A name that ends in `.gz` is compressed. On any exception the target stays as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            stream: IO[bytes] = (
+                gzip.GzipFile(fileobj=raw, mode="wb") if path.suffix == ".gz" else raw
+            )  # type: ignore[assignment]
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
+            yield text
+            text.flush()
+            text.detach()
+            if stream is not raw:
+                stream.close()
+            raw.flush()
+            os.fsync(raw.fileno())
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+        fsync_dir(path.parent)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file atomically."""
+    with atomic_text(path) as stream:
+        stream.write(text)
+
+
+@contextlib.contextmanager
+def atomic_dir(path: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes `path`, whole, when the block ends.
+
+    An older folder of that name is set aside as `.NAME.previous` for the moment between the two
+    renames, where `existing_dir` still finds it after a crash, and removed afterwards.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.writing-", dir=path.parent))
+    try:
+        yield temporary
+        for file in sorted(temporary.rglob("*")):
+            if file.is_file():
+                _fsync_file(file)
+        temporary.chmod(0o777 & ~_umask())
+        fsync_dir(temporary)
+        _swap_dir(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _swap_dir(new: Path, path: Path) -> None:
+    previous = _previous(path)
+    if path.exists():
+        shutil.rmtree(previous, ignore_errors=True)
+        path.rename(previous)
+    new.rename(path)
+    fsync_dir(path.parent)
+    shutil.rmtree(previous, ignore_errors=True)
+
+
+def existing_dir(path: Path) -> Path:
+    """Return the folder to read for `path`: itself, or what a crashed swap left of it."""
+    return path if path.exists() or not _previous(path).is_dir() else _previous(path)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete half-written folders that a killed process left in `folder`."""
+    for leftover in folder.glob(".*.writing-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -> Iterator[None]:
+    """Turn an OSError of the block (disk full, no permission) into `kind`, told in one line."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise kind(f"{doing}{where}: {error.strerror or error}", hint=hint) from error
+
+
+def fsync_dir(path: Path) -> None:
+    """Flush a folder's entries (a rename in it) to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _fsync_file(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(f".{path.name}.previous")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

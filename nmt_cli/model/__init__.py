@@ -1,0 +1,1 @@
+"""The Transformer: layers, encoder, decoder, and its weights as named arrays."""

@@ -1,0 +1,354 @@
+"""The Transformer's parts: masks, dropout, normalisation, attention with a KV cache, feed-forward.
+
+Shapes are written with these letters: `B` batch, `S` source positions, `T` target positions, `C`
+cache capacity, `N` rows of the decoder (B, or B times the beams), `V` vocabulary, `D` d_model,
+`H` heads, `P` width of a head (D/H), `F` d_ff.
+
+Masks are boolean, True = may attend. Weights are float32; each layer computes in the number format
+of its input, softmax and normalisation in float32.
+
+Reference: Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762.
+"""
+
+import zlib
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from nmt_cli.text.tokenizer import PAD_ID
+
+LAYER_NORM_EPSILON = 1e-6
+_MASKED = -1e9  # far below any real score, yet finite, so that a fully masked row is no NaN
+_UINT16_VALUES = 1 << 16
+
+Tensor = Any  # TensorFlow ships no types
+AttentionMaps = dict[str, Tensor]
+
+
+class RandomStream:
+    """Seeds for the dropouts of one forward pass: a function of the step's seed and their order.
+
+    Args:
+        seed: [2] int32, different for each micro-batch of each step.
+    """
+
+    def __init__(self, seed: Tensor) -> None:
+        self._seed = seed
+        self._count = 0
+
+    def next_seed(self) -> Tensor:
+        """Return the seed of the next dropout, [2] int32."""
+        self._count += 1
+        return tf.random.experimental.stateless_fold_in(self._seed, self._count)
+
+
+def dropout(x: Tensor, rate: float, random: RandomStream | None) -> Tensor:
+    """Zero a share `rate` of x and scale the rest up; without a random stream return x.
+
+    Sixteen random bits decide on an element: half the work of drawing a float for each.
+    """
+    if random is None or rate == 0.0:
+        return x
+    threshold = round(rate * _UINT16_VALUES)
+    size = tf.size(x)
+    words = tf.random.stateless_uniform(
+        [(size + 1) // 2],
+        random.next_seed(),
+        minval=None,
+        maxval=None,
+        dtype=tf.uint32,
+        alg="philox",
+    )
+    bits = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:size]
+    keep = tf.reshape(tf.cast(bits, tf.int32) >= threshold, tf.shape(x))
+    return x * tf.cast(keep, x.dtype) * (1.0 / (1.0 - threshold / _UINT16_VALUES))
+
+
+def padding_mask(ids: Tensor) -> Tensor:
+    """Return which ids are real: [B, S] int32 -> [B, S] bool."""
+    return tf.not_equal(ids, PAD_ID)
+
+
+def causal_padding_mask(ids: Tensor) -> Tensor:
+    """Return which keys each position may see: [B, T] int32 -> [B, T, T] bool.
+
+    Position t sees the real keys at positions up to t.
+    """
+    positions = tf.range(tf.shape(ids)[1])
+    causal = positions[:, None] >= positions[None, :]  # [T, T]
+    return tf.logical_and(causal[None], padding_mask(ids)[:, None, :])
+
+
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax over the last axis, in float32, with probability zero where mask is False."""
+    bias = tf.where(mask, 0.0, _MASKED)
+    return tf.nn.softmax(tf.cast(scores, tf.float32) + bias, axis=-1)
+
+
+def scaled_dot_product_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return softmax(Q K^T / sqrt(P)) V and its weights (section 3.2.1, equation 1).
+
+    Args:
+        queries: [..., T, P].
+        keys: [..., S, P].
+        values: [..., S, P].
+        mask: Broadcastable to [..., T, S].
+
+    Returns:
+        Output [..., T, P] and float32 weights [..., T, S].
+    """
+    weights = _attention_weights(queries, keys, mask)
+    return tf.matmul(tf.cast(weights, values.dtype), values), weights
+
+
+def _attention_weights(queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+    scale = 1.0 / float(queries.shape[-1]) ** 0.5
+    return masked_softmax(tf.matmul(queries * scale, keys, transpose_b=True), mask)
+
+
+class Layer(keras.layers.Layer):
+    """A Keras layer whose float32 weights have dotted names and reproducible initial values.
+
+    Keras tracks the variables; its call machinery (building on first use, casting arguments, implied
+    masks) is passed by, since every layer here makes its weights at once and is explicit about types.
+
+    Args:
+        name: Dotted name in the model, such as `encoder.layer1.self_att`.
+        seed: The run's seed; with a weight's name it decides the weight's first value.
+    """
+
+    def __init__(self, name: str, seed: int) -> None:
+        super().__init__(name=name, dtype="float32", autocast=False)
+        self.seed = seed
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the layer's `call` directly."""
+        return self.call(*args, **kwargs)
+
+    def _matrix(self, name: str, rows: int, columns: int, fused: int = 1) -> Tensor:
+        """Add `fused` Glorot-uniform matrices [rows, columns] side by side."""
+        limit = (6.0 / (rows + columns)) ** 0.5
+        random = self._random(name)
+        return self._weight(name, random.uniform(-limit, limit, (rows, fused * columns)))
+
+    def _normal(self, name: str, rows: int, columns: int) -> Tensor:
+        """Add a matrix [rows, columns] drawn from N(0, 1/columns)."""
+        return self._weight(name, self._random(name).normal(0.0, columns**-0.5, (rows, columns)))
+
+    def _constant(self, name: str, size: int, value: float) -> Tensor:
+        return self._weight(name, np.full(size, value))
+
+    def _weight(self, name: str, value: Any) -> Tensor:
+        array = np.asarray(value, np.float32)
+        return self.add_weight(
+            name=name, shape=array.shape, initializer=lambda *_, **__: tf.constant(array)
+        )
+
+    def _random(self, name: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed, zlib.crc32(f"{self.name}.{name}".encode())])
+
+
+class LayerNorm(Layer):
+    """Layer normalisation (Ba et al. 2016, arXiv 1607.06450) over the last axis."""
+
+    def __init__(self, name: str, seed: int, d_model: int) -> None:
+        super().__init__(name, seed)
+        self.scale = self._constant("scale", d_model, 1.0)
+        self.bias = self._constant("bias", d_model, 0.0)
+
+    def call(self, x: Tensor) -> Tensor:
+        """Normalise [..., D]; statistics in float32."""
+        wide = tf.cast(x, tf.float32)
+        centred = wide - tf.reduce_mean(wide, axis=-1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
+        normalised = centred * tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
+        return tf.cast(normalised * self.scale + self.bias, x.dtype)
+
+
+class SelfCache(NamedTuple):
+    """Keys and values of the decoder's own earlier positions, in one layer.
+
+    Attributes:
+        keys: [N, H, C, P].
+        values: [N, H, C, P].
+    """
+
+    keys: Tensor
+    values: Tensor
+
+
+class SelfAttention(Layer):
+    """Multi-head self-attention (section 3.2.2) with one fused projection and no biases.
+
+    A key bias has no gradient (it shifts all scores of a query alike); like tensor2tensor we leave
+    out all four.
+    """
+
+    def __init__(
+        self, name: str, seed: int, d_model: int, num_heads: int, attention_dropout: float
+    ) -> None:
+        super().__init__(name, seed)
+        self.num_heads = num_heads
+        self.attention_dropout = attention_dropout
+        self.query_key_value = self._matrix("query_key_value", d_model, d_model, fused=3)
+        self.output_projection = self._matrix("output", d_model, d_model)
+
+    def call(self, x: Tensor, mask: Tensor, random: RandomStream | None) -> tuple[Tensor, Tensor]:
+        """Attend within x.
+
+        Args:
+            x: [B, T, D].
+            mask: [B, T, T] or [B, 1, T] bool.
+            random: Seeds of the dropout, or None for none.
+
+        Returns:
+            [B, T, D] and the weights [B, H, T, T].
+        """
+        queries, keys, values = self._project(x)
+        return self._attend(queries, keys, values, mask, random)
+
+    def step(
+        self, x: Tensor, mask: Tensor, cache: SelfCache, position: Tensor
+    ) -> tuple[Tensor, Tensor, SelfCache]:
+        """Attend from one new position to it and all before.
+
+        Args:
+            x: [N, 1, D] the new position.
+            mask: [N, C] bool, True at the positions written so far, this one included.
+            cache: What was written so far.
+            position: Scalar int32 index of the new position; below C.
+
+        Returns:
+            [N, 1, D], the weights [N, H, 1, C], and the cache with this position written.
+        """
+        queries, keys, values = self._project(x)
+        here = (tf.range(tf.shape(cache.keys)[2]) == position)[None, None, :, None]
+        cache = SelfCache(tf.where(here, keys, cache.keys), tf.where(here, values, cache.values))
+        output, weights = self._attend(queries, *cache, mask[:, None, :], None)
+        return output, weights, cache
+
+    def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        fused = tf.matmul(x, tf.cast(self.query_key_value, x.dtype))  # [B, T, 3D]
+        batch, length = tf.shape(x)[0], tf.shape(x)[1]
+        width = x.shape[-1] // self.num_heads
+        fused = tf.reshape(fused, [batch, length, 3, self.num_heads, width])
+        queries, keys, values = tf.unstack(tf.transpose(fused, [2, 0, 3, 1, 4]))
+        return queries, keys, values  # each [B, H, T, P]
+
+    def _attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor,
+        random: RandomStream | None,
+    ) -> tuple[Tensor, Tensor]:
+        weights = _attention_weights(queries, keys, mask[:, None])  # [B, H, T, S]
+        dropped = dropout(tf.cast(weights, values.dtype), self.attention_dropout, random)
+        joined = _join_heads(tf.matmul(dropped, values))
+        return tf.matmul(joined, tf.cast(self.output_projection, joined.dtype)), weights
+
+
+class CrossAttention(Layer):
+    """Multi-head attention from the decoder to the encoder's output.
+
+    The rows of the decoder may be several beams of each sentence: beams of a sentence lie side by
+    side and share its keys and values, one product for all of them.
+    """
+
+    def __init__(
+        self, name: str, seed: int, d_model: int, num_heads: int, attention_dropout: float
+    ) -> None:
+        super().__init__(name, seed)
+        self.num_heads = num_heads
+        self.attention_dropout = attention_dropout
+        self.query = self._matrix("query", d_model, d_model)
+        self.key_value = self._matrix("key_value", d_model, d_model, fused=2)
+        self.output_projection = self._matrix("output", d_model, d_model)
+
+    def project_memory(self, states: Tensor) -> SelfCache:
+        """Return the keys and values [B, H, S, P] of the encoder's output [B, S, D]."""
+        fused = tf.matmul(states, tf.cast(self.key_value, states.dtype))
+        keys, values = tf.split(fused, 2, axis=-1)
+        return SelfCache(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
+
+    def call(
+        self, x: Tensor, memory: SelfCache, mask: Tensor, random: RandomStream | None
+    ) -> tuple[Tensor, Tensor]:
+        """Attend from x to the memory.
+
+        Args:
+            x: [N, T, D] with N a multiple of B.
+            memory: Keys and values [B, H, S, P].
+            mask: [B, S] bool.
+            random: Seeds of the dropout, or None for none.
+
+        Returns:
+            [N, T, D] and the weights [B, H, N/B*T, S].
+        """
+        queries = tf.matmul(x, tf.cast(self.query, x.dtype))
+        by_sentence = tf.reshape(queries, [tf.shape(mask)[0], -1, x.shape[-1]])  # [B, N/B*T, D]
+        heads = _split_heads(by_sentence, self.num_heads)
+        weights = _attention_weights(heads, memory.keys, mask[:, None, None, :])
+        dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
+        joined = tf.reshape(_join_heads(tf.matmul(dropped, memory.values)), tf.shape(x))
+        return tf.matmul(joined, tf.cast(self.output_projection, joined.dtype)), weights
+
+
+def _split_heads(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, width = tf.shape(x)[0], tf.shape(x)[1], x.shape[-1]
+    x = tf.reshape(x, [batch, length, num_heads, width // num_heads])
+    return tf.transpose(x, [0, 2, 1, 3])  # [B, H, T, P]
+
+
+def _join_heads(x: Tensor) -> Tensor:
+    batch, heads, length, width = tf.shape(x)[0], x.shape[1], tf.shape(x)[2], x.shape[3]
+    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [batch, length, heads * width])
+
+
+class Dense(Layer):
+    """x W + b."""
+
+    def __init__(self, name: str, seed: int, inputs: int, outputs: int) -> None:
+        super().__init__(name, seed)
+        self.kernel = self._matrix("kernel", inputs, outputs)
+        self.bias = self._constant("bias", outputs, 0.0)
+
+    def call(self, x: Tensor) -> Tensor:
+        """Map [..., inputs] to [..., outputs]."""
+        return tf.matmul(x, tf.cast(self.kernel, x.dtype)) + tf.cast(self.bias, x.dtype)
+
+
+class FeedForward(Layer):
+    """The position-wise network (section 3.3) with ReLU, GELU, or SwiGLU (Shazeer 2020)."""
+
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        d_model: int,
+        d_ff: int,
+        activation: str,
+        activation_dropout: float,
+    ) -> None:
+        super().__init__(name, seed)
+        self.activation = activation
+        self.activation_dropout = activation_dropout
+        self.inner = Dense(f"{name}.inner", seed, d_model, d_ff)
+        self.gate = Dense(f"{name}.gate", seed, d_model, d_ff) if activation == "swiglu" else None
+        self.outer = Dense(f"{name}.outer", seed, d_ff, d_model)
+
+    def call(self, x: Tensor, random: RandomStream | None) -> Tensor:
+        """Map [B, T, D] to [B, T, D]."""
+        inner = self.inner(x)
+        if self.gate is not None:
+            inner = tf.nn.silu(self.gate(x)) * inner
+        elif self.activation == "gelu":
+            inner = tf.nn.gelu(inner, approximate=False)
+        else:
+            inner = tf.nn.relu(inner)
+        return self.outer(dropout(inner, self.activation_dropout, random))

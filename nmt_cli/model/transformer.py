@@ -1,0 +1,310 @@
+"""The encoder-decoder Transformer: `encode`, and one `decode` for training and for search.
+
+`decode` runs over all target positions at once when its cache holds only the encoder's side
+(training, forced scoring), and over one new position when the cache has room for the decoder's own
+keys and values (search). Shape letters are those of `layers.py`.
+
+Reference: Vaswani et al. 2017, arXiv 1706.03762; pre-norm: Xiong et al. 2020, arXiv 2002.04745.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from nmt_cli.config import ModelConfig
+from nmt_cli.model.layers import (
+    AttentionMaps,
+    CrossAttention,
+    FeedForward,
+    Layer,
+    LayerNorm,
+    RandomStream,
+    SelfAttention,
+    SelfCache,
+    Tensor,
+    causal_padding_mask,
+    dropout,
+    padding_mask,
+)
+from nmt_cli.model.positions import sinusoids
+
+
+class Memory(NamedTuple):
+    """What the encoder leaves for the decoder.
+
+    Attributes:
+        states: [B, S, D].
+        mask: [B, S] bool, True at real pieces.
+    """
+
+    states: Tensor
+    mask: Tensor
+
+
+class DecoderCache(NamedTuple):
+    """All that the decoder needs beside the ids of this call.
+
+    Attributes:
+        memory: For each layer, keys and values [B, H, S, P] of the encoder's output.
+        memory_mask: [B, S] bool.
+        own: For each layer, keys and values [N, H, C, P] of the positions decoded so far; empty
+            when `decode` shall run over whole sequences.
+        own_mask: [N, C] bool, True at real positions decoded so far; None with an empty `own`.
+    """
+
+    memory: tuple[SelfCache, ...]
+    memory_mask: Tensor
+    own: tuple[SelfCache, ...] = ()
+    own_mask: Tensor = None
+
+
+class _Sublayer(Layer):
+    """The residual connection around a sublayer, with pre- or post-normalisation."""
+
+    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+        super().__init__(f"{name}.residual", seed)
+        self.layer_norm = LayerNorm(f"{name}.norm", seed, config.d_model)
+        self.is_pre = config.norm == "pre"
+        self.rate = config.dropout
+
+    def before(self, x: Tensor) -> Tensor:
+        """Return the sublayer's input."""
+        return self.layer_norm(x) if self.is_pre else x
+
+    def after(self, x: Tensor, output: Tensor, random: RandomStream | None) -> Tensor:
+        """Return the residual sum of the sublayer's output with what went in."""
+        total = x + dropout(output, self.rate, random)
+        return total if self.is_pre else self.layer_norm(total)
+
+
+class EncoderLayer(Layer):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+        super().__init__(name, seed)
+        heads = (config.d_model, config.num_heads, config.attention_dropout)
+        feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
+        self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
+        self.self_att = SelfAttention(f"{name}.self_att", seed, *heads)
+        self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
+        self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
+
+    def call(self, x: Tensor, mask: Tensor, random: RandomStream | None) -> tuple[Tensor, Tensor]:
+        """Map [B, S, D] to [B, S, D] and the attention weights [B, H, S, S]."""
+        output, weights = self.self_att(self.self_att_residual.before(x), mask, random)
+        x = self.self_att_residual.after(x, output, random)
+        output = self.feed_forward(self.feed_forward_residual.before(x), random)
+        return self.feed_forward_residual.after(x, output, random), weights
+
+
+class DecoderLayer(Layer):
+    """Self-attention (block 1), attention to the encoder (block 2), then feed-forward."""
+
+    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+        super().__init__(name, seed)
+        heads = (config.d_model, config.num_heads, config.attention_dropout)
+        feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
+        self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
+        self.self_att = SelfAttention(f"{name}.self_att", seed, *heads)
+        self.cross_att_residual = _Sublayer(f"{name}.cross_att", config, seed)
+        self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads)
+        self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
+        self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
+
+    def call(
+        self,
+        x: Tensor,
+        own_mask: Tensor,
+        own: SelfCache | None,
+        position: Tensor,
+        memory: SelfCache,
+        memory_mask: Tensor,
+        random: RandomStream | None,
+    ) -> tuple[Tensor, SelfCache | None, Tensor, Tensor]:
+        """Return the layer's output, its cache, and the weights of block 1 and block 2."""
+        inputs = self.self_att_residual.before(x)
+        if own is None:
+            output, self_weights = self.self_att(inputs, own_mask, random)
+        else:
+            output, self_weights, own = self.self_att.step(inputs, own_mask, own, position)
+        x = self.self_att_residual.after(x, output, random)
+        inputs = self.cross_att_residual.before(x)
+        output, cross_weights = self.cross_att(inputs, memory, memory_mask, random)
+        x = self.cross_att_residual.after(x, output, random)
+        output = self.feed_forward(self.feed_forward_residual.before(x), random)
+        return self.feed_forward_residual.after(x, output, random), own, self_weights, cross_weights
+
+
+class _Stack(Layer):
+    """What encoder and decoder have in common: scaled embeddings with positions, a final norm."""
+
+    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+        super().__init__(name, seed)
+        self.config = config
+        size = (config.max_length, config.d_model)
+        self.positions = (
+            self._normal("positions", *size)
+            if config.positions == "learned"
+            else tf.constant(sinusoids(*size))
+        )
+        self.norm = (
+            LayerNorm(f"{name}.norm", seed, config.d_model) if config.norm == "pre" else None
+        )
+
+    def embed(
+        self, table: Tensor, ids: Tensor, position: Tensor, dtype: str, random: RandomStream | None
+    ) -> Tensor:
+        """Return sqrt(D) * embedding + position encoding, [B, T, D] (sections 3.4 and 3.5)."""
+        vectors = tf.gather(table, ids) * self.config.d_model**0.5
+        encodings = tf.convert_to_tensor(self.positions)[position : position + tf.shape(ids)[1]]
+        return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
+
+    def finish(self, x: Tensor) -> Tensor:
+        """Normalise the last layer's output (pre-norm only)."""
+        return x if self.norm is None else self.norm(x)
+
+
+class Transformer(Layer):
+    """The whole model.
+
+    Args:
+        config: The architecture.
+        source_vocab_size: Pieces of the source vocabulary.
+        target_vocab_size: Pieces of the target vocabulary.
+        joint: Whether both sides share one vocabulary.
+        seed: Decides the initial weights.
+        compute_dtype: Number format of activations, "float32" or "bfloat16".
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        joint: bool,
+        seed: int = 1,
+        compute_dtype: str = "float32",
+    ) -> None:
+        super().__init__("transformer", seed)
+        self.config = config
+        self.activation_dtype = compute_dtype
+        tie, width = config.tie_embeddings, config.d_model
+        if joint and tie:
+            shared = self._normal("embedding", target_vocab_size, width)
+            self.source_table = self.target_table = self.output_table = shared
+        else:
+            self.source_table = self._normal("source_embedding", source_vocab_size, width)
+            self.target_table = self._normal("target_embedding", target_vocab_size, width)
+            self.output_table = (
+                self.target_table
+                if tie
+                else self._normal("output_embedding", target_vocab_size, width)
+            )
+        self.encoder = _Stack("encoder", config, seed)
+        self.encoder_layers = [
+            EncoderLayer(f"encoder.layer{i + 1}", config, seed)
+            for i in range(config.encoder_layers)
+        ]
+        self.decoder = _Stack("decoder", config, seed)
+        self.decoder_layers = [
+            DecoderLayer(f"decoder.layer{i + 1}", config, seed)
+            for i in range(config.decoder_layers)
+        ]
+
+    def encode(
+        self,
+        source_ids: Tensor,
+        *,
+        random: RandomStream | None = None,
+        maps: AttentionMaps | None = None,
+    ) -> Memory:
+        """Read the source.
+
+        Args:
+            source_ids: [B, S] int32, padded with 0.
+            random: Seeds of the dropouts; None switches dropout off.
+            maps: When given, `encoder_layerN_self_att` [B, H, S, S] are put into it.
+        """
+        mask = padding_mask(source_ids)
+        x = self.encoder.embed(self.source_table, source_ids, 0, self.activation_dtype, random)
+        for number, layer in enumerate(self.encoder_layers, start=1):
+            x, weights = layer(x, mask[:, None, :], random)
+            if maps is not None:
+                maps[f"encoder_layer{number}_self_att"] = weights
+        return Memory(self.encoder.finish(x), mask)
+
+    def start_cache(self, memory: Memory) -> DecoderCache:
+        """Return a cache for running `decode` over whole target sequences."""
+        projected = tuple(
+            layer.cross_att.project_memory(memory.states) for layer in self.decoder_layers
+        )
+        return DecoderCache(projected, memory.mask)
+
+    def start_step_cache(
+        self, memory: Memory, beams: int | Tensor, capacity: Tensor
+    ) -> DecoderCache:
+        """Return a cache for running `decode` one position at a time.
+
+        Args:
+            memory: The encoder's output of B sentences.
+            beams: Rows of the decoder for each sentence.
+            capacity: Positions that there is room for.
+        """
+        heads = self.config.num_heads
+        rows = tf.shape(memory.mask)[0] * beams
+        empty = tf.zeros([rows, heads, capacity, self.config.d_model // heads], memory.states.dtype)
+        own = tuple(SelfCache(empty, empty) for _ in self.decoder_layers)
+        mask = tf.zeros([rows, capacity], tf.bool)
+        return self.start_cache(memory)._replace(own=own, own_mask=mask)
+
+    def decode(
+        self,
+        target_ids: Tensor,
+        cache: DecoderCache,
+        position: Tensor = 0,
+        *,
+        random: RandomStream | None = None,
+        maps: AttentionMaps | None = None,
+    ) -> tuple[Tensor, DecoderCache]:
+        """Read target ids and return what the next ones are predicted from.
+
+        Args:
+            target_ids: [N, T] int32, beginning with `<s>`; [N, 1] with a step cache.
+            cache: From `start_cache` or `start_step_cache`, or from the step before.
+            position: Scalar int32 index of the first of these ids.
+            random: Seeds of the dropouts; None switches dropout off.
+            maps: When given, `decoder_layerN_block1_self_att` and
+                `decoder_layerN_block2_decenc_att` are put into it.
+
+        Returns:
+            States [N, T, D] (see `logits`) and the cache for the next step.
+        """
+        stepwise = bool(cache.own)
+        if stepwise:
+            here = tf.range(tf.shape(cache.own_mask)[1]) == position
+            own_mask = tf.logical_or(cache.own_mask, here & padding_mask(target_ids))  # [N, C]
+            cache = cache._replace(own_mask=own_mask)
+        else:
+            own_mask = causal_padding_mask(target_ids)  # [N, T, T]
+        x = self.decoder.embed(
+            self.target_table, target_ids, position, self.activation_dtype, random
+        )
+        own: list[SelfCache] = []
+        for index, layer in enumerate(self.decoder_layers):
+            layer_cache = cache.own[index] if stepwise else None
+            x, layer_cache, self_weights, cross_weights = layer(
+                x, own_mask, layer_cache, position, cache.memory[index], cache.memory_mask, random
+            )
+            own += [layer_cache] if layer_cache is not None else []
+            if maps is not None:
+                maps[f"decoder_layer{index + 1}_block1_self_att"] = self_weights
+                maps[f"decoder_layer{index + 1}_block2_decenc_att"] = cross_weights
+        return self.decoder.finish(x), cache._replace(own=tuple(own))
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Return float32 logits [..., V] of decoder states [..., D]."""
+        table = tf.cast(self.output_table, states.dtype)
+        flat = tf.reshape(states, [-1, states.shape[-1]])
+        logits = tf.cast(tf.matmul(flat, table, transpose_b=True), tf.float32)
+        return tf.reshape(logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], axis=0))

@@ -1,0 +1,19 @@
+"""Where the bundled configurations and sample data are, however the package was installed.
+
+From a wheel they lie inside the package (`nmt_cli/bundled/`); in a checkout, an editable install or
+an unpacked sdist they are the top-level `configs/` and `data/` beside it.
+"""
+
+from pathlib import Path
+
+
+def bundled_root() -> Path:
+    """Return the folder that holds the bundled `configs/` and `data/`."""
+    package = Path(__file__).resolve().parent
+    inside = package / "bundled"
+    return inside if inside.is_dir() else package.parent
+
+
+def bundled_configs() -> dict[str, Path]:
+    """Return the bundled configurations by name, as `nmt train NAME` takes them."""
+    return {path.stem: path for path in sorted((bundled_root() / "configs").glob("*.yaml"))}

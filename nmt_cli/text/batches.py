@@ -1,0 +1,163 @@
+"""Which examples make up which batch, as a pure function of (seed, epoch), and the padded arrays.
+
+Examples are sorted by length and cut where the budget of target tokens is full, so that little is
+padding; the batches are then shuffled. Nothing here depends on what ran before: a resumed run asks
+for the same epoch and skips to its step.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.text.shards import EncodedCorpus
+
+# Lengths of targets are grouped by this width before sources are sorted: some mixing within a
+# batch for a few per cent of padding.
+_TARGET_WIDTH = 2
+
+Indices = npt.NDArray[np.int64]
+
+
+class Batch(NamedTuple):
+    """A padded micro-batch; id 0 is padding.
+
+    Attributes:
+        source: [B, S] int32 source ids, each row ending in `</s>`.
+        target: [B, T] int32 target ids, each row ending in `</s>`.
+    """
+
+    source: npt.NDArray[np.int32]
+    target: npt.NDArray[np.int32]
+
+    @property
+    def num_tokens(self) -> int:
+        """Target tokens, padding not counted."""
+        return int(np.count_nonzero(self.target))
+
+    @property
+    def num_positions(self) -> int:
+        """All positions of both sides, padding counted."""
+        return self.source.size + self.target.size
+
+    @property
+    def num_padding(self) -> int:
+        """Positions of both sides without a token."""
+        return self.num_positions - int(np.count_nonzero(self.source)) - self.num_tokens
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """The order of one epoch.
+
+    Attributes:
+        order: Indices of the usable examples, batch by batch.
+        starts: [M + 1] where each micro-batch begins in `order`, plus the end.
+        accumulate_steps: Micro-batches that make one effective batch.
+    """
+
+    order: Indices
+    starts: Indices
+    accumulate_steps: int
+
+    @property
+    def num_steps(self) -> int:
+        """Optimizer steps in this epoch; the last may have fewer micro-batches."""
+        return -(-(len(self.starts) - 1) // self.accumulate_steps)
+
+    def micro_batches(self, step: int) -> list[Indices]:
+        """Return the example indices of each micro-batch of one step (from 0)."""
+        first = step * self.accumulate_steps
+        last = min(first + self.accumulate_steps, len(self.starts) - 1)
+        return [self.order[self.starts[i] : self.starts[i + 1]] for i in range(first, last)]
+
+
+def usable_examples(corpus: EncodedCorpus, max_length: int) -> Indices:
+    """Return the indices of examples whose sides both fit `max_length` pieces.
+
+    Raises:
+        TrainingError: None does; says how long the shortest is.
+    """
+    longer_side = np.maximum(corpus.source_lengths, corpus.target_lengths)
+    usable = np.flatnonzero(longer_side <= max_length)
+    if not len(usable):
+        raise TrainingError(
+            f"every pair is longer than model.max_length ({max_length} pieces); "
+            f"the shortest has {longer_side.min()}",
+            hint=f"raise model.max_length or split the lines, e.g. "
+            f"--set model.max_length={longer_side.max()}",
+        )
+    return usable
+
+
+def plan_epoch(
+    corpus: EncodedCorpus,
+    *,
+    tokens_per_batch: int,
+    accumulate_steps: int,
+    max_length: int,
+    seed: int,
+    epoch: int,
+) -> EpochPlan:
+    """Return the batches of an epoch; the same arguments always give the same plan.
+
+    Args:
+        corpus: The encoded training corpus.
+        tokens_per_batch: Target tokens in one effective batch, padding not counted.
+        accumulate_steps: Micro-batches that share this budget.
+        max_length: Examples with a longer side are left out.
+        seed: The run's seed.
+        epoch: From 0.
+
+    Raises:
+        TrainingError: No example fits `max_length`.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(usable_examples(corpus, max_length))
+    target_lengths = corpus.target_lengths[order]
+    group = (target_lengths + random.integers(_TARGET_WIDTH)) // _TARGET_WIDTH
+    order = order[np.lexsort((corpus.source_lengths[order], group))]
+    micro_budget = max(1, tokens_per_batch // accumulate_steps)
+    batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // micro_budget
+    starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))
+    shuffled = random.permutation(len(starts) - 1)
+    return EpochPlan(*_reorder(order, starts, shuffled), accumulate_steps)
+
+
+def _reorder(order: Indices, starts: Indices, batches: Indices) -> tuple[Indices, Indices]:
+    """Put whole batches into a new order without a loop over examples."""
+    lengths = np.diff(starts)[batches]
+    new_starts = np.concatenate(([0], np.cumsum(lengths)))
+    within = np.arange(len(order)) - np.repeat(new_starts[:-1], lengths)
+    return order[np.repeat(starts[:-1][batches], lengths) + within], new_starts
+
+
+def assemble(corpus: EncodedCorpus, indices: Indices) -> Batch:
+    """Return the padded arrays of some examples; no Python per example."""
+    return Batch(
+        _pad(corpus.source, corpus.source_offsets, indices),
+        _pad(corpus.target, corpus.target_offsets, indices),
+    )
+
+
+def _pad(
+    ids: npt.NDArray[np.unsignedinteger[Any]], offsets: npt.NDArray[np.int64], indices: Indices
+) -> npt.NDArray[np.int32]:
+    starts, lengths = offsets[indices], offsets[indices + 1] - offsets[indices]
+    positions = np.arange(lengths.max())
+    real = positions < lengths[:, None]  # [B, T]
+    padded = np.zeros(real.shape, np.int32)
+    padded[real] = ids[(starts[:, None] + positions)[real]]
+    return padded
+
+
+def batches_by_length(
+    corpus: EncodedCorpus, max_length: int, tokens_per_batch: int
+) -> list[Indices]:
+    """Return all usable examples in batches of similar length, for evaluation; not shuffled."""
+    usable = usable_examples(corpus, max_length)
+    order = usable[np.argsort(corpus.target_lengths[usable], kind="stable")]
+    batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // tokens_per_batch
+    return np.split(order, np.flatnonzero(np.diff(batch_of)) + 1)

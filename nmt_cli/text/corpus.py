@@ -1,0 +1,234 @@
+"""Files of text -> examples: two parallel text files, TSV, CSV, JSONL, dialogues; plain or .gz.
+
+An example is what the model learns from: some turns of source text (one for translation, a window
+of the conversation for chat) and one target text. Every problem names its file and line.
+"""
+
+import csv
+import functools
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nmt_cli.config import Config, CorpusConfig
+from nmt_cli.errors import DataError, did_you_mean
+from nmt_cli.files import read_lines
+
+_FIELD_LIMIT = 1 << 24
+_DEFAULT_COLUMNS: list[str | int] = [1, 2]
+
+
+class Example(NamedTuple):
+    """One training example.
+
+    Attributes:
+        source: The turns that the model reads, oldest first; exactly one for translation.
+        target: The text that it learns to write.
+    """
+
+    source: tuple[str, ...]
+    target: str
+
+
+class Corpora:
+    """The train, dev and test examples of a configuration.
+
+    Args:
+        config: The run's configuration.
+        data_dir: What relative file names start from.
+    """
+
+    def __init__(self, config: Config, data_dir: Path) -> None:
+        self._config = config
+        self._data_dir = data_dir
+
+    def iter_split(self, split: str) -> Iterator[Example]:
+        """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
+
+        Raises:
+            DataError: A file is missing, misaligned, misshapen or not UTF-8.
+        """
+        corpora: list[CorpusConfig] = getattr(self._config.data, split)
+        rows = sum(corpus.rows or 0 for corpus in self._config.data.dev)
+        for corpus in corpora:
+            if corpus.rows is not None:
+                yield from filter(self._is_held_out, self._all_train())
+            elif split == "train" and rows:
+                yield from itertools.filterfalse(self._is_held_out, self._read(corpus))
+            else:
+                yield from self._read(corpus)
+
+    def files(self, split: str) -> list[Path]:
+        """Return the files that a split is read from, checked to exist.
+
+        Raises:
+            DataError: Names every file that is missing.
+        """
+        corpora: list[CorpusConfig] = getattr(self._config.data, split)
+        if any(corpus.rows is not None for corpus in corpora):
+            corpora = [*corpora, *self._config.data.train]
+        names = [n for c in corpora for n in (c.source, c.target, c.file) if n is not None]
+        paths = [self._data_dir / name for name in names]
+        missing = [str(path) for path in paths if not path.is_file()]
+        if missing:
+            raise DataError(
+                f"{', '.join(missing)}: no such file",
+                hint=f"put the files there, or point data.dir at them "
+                f"(--set data.dir=FOLDER; it is {self._data_dir})",
+            )
+        return paths
+
+    def _all_train(self) -> Iterator[Example]:
+        return itertools.chain.from_iterable(map(self._read, self._config.data.train))
+
+    def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
+        for example in self._read_raw(corpus):
+            if example.target.strip() and example.source[-1].strip():
+                yield example
+
+    def _read_raw(self, corpus: CorpusConfig) -> Iterator[Example]:
+        if corpus.source is not None and corpus.target is not None:
+            return _read_parallel(self._data_dir / corpus.source, self._data_dir / corpus.target)
+        path = self._data_dir / str(corpus.file)
+        is_jsonl = path.name.removesuffix(".gz").endswith(".jsonl")
+        if is_jsonl and self._config.task == "chat" and corpus.columns is None:
+            return _read_dialogues(path, self._config.chat.history_turns)
+        if is_jsonl:
+            return _read_jsonl(path, corpus.columns or ["source", "target"])
+        return _read_table(path, corpus.columns or _DEFAULT_COLUMNS)
+
+    def _is_held_out(self, example: Example) -> bool:
+        return _split_hash(example, self._config.seed) <= self._held_out_limit
+
+    @functools.cached_property
+    def _held_out_limit(self) -> int:
+        """The hash up to which a training example belongs to dev.
+
+        Examples with the same (folded) source share a hash, so they never lie on both sides.
+        """
+        rows = sum(corpus.rows or 0 for corpus in self._config.data.dev)
+        hashes = np.fromiter(
+            (_split_hash(example, self._config.seed) for example in self._all_train()), np.uint64
+        )
+        if rows >= len(hashes):
+            raise DataError(f"dev takes {rows} rows out of train, which has only {len(hashes)}")
+        return int(np.partition(hashes, rows - 1)[rows - 1])
+
+
+def _split_hash(example: Example, seed: int) -> int:
+    folded = "".join(filter(str.isalnum, example.source[-1].casefold()))
+    digest = hashlib.blake2b(folded.encode(), digest_size=8, key=str(seed).encode())
+    return int.from_bytes(digest.digest())
+
+
+def _read_parallel(source: Path, target: Path) -> Iterator[Example]:
+    pairs = itertools.zip_longest(read_lines(source), read_lines(target))
+    for number, (left, right) in enumerate(pairs, start=1):
+        if left is None or right is None:
+            longer = number + sum(1 for _ in pairs)
+            counts = (number - 1, longer) if left is None else (longer, number - 1)
+            raise DataError(
+                f"{source} has {counts[0]} lines, {target} has {counts[1]}",
+                hint="line N of one file must be the translation of line N of the other",
+            )
+        yield Example((left,), right)
+
+
+def _read_table(path: Path, columns: list[str | int]) -> Iterator[Example]:
+    """Read a TSV or CSV. Columns given by name need a heading line; by number, there is none."""
+    rows = _table_rows(path)
+    if any(isinstance(column, str) for column in columns):
+        _, heading = next(rows, (0, []))
+        indices = [_column_index(path, heading, column) for column in columns]
+    else:
+        indices = [int(column) - 1 for column in columns]
+    for number, row in rows:
+        if not row:
+            continue
+        if len(row) <= max(indices):
+            raise DataError(
+                f"{path}:{number}: {len(row)} columns, but column {max(indices) + 1} is wanted"
+            )
+        yield Example((row[indices[0]],), row[indices[1]])
+
+
+def _table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    lines = read_lines(path)
+    if path.name.removesuffix(".gz").endswith(".csv"):
+        csv.field_size_limit(_FIELD_LIMIT)
+        reader = csv.reader((line + "\n" for line in lines), strict=True)
+        try:
+            for row in reader:
+                yield reader.line_num, [" ".join(field.split("\n")) for field in row]
+        except csv.Error as error:
+            raise DataError(f"{path}:{reader.line_num}: not valid CSV: {error}") from error
+    else:
+        for number, line in enumerate(lines, start=1):
+            yield number, line.split("\t") if line else []
+
+
+def _column_index(path: Path, heading: list[str], column: str | int) -> int:
+    if isinstance(column, int):
+        return column - 1
+    if column not in heading:
+        raise DataError(
+            f"{path}:1: no column '{column}' in the heading line.{did_you_mean(column, heading)}",
+            hint=f"its columns are: {', '.join(heading)}",
+        )
+    return heading.index(column)
+
+
+def _read_jsonl(path: Path, columns: list[str | int]) -> Iterator[Example]:
+    for number, record in _json_records(path):
+        fields = [record.get(str(column)) for column in columns]
+        if not all(isinstance(field, str) for field in fields):
+            raise DataError(
+                f"{path}:{number}: needs text in the keys {columns[0]} and {columns[1]}"
+            )
+        yield Example((str(fields[0]),), str(fields[1]))
+
+
+def _read_dialogues(path: Path, history_turns: int) -> Iterator[Example]:
+    """Read `{"turns": [...]}` lines; user and bot alternate, the user begins.
+
+    Each of the bot's turns is one example, with the user's turn before it and up to
+    `history_turns` turns before that.
+    """
+    for number, record in _json_records(path):
+        turns = record.get("turns")
+        if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
+            raise DataError(
+                f'{path}:{number}: needs {{"turns": ["...", "..."]}}',
+                hint="for question/answer records name the keys: columns: [question, answer]",
+            )
+        for reply in range(1, len(turns), 2):
+            first = max(0, reply - 1 - history_turns)
+            yield Example(tuple(turns[first:reply]), turns[reply])
+
+
+def _json_records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path}:{number}: not valid JSON: {error.msg}") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{path}:{number}: a line must be a JSON object")
+        yield number, record
+
+
+def texts(examples: Iterable[Example], side: str) -> Iterator[str]:
+    """Yield the strings of one side ("source", "target") or of both ("joint")."""
+    pick: dict[str, Callable[[Example], tuple[str, ...]]] = {
+        "source": lambda example: example.source,
+        "target": lambda example: (example.target,),
+        "joint": lambda example: (*example.source, example.target),
+    }
+    return itertools.chain.from_iterable(map(pick[side], examples))

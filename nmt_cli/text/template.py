@@ -1,0 +1,35 @@
+"""A conversation -> one source sequence. Training and chatting share this, so they agree.
+
+    <persona> ... <user> How are you? <bot> Fine, thanks. And you? <user> Tired. </s>
+
+The speaker tokens are control ids, so no text that somebody types can fake one. What does not fit
+the model is cut from the left: whole early turns first, then the front of the last turn.
+"""
+
+from collections.abc import Sequence
+
+from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
+
+
+def join_turns(
+    turns: Sequence[Sequence[int]], *, persona: Sequence[int], max_length: int
+) -> list[int]:
+    """Return the source ids of a conversation whose last turn is the user's.
+
+    Args:
+        turns: Ids of each turn, oldest first; speakers alternate.
+        persona: Ids of the persona line, empty for none.
+        max_length: Longest result in pieces, with `</s>`.
+    """
+    head = [PERSONA_ID, *persona] if persona else []
+    room = max_length - 1 - len(head)
+    parts: list[list[int]] = []
+    for distance, turn in enumerate(reversed(turns)):
+        part = [BOT_ID if distance % 2 else USER_ID, *turn]
+        if parts and len(part) > room:
+            break
+        if not parts and len(part) > room:
+            part = [USER_ID, *part[len(part) - max(room - 1, 0) :]] if room > 0 else []
+        parts.insert(0, part)
+        room -= len(part)
+    return [*head, *(i for part in parts for i in part), EOS_ID]

@@ -1,0 +1,165 @@
+"""Text <-> subword ids: byte-pair encoding (Sennrich et al. 2016) with byte fallback.
+
+The pipeline, all of it inside `tokenizer.json` so that any program can use the file:
+
+1. Unicode normal form, and lower case when asked for;
+2. escape a literal word marker, then write each space as the marker `▁` and put one in front;
+3. split words, single digits and punctuation; a marker stays with what follows it;
+4. BPE merges inside a word; a character outside the vocabulary becomes its UTF-8 bytes (`<0xE2>`).
+
+Nothing is lost: `decode(encode(x)) == normalise(x)` for any text. Control tokens are no part of the
+pipeline, so a `</s>` that somebody types is five ordinary characters.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from nmt_cli.config import TokenizerConfig
+from nmt_cli.errors import DataError, ModelFileError
+from nmt_cli.files import write_text
+
+PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
+CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
+BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+_MARKER = "\u2581"  # the word marker, as SentencePiece writes it
+# A literal marker is escaped with two private-use characters, and the first of these with two more,
+# so that every text stays different from every other.
+_ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
+_WORDS = rf"{_MARKER}?[\p{{L}}\p{{M}}]+|{_MARKER}?\p{{N}}|{_MARKER}?[^{_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{_MARKER}"
+# Of the pieces that are neither control nor byte tokens, single characters take at most this share.
+_ALPHABET_SHARE = 0.75
+
+
+class Subwords:
+    """A trained subword vocabulary.
+
+    Args:
+        tokenizer: A `tokenizers.Tokenizer` that `train` made.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._normalizer = _public_normalizer(tokenizer)
+        self.vocab_size: int = tokenizer.get_vocab_size()
+
+    @classmethod
+    def train(cls, texts: Iterable[str], config: TokenizerConfig) -> "Subwords":
+        """Learn a vocabulary of at most `config.vocab_size` pieces.
+
+        Args:
+            texts: The training text; streamed, only word counts are kept.
+            config: Vocabulary size and normalisation.
+        """
+        tokenizer = Tokenizer(models.BPE(byte_fallback=True))
+        tokenizer.normalizer = _normalizer(config)
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
+        tokenizer.decoder = _decoder()
+        fixed = [*CONTROL_TOKENS, *BYTE_TOKENS]
+        trainer = trainers.BpeTrainer(
+            vocab_size=config.vocab_size,
+            special_tokens=fixed,
+            limit_alphabet=int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE),
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return cls(_without_added_tokens(tokenizer))
+
+    @classmethod
+    def load(cls, path: Path) -> "Subwords":
+        """Read a `tokenizer.json`.
+
+        Raises:
+            ModelFileError: The file is missing, damaged, or not one that nmt wrote.
+        """
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:
+            reason = "no such file" if not path.exists() else f"not a tokenizer file: {error}"
+            raise ModelFileError(f"{path}: {reason}") from error
+        vocabulary = tokenizer.get_vocab()
+        if any(vocabulary.get(token) != i for i, token in enumerate(CONTROL_TOKENS)):
+            raise ModelFileError(f"{path}: its first pieces are not {' '.join(CONTROL_TOKENS)}")
+        return cls(tokenizer)
+
+    def save(self, path: Path) -> None:
+        """Write `tokenizer.json` atomically."""
+        write_text(path, self._tokenizer.to_str(pretty=True))
+
+    def to_json(self) -> str:
+        """Return the file's text: two vocabularies are the same when these are equal."""
+        return str(self._tokenizer.to_str())
+
+    def normalise(self, text: str) -> str:
+        """Return the text as the model sees it: normal form and case, nothing else changed."""
+        return str(self._normalizer.normalize_str(text))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without control tokens.
+
+        Raises:
+            DataError: The text holds a lone surrogate (bytes that were not UTF-8).
+        """
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many texts; uses all cores."""
+        try:
+            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except (UnicodeEncodeError, TypeError) as error:
+            raise DataError("the text is not valid UTF-8") from error
+        return [encoding.ids for encoding in encodings]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the written form of each id (`▁Hello`, `,`, `<0xE2>`, `</s>`)."""
+        return [str(self._tokenizer.id_to_token(i)) for i in ids]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids; control tokens are left out, broken bytes become U+FFFD."""
+        content = [i for i in ids if i >= len(CONTROL_TOKENS)]
+        return str(self._tokenizer.decode(content, skip_special_tokens=False))
+
+
+def _normalizer(config: TokenizerConfig) -> normalizers.Normalizer:
+    steps: list[normalizers.Normalizer] = []
+    if config.normalization != "none":
+        steps.append({"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}[config.normalization]())
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    steps += [
+        normalizers.Replace(_ESCAPE, _ESCAPED_ESCAPE),
+        normalizers.Replace(_MARKER, _ESCAPED_MARKER),
+        normalizers.Replace(" ", _MARKER),
+        normalizers.Prepend(_MARKER),
+    ]
+    return normalizers.Sequence(steps)
+
+
+def _decoder() -> decoders.Decoder:
+    return decoders.Sequence(
+        [
+            decoders.Replace(_MARKER, " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(content=" ", left=1, right=0),
+            decoders.Replace(_ESCAPED_MARKER, _MARKER),
+            decoders.Replace(_ESCAPED_ESCAPE, _ESCAPE),
+        ]
+    )
+
+
+def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    """Keep control and byte tokens in the vocabulary, but never look for them in a text."""
+    state = json.loads(tokenizer.to_str())
+    state["added_tokens"] = []
+    return Tokenizer.from_str(json.dumps(state))
+
+
+def _public_normalizer(tokenizer: Tokenizer) -> normalizers.Normalizer:
+    """Return the normaliser's steps that change what a text is, without the escapes."""
+    names = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC, "Lowercase": normalizers.Lowercase}
+    steps = json.loads(tokenizer.to_str())["normalizer"]["normalizers"]
+    return normalizers.Sequence([names[s["type"]]() for s in steps if s["type"] in names])

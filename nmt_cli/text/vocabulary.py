@@ -1,0 +1,101 @@
+"""The vocabularies of a run: trained once, kept in its folder, used again while nothing changed."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.config import Config
+from nmt_cli.errors import TrainingError
+from nmt_cli.files import write_text
+from nmt_cli.text.corpus import Corpora, texts
+from nmt_cli.text.shards import corpus_fingerprint
+from nmt_cli.text.tokenizer import Subwords
+
+_JOINT = "tokenizer.json"
+_SEPARATE = ("tokenizer.source.json", "tokenizer.target.json")
+_KEY = "tokenizer.key"
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """The subwords of both sides; the same object twice when joint."""
+
+    source: Subwords
+    target: Subwords
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes for the manifest."""
+        return {
+            "source": self.source.vocab_size,
+            "target": self.target.vocab_size,
+            "joint": self.joint,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write `tokenizer.json`, or one file a side when separate."""
+        if self.joint:
+            self.source.save(folder / _JOINT)
+        else:
+            self.source.save(folder / _SEPARATE[0])
+            self.target.save(folder / _SEPARATE[1])
+
+    @classmethod
+    def load(cls, folder: Path) -> "Vocabularies":
+        """Read what `save` wrote.
+
+        Raises:
+            ModelFileError: A file is missing or damaged.
+        """
+        if (folder / _SEPARATE[0]).exists():
+            return cls(*(Subwords.load(folder / name) for name in _SEPARATE))
+        joint = Subwords.load(folder / _JOINT)
+        return cls(joint, joint)
+
+
+def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
+    """Return the run's vocabularies and whether they were trained just now.
+
+    Those in `folder` are used again when text and settings are those they were trained from.
+
+    Raises:
+        TrainingError: The training text is empty.
+        DataError: It cannot be read.
+    """
+    settings = {
+        "tokenizer": config.tokenizer.model_dump(),
+        "train": [corpus.model_dump() for corpus in config.data.train],
+        "held_out": [corpus.rows for corpus in config.data.dev],
+        "seed": config.seed,
+        "task": config.task,
+    }
+    key = corpus_fingerprint(corpora.files("train"), settings)
+    key_file = folder / _KEY
+    if key_file.is_file() and json.loads(key_file.read_text()) == key:
+        return Vocabularies.load(folder), False
+    vocabularies = _train(config, corpora)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (_JOINT, *_SEPARATE, _KEY):
+        (folder / name).unlink(missing_ok=True)
+    vocabularies.save(folder)
+    write_text(key_file, json.dumps(key))
+    return vocabularies, True
+
+
+def _train(config: Config, corpora: Corpora) -> Vocabularies:
+    if next(corpora.iter_split("train"), None) is None:
+        files = ", ".join(map(str, corpora.files("train")))
+        raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+    if config.tokenizer.joint:
+        joint = Subwords.train(texts(corpora.iter_split("train"), "joint"), config.tokenizer)
+        return Vocabularies(joint, joint)
+    source, target = (
+        Subwords.train(texts(corpora.iter_split("train"), side), config.tokenizer)
+        for side in ("source", "target")
+    )
+    return Vocabularies(source, target)

@@ -1,0 +1,148 @@
+"""Checkpoints: everything that a run needs to go on as if it had never stopped.
+
+    checkpoints/step-00012000/
+        weights.safetensors, optimizer.safetensors
+        state.json      step, data cursor, best score, patience, hashes of the two files
+
+A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a damaged
+folder is set aside as `damaged-step-...` and the one before is used.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.files import atomic_dir, os_errors_as, remove_leftovers, sha256_of
+from nmt_cli.model.weights import Arrays
+from nmt_cli.training.dataset import Cursor
+
+_WEIGHTS, _OPTIMIZER, _STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        step: Optimizer steps done.
+        cursor: The next effective batch.
+        best_score: Best development score so far; higher is better. None before the first.
+        best_step: Where it was reached.
+        evaluations_since_best: For early stopping.
+        seconds: Time spent training, all sessions together.
+    """
+
+    step: int = 0
+    cursor: Cursor = Cursor()
+    best_score: float | None = None
+    best_step: int = 0
+    evaluations_since_best: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded checkpoint."""
+
+    progress: Progress
+    weights: Arrays
+    optimizer: Arrays
+    settings: dict[str, Any]
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        folder: `runs/NAME/checkpoints`.
+        keep: How many stay on disk.
+    """
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        self._folder = folder
+        self._keep = keep
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoint folders, oldest first."""
+        return sorted(self._folder.glob("step-*"))
+
+    def save(self, checkpoint: Checkpoint) -> Path:
+        """Write a checkpoint, then delete those beyond `keep`.
+
+        Raises:
+            TrainingError: The disk is full or the folder is not writable; older ones are whole.
+        """
+        path = self._folder / f"step-{checkpoint.progress.step:08d}"
+        hint = "the last good checkpoint is whole: free some space and run the same command again"
+        with (
+            os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
+            atomic_dir(path) as folder,
+        ):
+            try:
+                save_file(checkpoint.weights, folder / _WEIGHTS)
+                save_file(checkpoint.optimizer, folder / _OPTIMIZER)
+            except SafetensorError as error:
+                raise OSError(None, str(error)) from error
+            state = {
+                "progress": asdict(checkpoint.progress),
+                "settings": checkpoint.settings,
+                "sha256": {name: sha256_of(folder / name) for name in (_WEIGHTS, _OPTIMIZER)},
+            }
+            (folder / _STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
+        for old in self.paths()[: -self._keep]:
+            shutil.rmtree(old, ignore_errors=True)
+        return path
+
+    def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
+        """Return the newest checkpoint that is whole, and a warning for each damaged one."""
+        warnings: list[str] = []
+        if self._folder.is_dir():
+            remove_leftovers(self._folder)
+        for path in reversed(self.paths()):
+            try:
+                return self._load(path), warnings
+            except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+                aside = path.with_name(f"damaged-{path.name}")
+                shutil.rmtree(aside, ignore_errors=True)
+                path.rename(aside)
+                warnings.append(f"{path}: damaged ({error}); set aside as {aside.name}")
+        return None, warnings
+
+    def average(self, count: int) -> Arrays:
+        """Return the mean of the last `count` checkpoints' weights, in float64 then float32."""
+        paths = self.paths()[-count:]
+        total: dict[str, Any] = {}
+        for path in paths:
+            for name, array in load_file(path / _WEIGHTS).items():
+                total[name] = total.get(name, 0.0) + array.astype(np.float64)
+        return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
+
+    def delete_all(self) -> None:
+        """Forget everything (`--fresh`)."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _load(self, path: Path) -> Checkpoint:
+        state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+        for name, known in state["sha256"].items():
+            if sha256_of(path / name) != known:
+                raise ValueError(f"{name} has another sha256")
+        progress = state["progress"]
+        return Checkpoint(
+            progress=Progress(**{**progress, "cursor": Cursor(*progress["cursor"])}),
+            weights=load_file(path / _WEIGHTS),
+            optimizer=load_file(path / _OPTIMIZER),
+            settings=state["settings"],
+        )
+
+
+def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:
+    """Return the dotted names of settings that differ."""
+    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))

@@ -1,0 +1,52 @@
+"""Development and test scores: cross-entropy on the encoded pairs, and scores of decoded text."""
+
+from dataclasses import dataclass
+
+from nmt_cli.config import Config
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.translator import Engine, Translator, one_line, search_sorted
+from nmt_cli.metrics import Score, corpus_scores
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+from nmt_cli.text.vocabulary import Vocabularies
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One decoded example for people to look at."""
+
+    source: str
+    output: str
+    reference: str
+
+
+def decode_examples(
+    engine: Engine,
+    encoder: Encoder,
+    examples: list[Example],
+    options: SearchOptions,
+) -> list[str]:
+    """Return the model's output for each example's source."""
+    if encoder.is_chat:
+        sources = encoder.encode_sources([example.source for example in examples])
+        found = search_sorted(engine, sources, options)
+        return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
+    translator = Translator(engine, Vocabularies(encoder.source, encoder.target))
+    lines = (example.source[0] for example in examples)
+    return [t.hypotheses[0].text for t in translator.translate(lines, options)]
+
+
+def score_outputs(
+    outputs: list[str], examples: list[Example], encoder: Encoder, config: Config
+) -> dict[str, Score]:
+    """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
+    references = [encoder.target.normalise(example.target) for example in examples]
+    return corpus_scores(outputs, references, config.data.target_lang)
+
+
+def samples_of(
+    outputs: list[str], examples: list[Example], step: int, count: int = 2
+) -> list[Sample]:
+    """Return a few examples with their outputs; others at each evaluation."""
+    picked = [(step + i * len(examples) // count) % len(examples) for i in range(count)]
+    return [Sample(" / ".join(examples[i].source), outputs[i], examples[i].target) for i in picked]

@@ -1,0 +1,65 @@
+"""Label-smoothed cross-entropy, summed over real target pieces (Szegedy et al. 2016, section 7).
+
+The target distribution is (1 - eps) at the label plus eps / V everywhere. Written out,
+
+    CE_smooth = CE + eps * (logit_label - mean logit)
+
+and both terms of the bracket are one dot product of the decoder's state, with the label's row of the
+output matrix and with its mean row. So smoothing needs no second pass over the [N, V] logits.
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from nmt_cli.model.layers import RandomStream
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
+
+Tensor = Any
+
+
+class LossSums(NamedTuple):
+    """Sums over a batch's real target pieces; divide once, over the whole effective batch.
+
+    Attributes:
+        smoothed: Scalar, label-smoothed cross-entropy in nats: what training minimises.
+        plain: Scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity.
+        num_tokens: Scalar float, real target pieces with `</s>`.
+    """
+
+    smoothed: Tensor
+    plain: Tensor
+    num_tokens: Tensor
+
+
+def loss_sums(
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    label_smoothing: float,
+    random: RandomStream | None,
+) -> LossSums:
+    """Run the model on a batch and compare its predictions with the target.
+
+    Args:
+        model: The Transformer.
+        source: [B, S] int32 source ids, padded with 0.
+        target: [B, T] int32 target ids with `</s>`, padded with 0.
+        label_smoothing: eps.
+        random: Seeds of the dropouts, or None for none.
+    """
+    inputs = tf.pad(target[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)  # shifted right
+    cache = model.start_cache(model.encode(source, random=random))
+    states, _ = model.decode(inputs, cache, random=random)
+    real = tf.where(tf.not_equal(target, PAD_ID))
+    states, labels = tf.gather_nd(states, real), tf.gather_nd(target, real)  # [N, D], [N]
+    plain = tf.reduce_sum(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=model.logits(states))
+    )
+    wide = tf.cast(states, tf.float32)
+    table = tf.convert_to_tensor(model.output_table)
+    label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
+    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, tf.reduce_mean(table, axis=0)))
+    smoothed = plain + label_smoothing * (label_logits - mean_logits)
+    return LossSums(smoothed, plain, tf.cast(tf.size(labels), tf.float32))

@@ -1,0 +1,81 @@
+"""Adam (Kingma & Ba 2015, arXiv 1412.6980) with the paper's betas for Transformers, and clipping.
+
+    m = beta1 m + (1 - beta1) g        v = beta2 v + (1 - beta2) g^2
+    w = w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)
+
+(algorithm 1 in the order of section 2's last paragraph); with decoupled weight decay, if any, taken
+off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w.
+"""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from nmt_cli.model.weights import Arrays
+
+Tensor = Any
+BETA_1, BETA_2, EPSILON = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, section 5.3
+
+
+class Adam:
+    """The optimizer's state and its step.
+
+    Args:
+        variables: The model's weights by name.
+        clip_norm: Largest norm of the whole gradient; 0 never clips.
+        weight_decay: Decoupled decay; 0 is none.
+    """
+
+    def __init__(self, variables: dict[str, Any], *, clip_norm: float, weight_decay: float) -> None:
+        self._weights = {name: variable.value for name, variable in variables.items()}
+        self._clip_norm = clip_norm
+        self._weight_decay = weight_decay
+        zeros = {name: tf.zeros(weight.shape) for name, weight in self._weights.items()}
+        self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
+        self._v = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
+
+    def apply(self, gradients: list[Tensor], rate: Tensor, step: Tensor) -> Tensor:
+        """Take one step; call it inside a graph.
+
+        Args:
+            gradients: One for each weight, in order.
+            rate: Scalar float32 learning rate.
+            step: Scalar float32 number of this step, from 1.
+
+        Returns:
+            The gradient's norm before clipping.
+        """
+        norm = tf.linalg.global_norm(gradients)
+        if self._clip_norm:
+            gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
+        for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
+            if self._weight_decay:
+                weight.assign_sub(rate * self._weight_decay * weight)
+            tf.raw_ops.ResourceApplyAdam(
+                var=weight.handle,
+                m=self._m[name].handle,
+                v=self._v[name].handle,
+                beta1_power=tf.constant(BETA_1) ** step,
+                beta2_power=tf.constant(BETA_2) ** step,
+                lr=rate,
+                beta1=BETA_1,
+                beta2=BETA_2,
+                epsilon=EPSILON,
+                grad=gradient,
+            )
+        return norm
+
+    def read_state(self) -> Arrays:
+        """Return m and v of every weight, as `m.NAME` and `v.NAME`."""
+        return {
+            f"{kind}.{name}": np.array(variable.numpy())
+            for kind, slots in (("m", self._m), ("v", self._v))
+            for name, variable in slots.items()
+        }
+
+    def assign_state(self, arrays: Arrays) -> None:
+        """Set m and v as `read_state` returned them."""
+        for kind, slots in (("m", self._m), ("v", self._v)):
+            for name, variable in slots.items():
+                variable.assign(arrays[f"{kind}.{name}"])

@@ -1,0 +1,161 @@
+"""The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.config import Config
+from nmt_cli.config_io import LoadedConfig
+from nmt_cli.errors import TrainingError
+from nmt_cli.files import os_errors_as, write_text
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.shards import (
+    EncodedCorpus,
+    Encoder,
+    corpus_fingerprint,
+    encode_corpus,
+    remove_other_shards,
+)
+from nmt_cli.text.vocabulary import Vocabularies, load_or_train
+
+RUNS_DIR = Path("runs")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where the parts of a run lie."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, config: Config) -> "RunFolder":
+        """Return the folder of a configuration's run, below the working folder."""
+        return cls(RUNS_DIR / config.name)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The best bundle so far."""
+        return self.path / "model"
+
+    @property
+    def events(self) -> Path:
+        """One JSON object a line: all that happened."""
+        return self.path / "events.jsonl"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that the training loop needs.
+
+    Attributes:
+        config: The configuration.
+        folder: The run folder.
+        corpora: The raw text.
+        vocabularies: The subwords.
+        encoder: Text -> ids.
+        train: Encoded training corpus.
+        dev: Encoded development corpus.
+        fingerprint: Hash of text, vocabulary and template of the training corpus.
+    """
+
+    config: Config
+    folder: RunFolder
+    corpora: Corpora
+    vocabularies: Vocabularies
+    encoder: Encoder
+    train: EncodedCorpus
+    dev: EncodedCorpus
+    fingerprint: str
+
+
+def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
+    """Return the text encoder of a configuration."""
+    return Encoder(
+        source=vocabularies.source,
+        target=vocabularies.target,
+        is_chat=config.task == "chat",
+        persona=config.chat.persona,
+        max_length=config.model.max_length,
+    )
+
+
+def prepare(
+    loaded: LoadedConfig, *, tell: Callable[[str], None], on_encoded: Callable[[str, int], None]
+) -> Prepared:
+    """Make or reuse vocabulary and shards in the run folder.
+
+    Args:
+        loaded: The configuration.
+        tell: Called with a line about each stage.
+        on_encoded: Called with the split and the number of its examples encoded so far.
+
+    Raises:
+        DataError: A text file is missing or wrong.
+        TrainingError: There is nothing to train on, or the disk is full.
+    """
+    config, folder = loaded.config, RunFolder.of(loaded.config)
+    corpora = Corpora(config, loaded.data_dir)
+    for split in ("train", "dev", "test"):
+        corpora.files(split)
+    with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
+        vocabularies, is_new = load_or_train(config, corpora, folder.path)
+        made = "trained" if is_new else "reused"
+        tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+        encoder = build_encoder(config, vocabularies)
+        encoded: dict[str, EncodedCorpus] = {}
+        keep: dict[str, Path] = {}
+        for split in ("train", "dev"):
+            key = _shard_key(config, corpora, encoder, split)
+            keep[split] = folder.path / "shards" / f"{split}-{key}"
+            is_new = not keep[split].exists()
+            encoded[split] = encode_corpus(
+                corpora.iter_split(split),
+                encoder,
+                keep[split],
+                on_progress=lambda done, split=split: on_encoded(split, done),  # type: ignore[misc]
+            )
+            tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
+        remove_other_shards(keep.values())
+    return Prepared(
+        config, folder, corpora, vocabularies, encoder, fingerprint=keep["train"].name, **encoded
+    )
+
+
+def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -> str:
+    settings = {
+        "corpora": [corpus.model_dump() for corpus in getattr(config.data, split)],
+        "held_out": [corpus.rows for corpus in config.data.dev],
+        "seed": config.seed,
+        "history_turns": config.chat.history_turns if config.task == "chat" else 0,
+        "encoder": encoder.fingerprint(),
+    }
+    return corpus_fingerprint(corpora.files(split), settings)[:16]
+
+
+class EventLog:
+    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume."""
+
+    def __init__(self, path: Path, resumed_step: int) -> None:
+        self._path = path
+        kept = [line for line in _lines(path) if json.loads(line)["step"] <= resumed_step]
+        write_text(path, "".join(kept))
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Write one event."""
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(event, ensure_ascii=False) + "\n")
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines; a line cut short by a crash is left out."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        return [line for line in stream if line.endswith("\n")]
