@@ -110,6 +110,16 @@ def _attention_weights(queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
     return masked_softmax(tf.matmul(queries * scale, keys, transpose_b=True), mask)
 
 
+def linear(x: Tensor, kernel: Tensor) -> Tensor:
+    """Return x W for x [..., inputs] and W [inputs, outputs].
+
+    As one flat product: TensorFlow would multiply each row of a batch by its own copy of W, and sum
+    as many copies of W's gradient, several times slower.
+    """
+    flat = tf.matmul(tf.reshape(x, [-1, x.shape[-1]]), tf.cast(kernel, x.dtype))
+    return tf.reshape(flat, tf.concat([tf.shape(x)[:-1], [kernel.shape[-1]]], axis=0))
+
+
 class Layer(keras.layers.Layer):
     """A Keras layer whose float32 weights have dotted names and reproducible initial values.
 
@@ -232,7 +242,7 @@ class SelfAttention(Layer):
         return output, weights, cache
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        fused = tf.matmul(x, tf.cast(self.query_key_value, x.dtype))  # [B, T, 3D]
+        fused = linear(x, self.query_key_value)  # [B, T, 3D]
         batch, length = tf.shape(x)[0], tf.shape(x)[1]
         width = x.shape[-1] // self.num_heads
         fused = tf.reshape(fused, [batch, length, 3, self.num_heads, width])
@@ -250,7 +260,7 @@ class SelfAttention(Layer):
         weights = _attention_weights(queries, keys, mask[:, None])  # [B, H, T, S]
         dropped = dropout(tf.cast(weights, values.dtype), self.attention_dropout, random)
         joined = _join_heads(tf.matmul(dropped, values))
-        return tf.matmul(joined, tf.cast(self.output_projection, joined.dtype)), weights
+        return linear(joined, self.output_projection), weights
 
 
 class CrossAttention(Layer):
@@ -272,7 +282,7 @@ class CrossAttention(Layer):
 
     def project_memory(self, states: Tensor) -> SelfCache:
         """Return the keys and values [B, H, S, P] of the encoder's output [B, S, D]."""
-        fused = tf.matmul(states, tf.cast(self.key_value, states.dtype))
+        fused = linear(states, self.key_value)
         keys, values = tf.split(fused, 2, axis=-1)
         return SelfCache(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
 
@@ -290,13 +300,13 @@ class CrossAttention(Layer):
         Returns:
             [N, T, D] and the weights [B, H, N/B*T, S].
         """
-        queries = tf.matmul(x, tf.cast(self.query, x.dtype))
+        queries = linear(x, self.query)
         by_sentence = tf.reshape(queries, [tf.shape(mask)[0], -1, x.shape[-1]])  # [B, N/B*T, D]
         heads = _split_heads(by_sentence, self.num_heads)
         weights = _attention_weights(heads, memory.keys, mask[:, None, None, :])
         dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
         joined = tf.reshape(_join_heads(tf.matmul(dropped, memory.values)), tf.shape(x))
-        return tf.matmul(joined, tf.cast(self.output_projection, joined.dtype)), weights
+        return linear(joined, self.output_projection), weights
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -320,7 +330,7 @@ class Dense(Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """Map [..., inputs] to [..., outputs]."""
-        return tf.matmul(x, tf.cast(self.kernel, x.dtype)) + tf.cast(self.bias, x.dtype)
+        return linear(x, self.kernel) + tf.cast(self.bias, x.dtype)
 
 
 class FeedForward(Layer):

@@ -24,6 +24,7 @@ from nmt_cli.model.layers import (
     Tensor,
     causal_padding_mask,
     dropout,
+    linear,
     padding_mask,
 )
 from nmt_cli.model.positions import sinusoids
@@ -304,7 +305,4 @@ class Transformer(Layer):
 
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [..., V] of decoder states [..., D]."""
-        table = tf.cast(self.output_table, states.dtype)
-        flat = tf.reshape(states, [-1, states.shape[-1]])
-        logits = tf.cast(tf.matmul(flat, table, transpose_b=True), tf.float32)
-        return tf.reshape(logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], axis=0))
+        return tf.cast(linear(states, tf.transpose(self.output_table)), tf.float32)
