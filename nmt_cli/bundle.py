@@ -12,13 +12,13 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from nmt_cli import __version__
 from nmt_cli.errors import ModelFileError
-from nmt_cli.files import atomic_dir, existing_dir, sha256_of
+from nmt_cli.files import atomic_dir, existing_dir, os_errors_as, sha256_of
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
@@ -83,7 +83,9 @@ class Bundle:
             ModelFileError: Names the first file that changed.
         """
         for name, known in self.manifest.files.items():
-            if sha256_of(self.path / name) != known["sha256"]:
+            with os_errors_as(ModelFileError, f"{self.path / name}: cannot be read"):
+                digest = sha256_of(self.path / name)
+            if digest != known["sha256"]:
                 raise ModelFileError(f"{self.path / name}: its content changed (wrong sha256)")
 
     def load_weights(self) -> "Arrays":
@@ -119,7 +121,12 @@ def save_bundle(
         weights: Every weight by name.
         scores: See `Manifest.scores`.
         training: See `Manifest.training`.
+
+    Raises:
+        OSError: The disk is full or the folder is not writable; the older bundle is whole.
     """
+    import numpy as np
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     from nmt_cli.config_io import to_yaml
@@ -127,7 +134,11 @@ def save_bundle(
 
     with atomic_dir(path) as folder:
         vocabularies.save(folder)
-        save_file(weights, folder / WEIGHTS)
+        try:
+            # safetensors writes the memory as it lies: a transposed array would come back wrong.
+            save_file({n: np.ascontiguousarray(a) for n, a in weights.items()}, folder / WEIGHTS)
+        except SafetensorError as error:
+            raise OSError(None, str(error)) from error
         (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
         manifest = Manifest(
             name=config.name,
@@ -182,7 +193,7 @@ def open_bundle(path: Path) -> Bundle:
 def _read_manifest(path: Path) -> Manifest:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: not readable as a model's manifest: {error}") from error
     version = values.get("format_version") if isinstance(values, dict) else None
     if not isinstance(version, int):
@@ -193,9 +204,17 @@ def _read_manifest(path: Path) -> Manifest:
             hint="update nmt: pip install --upgrade nmt-cli",
         )
     try:
-        return Manifest(**values)
+        manifest = Manifest(**values)
     except TypeError as error:
         raise ModelFileError(f"{path}: damaged: {error}") from error
+    for entry in fields(Manifest):
+        kind: Any = get_origin(entry.type) or entry.type
+        if not isinstance(getattr(manifest, entry.name), kind):
+            raise ModelFileError(f"{path}: damaged: '{entry.name}' is not of the right type")
+    for name, known in manifest.files.items():
+        if not isinstance(known, dict) or not {"bytes", "sha256"} <= known.keys():
+            raise ModelFileError(f"{path}: damaged: 'files' says nothing of {name}")
+    return manifest
 
 
 def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
@@ -210,7 +229,7 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
         ModelFileError: There is none, it is damaged, or it is for another task.
     """
     given = model or os.environ.get("NMT_MODEL")
-    if given is None:
+    if not given:
         return _newest_bundle(tasks)
     bundle = open_bundle(_bundle_dir(Path(given)))
     if bundle.manifest.task not in tasks:
@@ -221,7 +240,7 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
 
 
 def _bundle_dir(path: Path) -> Path:
-    candidates = [path, existing_dir(path / "model")]
+    candidates = [existing_dir(path), existing_dir(path / "model")]
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate

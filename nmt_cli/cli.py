@@ -9,7 +9,7 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -25,10 +25,26 @@ from nmt_cli.commands.translate import translate
 from nmt_cli.errors import NmtError
 
 _BUG = 1
+_DEBUG = "nmt_cli.debug"
 
 
 class _Group(TyperGroup):
     """Turns what a command raises into one `error:` and one `hint:` line and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the options that stand before the subcommand.
+
+        As Typer options, even an unused `--help`, they would cost every `nmt X --help` a tenth of a
+        second: Typer checks their values with pydantic, which it imports for the first one.
+        """
+        while args and args[0] in ("--help", "-h", "--version", "--debug"):
+            option = args.pop(0)
+            if option == "--debug":
+                ctx.meta[_DEBUG] = True
+                continue
+            typer.echo(f"nmt {__version__}" if option == "--version" else ctx.get_help())
+            raise typer.Exit
+        return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> Any:
         from nmt_cli import console
@@ -36,7 +52,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except NmtError as error:
-            if ctx.params.get("debug"):
+            if ctx.meta.get(_DEBUG):
                 traceback.print_exc()
             console.error(str(error), error.hint)
             raise typer.Exit(error.exit_code) from error
@@ -49,7 +65,7 @@ class _Group(TyperGroup):
         except Exception as error:
             if _is_usage_error(error):
                 raise
-            _report_bug(error, show=bool(ctx.params.get("debug")))
+            _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
             raise typer.Exit(_BUG) from error
 
 
@@ -81,31 +97,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    add_help_option=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Train a Transformer on your own text, then translate or chat with it.\n\n"
-        'Begin with: nmt train   and then: nmt translate "the old man reads a book."'
+        'Begin with: nmt train   and then: nmt translate "the old man reads a book."\n\n'
+        "Before the subcommand: --version prints the version, --debug shows tracebacks."
     ),
 )
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"nmt {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
-) -> None:
-    """Hold the options that stand before the subcommand."""
-    del version, debug
 
 
 for _command in (init, tokenize, train, translate, chat, evaluate, info):

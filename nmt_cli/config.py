@@ -1,6 +1,6 @@
-"""The configuration: every key, its type, range, unit and default. Defaults live here and nowhere else.
+"""The configuration: every key, its type, range, unit and default.
 
-The models are frozen and refuse unknown keys. A field's description is its help in `nmt init`'s
+Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's description is its help in `nmt init`'s
 file and in the README; `unit` and `resume` sit beside it as metadata.
 """
 
@@ -37,7 +37,7 @@ def key(
 class Section(BaseModel):
     """A part of the configuration: immutable, closed to unknown keys, strict about types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class CorpusConfig(Section):
@@ -66,6 +66,8 @@ class CorpusConfig(Section):
             raise ValueError("source and target go together")
         if self.columns is not None and (self.file is None or len(self.columns) != 2):
             raise ValueError("columns names two columns of file")
+        if any(isinstance(column, int) and column < 1 for column in self.columns or []):
+            raise ValueError("columns are numbered from 1")
         return self
 
 
@@ -90,6 +92,13 @@ class DataConfig(Section):
     def _rows_only_in_dev(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
         if any(corpus.rows is not None for corpus in corpora):
             raise ValueError("rows is for dev only")
+        return corpora
+
+    @field_validator("dev")
+    @classmethod
+    def _rows_only_once(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if sum(corpus.rows is not None for corpus in corpora) > 1:
+            raise ValueError("give rows once")
         return corpora
 
 

@@ -14,12 +14,16 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from nmt_cli.config import Config, Section
+from nmt_cli.config import Config, CorpusConfig, Section
 from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.resources import bundled_configs
 
 DEFAULT_CONFIG = "quickstart"
 _COMMENT_COLUMN = 44
+# Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# What PyYAML's own constructors let through, for example for `!!int x`.
+_CONSTRUCTOR_ERRORS = (ValueError, KeyError, AttributeError)
 
 Location = tuple[str | int, ...]
 
@@ -49,7 +53,11 @@ for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
     ("int", r"[-+]?(0|[1-9][0-9_]*)", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    (
+        "float",
+        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?",
+        list("-+.0123456789"),
+    ),
 ):
     _Loader.add_implicit_resolver(
         f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first
@@ -60,7 +68,18 @@ def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
     return float(loader.construct_scalar(node))
 
 
+def _construct_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    r"""Join pairs of surrogates: JSON writes an emoji as `\ud83d\ude00`, and JSON is YAML."""
+    text = str(loader.construct_scalar(node))
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        problem = "half of a surrogate pair is no character"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
+
+
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:str", _construct_text)
 
 
 def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedConfig:
@@ -107,9 +126,18 @@ def _data_dir(config: Config, path: Path) -> Path:
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:
     """Return the raw tree, the line of each key, and problems such as duplicate keys."""
+    lines: dict[Location, int] = {}
+    problems: list[str] = []
+    text = ""
     try:
         text = path.read_text(encoding="utf-8")
         root = yaml.compose(text, Loader=_Loader)
+        if root is None:
+            return {}, {}, []
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
+        _collect_lines(root, (), lines, problems, shown)
+        return _Loader("").construct_document(root), lines, problems
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}: not valid UTF-8 (byte {error.start + 1})") from error
     except OSError as error:
@@ -117,21 +145,13 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{shown}:{line}: not valid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{shown}: not valid YAML: {error}") from error
-    if root is None:
-        return {}, {}, []
-    if not isinstance(root, yaml.MappingNode):
-        raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
-    lines: dict[Location, int] = {}
-    problems: list[str] = []
-    _collect_lines(root, (), lines, problems, shown)
-    try:
-        tree = _Loader(text).construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{shown}:{line}: {error.problem}") from error
-    return tree, lines, problems
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{shown}:{line}: not valid YAML: {error.reason}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{shown}: not valid YAML: nested too deeply") from error
+    except _CONSTRUCTOR_ERRORS as error:
+        raise ConfigError(f"{shown}: not valid YAML: a value does not fit its type") from error
 
 
 def _collect_lines(
@@ -144,6 +164,8 @@ def _collect_lines(
     if not isinstance(node, yaml.MappingNode):
         return
     for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode):
+            key_node.tag = "tag:yaml.org,2002:str"  # a key is text, whatever it looks like
         here = (*loc, str(key_node.value))
         line = key_node.start_mark.line + 1
         if here in lines:
@@ -161,9 +183,11 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
         return [f"--set {override}: expected key=value, for example --set train.max_steps=200"]
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError, *_CONSTRUCTOR_ERRORS):
         return [f"--set {override}: the value is not valid YAML"]
     parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
+    for replaced in [known for known in places if known[: len(parts)] == tuple(parts)]:
+        del places[replaced]
     places[tuple(parts)] = f"--set {override}"
     node: Any = tree
     for index, part in enumerate(parts[:-1]):
@@ -196,7 +220,9 @@ def _validate(
 
 
 def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
-    loc: Location = tuple(part for part in error["loc"] if not _is_union_arm(part))
+    loc: Location = error["loc"]
+    if error["type"] != "extra_forbidden" and _is_union_arm(loc[-1]):
+        loc = loc[:-1]
     above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
     below = (place for known, place in places.items() if known[: len(loc)] == loc)
     place = next(above, next(below, shown))
@@ -214,6 +240,8 @@ def _what(error: dict[str, Any], loc: Location) -> str:
     if error["type"] == "missing":
         return "is required"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    if error["type"] == "model_type":
+        message = "should be a mapping of keys to values"
     value = error.get("input")
     simple = isinstance(value, str | int | float | bool) or value is None
     return f"{message} (it is {json.dumps(value, ensure_ascii=False)})" if simple else message
@@ -269,7 +297,9 @@ def _flow(value: Any) -> str:
     if isinstance(value, Section):
         given = {k: v for k, v in value if v != type(value).model_fields[k].default}
         return "{" + ", ".join(f"{k}: {_flow(v)}" for k, v in given.items()) + "}"
-    return json.dumps(value, ensure_ascii=False)
+    return _NOT_YAML.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)
+    )
 
 
 def describe(field: FieldInfo) -> str:
@@ -303,6 +333,28 @@ def _range(field: FieldInfo) -> str:
         if getattr(limit, name, None) is not None
     ]
     return " and ".join(bounds)
+
+
+def reference_markdown() -> str:
+    """Return the README's table of all keys."""
+    rows = ["| key | default | meaning |", "|---|---|---|"]
+    for name, field in Config.model_fields.items():
+        section = _section_of(field)
+        if section is None:
+            rows.append(_reference_row(name, field))
+        else:
+            keys = section.model_fields.items()
+            rows += [_reference_row(f"{name}.{inner}", inner_field) for inner, inner_field in keys]
+    rows += [
+        _reference_row(f"data.train.N.{inner}", inner_field)
+        for inner, inner_field in CorpusConfig.model_fields.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _reference_row(name: str, field: FieldInfo) -> str:
+    default = "required" if field.is_required() else f"`{_flow(field.default)}`"
+    return f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |"
 
 
 def fixed_keys(config: Config) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading text strictly and writing files so that a crash never leaves half of one.
+r"""Reading text strictly and writing files so that a crash never leaves half of one.
 
 A line of text ends at `\n` or `\r\n` and nowhere else. Writes go to a temporary name beside the
 target, are flushed to the disk, and then take the target's name in one rename.
@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -35,7 +36,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
         with _open_bytes(path) as stream:
             for number, raw in enumerate(stream, start=1):
                 yield _decode(raw, name, number)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
 
@@ -44,7 +45,7 @@ def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]
     if str(path) == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     if str(path).endswith(".gz"):
-        return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
+        return io.BufferedReader(gzip.open(path, "rb"))
     return Path(path).open("rb")
 
 
@@ -58,7 +59,7 @@ def _decode(raw: bytes, name: str, number: int) -> str:
             f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
             hint="convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT",
         ) from error
-    return line.removesuffix("\n").removesuffix("\r")
+    return line[:-1].removesuffix("\r") if line.endswith("\n") else line
 
 
 def sha256_of(path: Path) -> str:
@@ -74,15 +75,19 @@ def sha256_of(path: Path) -> str:
 def atomic_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file for writing that appears under its name only when complete.
 
-    A name that ends in `.gz` is compressed. On any exception the target stays as it was.
+    A name that ends in `.gz` is compressed. On any exception the target stays as it was. What is
+    no ordinary file (`/dev/null`, a pipe) is written to as it is.
     """
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="\n") as device:
+            yield device
+        return
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.writing-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
-            stream: IO[bytes] = (
-                gzip.GzipFile(fileobj=raw, mode="wb") if path.suffix == ".gz" else raw
-            )  # type: ignore[assignment]
+            stream = gzip.GzipFile(fileobj=raw, mode="wb") if path.suffix == ".gz" else raw
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
             yield text
             text.flush()
@@ -93,7 +98,7 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
             os.fsync(raw.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
-        fsync_dir(path.parent)
+        _fsync(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -112,15 +117,14 @@ def atomic_dir(path: Path) -> Iterator[Path]:
     An older folder of that name is set aside as `.NAME.previous` for the moment between the two
     renames, where `existing_dir` still finds it after a crash, and removed afterwards.
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.writing-", dir=path.parent))
     try:
         yield temporary
-        for file in sorted(temporary.rglob("*")):
-            if file.is_file():
-                _fsync_file(file)
-        temporary.chmod(0o777 & ~_umask())
-        fsync_dir(temporary)
+        for entry in (*temporary.rglob("*"), temporary):
+            entry.chmod((0o777 if entry.is_dir() else 0o666) & ~_umask())
+            _fsync(entry)
         _swap_dir(temporary, path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -132,8 +136,13 @@ def _swap_dir(new: Path, path: Path) -> None:
     if path.exists():
         shutil.rmtree(previous, ignore_errors=True)
         path.rename(previous)
-    new.rename(path)
-    fsync_dir(path.parent)
+    try:
+        new.rename(path)
+    except OSError:
+        if previous.exists():
+            previous.rename(path)
+        raise
+    _fsync(path.parent)
     shutil.rmtree(previous, ignore_errors=True)
 
 
@@ -143,9 +152,12 @@ def existing_dir(path: Path) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete half-written folders that a killed process left in `folder`."""
+    """Delete half-written files and folders that a killed process left in `folder`."""
     for leftover in folder.glob(".*.writing-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -158,8 +170,8 @@ def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -
         raise kind(f"{doing}{where}: {error.strerror or error}", hint=hint) from error
 
 
-def fsync_dir(path: Path) -> None:
-    """Flush a folder's entries (a rename in it) to the disk."""
+def _fsync(path: Path) -> None:
+    """Flush a file's content, or a folder's entries (a rename in it), to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -167,12 +179,8 @@ def fsync_dir(path: Path) -> None:
         os.close(handle)
 
 
-def _fsync_file(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
-
-
 def _previous(path: Path) -> Path:
+    path = path.resolve()
     return path.with_name(f".{path.name}.previous")
 
 

@@ -6,7 +6,8 @@ Reference: Post 2018, "A Call for Clarity in Reporting BLEU Scores", arXiv 1804.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 # Languages that 13a does not split into words; sacreBLEU brings `zh`, the others need `char`.
 _TOKENIZERS = {"zh": "zh", "ja": "char", "ko": "char", "th": "char"}
@@ -39,7 +40,7 @@ def corpus_scores(
         references: One reference a segment.
         language: Code of the target language; decides how BLEU splits words.
     """
-    tokenizer = _TOKENIZERS.get(language.split("-")[0].lower(), "13a")
+    tokenizer = _TOKENIZERS.get(language.replace("_", "-").split("-")[0].lower(), "13a")
     metrics = {"bleu": BLEU(tokenize=tokenizer), "chrf": CHRF()}
     scores = {}
     for name, metric in metrics.items():

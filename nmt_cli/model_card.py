@@ -1,4 +1,4 @@
-"""The README.md of a bundle: what the model is, for people and for model hubs (YAML front matter)."""
+"""The README.md of a bundle: what the model is, for people and (front matter) for model hubs."""
 
 from typing import TYPE_CHECKING
 

@@ -133,6 +133,7 @@ class Layer(keras.layers.Layer):
 
     def __init__(self, name: str, seed: int) -> None:
         super().__init__(name=name, dtype="float32", autocast=False)
+        self.built = True  # no building on first use
         self.seed = seed
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

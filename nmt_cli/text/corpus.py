@@ -9,6 +9,7 @@ import functools
 import hashlib
 import itertools
 import json
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -121,7 +122,8 @@ class Corpora:
 
 
 def _split_hash(example: Example, seed: int) -> int:
-    folded = "".join(filter(str.isalnum, example.source[-1].casefold()))
+    text = unicodedata.normalize("NFKC", example.source[-1]).casefold()
+    folded = "".join(filter(str.isalnum, text))
     digest = hashlib.blake2b(folded.encode(), digest_size=8, key=str(seed).encode())
     return int.from_bytes(digest.digest())
 
@@ -217,8 +219,15 @@ def _json_records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path}:{number}: not valid JSON: {error.msg}") from error
+            if "\\u" in line:
+                json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{path}:{number}: half of a surrogate pair (\\uD800 to \\uDFFF) is no character"
+            ) from error
+        except (ValueError, RecursionError) as error:
+            reason = getattr(error, "msg", None) or error
+            raise DataError(f"{path}:{number}: not valid JSON: {reason}") from error
         if not isinstance(record, dict):
             raise DataError(f"{path}:{number}: a line must be a JSON object")
         yield number, record

@@ -3,7 +3,8 @@
     <persona> ... <user> How are you? <bot> Fine, thanks. And you? <user> Tired. </s>
 
 The speaker tokens are control ids, so no text that somebody types can fake one. What does not fit
-the model is cut from the left: whole early turns first, then the front of the last turn.
+the model is cut from the left: whole early turns first, then the front of the last turn. A persona
+may take half of the room; the rest of a longer one is left out.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ def join_turns(
         persona: Ids of the persona line, empty for none.
         max_length: Longest result in pieces, with `</s>`.
     """
-    head = [PERSONA_ID, *persona] if persona else []
+    head = [PERSONA_ID, *persona][: max_length // 2] if persona else []
     room = max_length - 1 - len(head)
     parts: list[list[int]] = []
     for distance, turn in enumerate(reversed(turns)):

@@ -12,7 +12,8 @@ pipeline, so a `</s>` that somebody types is five ordinary characters.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -29,7 +30,10 @@ _MARKER = "\u2581"  # the word marker, as SentencePiece writes it
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
-_WORDS = rf"{_MARKER}?[\p{{L}}\p{{M}}]+|{_MARKER}?\p{{N}}|{_MARKER}?[^{_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{_MARKER}"
+_WORDS = (
+    rf"{_MARKER}?[\p{{L}}\p{{M}}]+|{_MARKER}?\p{{N}}"
+    rf"|{_MARKER}?[^{_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{_MARKER}"
+)
 # Of the pieces that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
 
@@ -51,18 +55,23 @@ class Subwords:
         """Learn a vocabulary of at most `config.vocab_size` pieces.
 
         Args:
-            texts: The training text; streamed, only word counts are kept.
+            texts: The training text. It is read twice, first for its characters, then for its
+                words, and only their counts are kept. An iterator can be read once: it is kept whole.
             config: Vocabulary size and normalisation.
         """
+        texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
         tokenizer.normalizer = _normalizer(config)
         tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
         tokenizer.decoder = _decoder()
         fixed = [*CONTROL_TOKENS, *BYTE_TOKENS]
+        limit = int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE)
+        alphabet = _commonest_characters(map(tokenizer.normalizer.normalize_str, texts), limit)
         trainer = trainers.BpeTrainer(
             vocab_size=config.vocab_size,
             special_tokens=fixed,
-            limit_alphabet=int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE),
+            initial_alphabet=alphabet,
+            limit_alphabet=len(alphabet),
             show_progress=False,
         )
         tokenizer.train_from_iterator(texts, trainer)
@@ -83,7 +92,18 @@ class Subwords:
         vocabulary = tokenizer.get_vocab()
         if any(vocabulary.get(token) != i for i, token in enumerate(CONTROL_TOKENS)):
             raise ModelFileError(f"{path}: its first pieces are not {' '.join(CONTROL_TOKENS)}")
-        return cls(tokenizer)
+        is_foreign = (
+            not vocabulary.keys() >= set(BYTE_TOKENS)
+            or tokenizer.get_added_tokens_decoder()
+            or tokenizer.pre_tokenizer is None
+            or tokenizer.decoder is None
+        )
+        if is_foreign:
+            raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
+        try:
+            return cls(tokenizer)
+        except (KeyError, TypeError) as error:
+            raise ModelFileError(f"{path}: not a tokenizer that nmt wrote") from error
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json` atomically."""
@@ -121,6 +141,17 @@ class Subwords:
         """Return the text of ids; control tokens are left out, broken bytes become U+FFFD."""
         content = [i for i in ids if i >= len(CONTROL_TOKENS)]
         return str(self._tokenizer.decode(content, skip_special_tokens=False))
+
+
+def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
+    """Return at most `limit` characters; equally common ones in code point order.
+
+    The trainer would choose among equally common ones by chance, differently in every run.
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(text)
+    return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
 def _normalizer(config: TokenizerConfig) -> normalizers.Normalizer:

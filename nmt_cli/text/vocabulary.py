@@ -1,6 +1,7 @@
 """The vocabularies of a run: trained once, kept in its folder, used again while nothing changed."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,11 +77,11 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     }
     key = corpus_fingerprint(corpora.files("train"), settings)
     key_file = folder / _KEY
-    if key_file.is_file() and json.loads(key_file.read_text()) == key:
+    if key_file.is_file() and key_file.read_bytes() == json.dumps(key).encode():
         return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (_JOINT, *_SEPARATE, _KEY):
+    for name in (_KEY, _JOINT, *_SEPARATE):  # the key first: it vouches for the others
         (folder / name).unlink(missing_ok=True)
     vocabularies.save(folder)
     write_text(key_file, json.dumps(key))
@@ -92,10 +93,21 @@ def _train(config: Config, corpora: Corpora) -> Vocabularies:
         files = ", ".join(map(str, corpora.files("train")))
         raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
     if config.tokenizer.joint:
-        joint = Subwords.train(texts(corpora.iter_split("train"), "joint"), config.tokenizer)
+        joint = Subwords.train(_TrainingTexts(corpora, "joint"), config.tokenizer)
         return Vocabularies(joint, joint)
     source, target = (
-        Subwords.train(texts(corpora.iter_split("train"), side), config.tokenizer)
+        Subwords.train(_TrainingTexts(corpora, side), config.tokenizer)
         for side in ("source", "target")
     )
     return Vocabularies(source, target)
+
+
+@dataclass(frozen=True)
+class _TrainingTexts:
+    """One side's training text, read from the files each time it is iterated."""
+
+    corpora: Corpora
+    side: str
+
+    def __iter__(self) -> Iterator[str]:
+        return texts(self.corpora.iter_split("train"), self.side)

@@ -1,4 +1,4 @@
-"""The stream of effective batches from any point of training on: the data position is two numbers."""
+"""The stream of effective batches from any point of training on; the position is two numbers."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -9,7 +9,7 @@ Each module uses only modules named before it:
 - `trees`: sentences before they are put into words of either language
 - `english_syntax`, `german_syntax`: linearization, from trees to text
 - `sampling`: random nominals and adverbials that respect the semantic features
-- `clauses`: random clauses
+- `tenses`, `actions`, `descriptions`, `questions`: random clauses
 - `circumstances`: random pairs of clauses that make sense together
 - `patterns`: random sentences, one function for each pattern
 """

@@ -50,20 +50,10 @@ EXPENSIVE = _adjective(
 )
 CHEAP = _adjective("cheap", "billig", F.WEARABLE | F.FURNITURE | F.DEVICE | F.VEHICLE | F.EATERY)
 WARM = _adjective(
-    "warm",
-    "warm",
-    F.ROOM | F.WEARABLE | F.WEATHER,
-    ("", "wärmer"),
-    transient=True,
-    excessive=True,
+    "warm", "warm", F.ROOM | F.WEARABLE | F.WEATHER, ("", "wärmer"), transient=True, excessive=True
 )
 COLD = _adjective(
-    "cold",
-    "kalt",
-    F.DRINKABLE | F.ROOM | F.WEATHER,
-    ("", "kälter"),
-    transient=True,
-    excessive=True,
+    "cold", "kalt", F.DRINKABLE | F.ROOM | F.WEATHER, ("", "kälter"), transient=True, excessive=True
 )
 FRESH = _adjective("fresh", "frisch", F.EDIBLE)
 OLD = _adjective(
@@ -73,19 +63,8 @@ OLD = _adjective(
     ("", "älter"),
     excessive=True,
 )
-SMALL = _adjective(
-    "small",
-    "klein",
-    _SIZED | F.YOUTH,
-    excessive=True,
-)
-BIG = _adjective(
-    "big",
-    "groß",
-    _SIZED,
-    ("", "größer"),
-    excessive=True,
-)
+SMALL = _adjective("small", "klein", _SIZED | F.YOUTH, excessive=True)
+BIG = _adjective("big", "groß", _SIZED, ("", "größer"), excessive=True)
 SHORT = _adjective("short", "kurz", F.LENGTHY, ("", "kürzer"), excessive=True)
 LONG = _adjective("long", "lang", F.LENGTHY, ("", "länger"), excessive=True)
 TIRED = _adjective("tired", "müde", PERSON | ANIMAL, transient=True, excessive=True)
@@ -93,13 +72,7 @@ SICK = _adjective("sick", "krank", PERSON | ANIMAL, transient=True)
 HAPPY = _adjective("happy", "glücklich", PERSON, transient=True)
 SAD = _adjective("sad", "traurig", PERSON, transient=True)
 HUNGRY = _adjective("hungry", "hungrig", PERSON | ANIMAL, transient=True)
-DIRTY = _adjective(
-    "dirty",
-    "schmutzig",
-    _SOILED,
-    transient=True,
-    excessive=True,
-)
+DIRTY = _adjective("dirty", "schmutzig", _SOILED, transient=True, excessive=True)
 INTERESTING = _adjective("interesting", "interessant", F.READABLE | F.SIGHT)
 HOT = _adjective("hot", "heiß", F.HOT, transient=True, excessive=True)
 HEAVY = _adjective("heavy", "schwer", F.FURNITURE | F.CONTAINER, excessive=True)
@@ -142,11 +115,6 @@ ADJECTIVES: tuple[Adjective, ...] = (
     DIRTY,
     INTERESTING,
     _adjective(
-        "dark",
-        "dunkel",
-        F.ROOM | F.STREET | F.GREEN,
-        ("", "dunkler"),
-        stem="dunkl",
-        excessive=True,
+        "dark", "dunkel", F.ROOM | F.STREET | F.GREEN, ("", "dunkler"), stem="dunkl", excessive=True
     ),
 )

@@ -8,15 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from generators.en_de_grammar import adjectives, verbs
-from generators.en_de_grammar.clauses import past, situate, with_object
-from generators.en_de_grammar.entries import (
-    GROWN_UP,
-    PERSON,
-    Adjective,
-    Aspect,
-    Feature,
-    Verb,
-)
+from generators.en_de_grammar.actions import place_of, with_object
+from generators.en_de_grammar.entries import GROWN_UP, PERSON, Adjective, Aspect, Feature, Verb
 from generators.en_de_grammar.function_words import (
     AT_HOME,
     CAN,
@@ -29,6 +22,7 @@ from generators.en_de_grammar.function_words import (
 )
 from generators.en_de_grammar.nouns import SUN
 from generators.en_de_grammar.sampling import IT, Sampler, is_referable
+from generators.en_de_grammar.tenses import past, situate
 from generators.en_de_grammar.trees import (
     AdjectivePhrase,
     Clause,
@@ -134,7 +128,7 @@ def _grieving(sampler: Sampler, subject: Nominal) -> Clause:
 
 def _sheltering(sampler: Sampler, subject: Nominal) -> Clause:
     """Return what one does in bad weather."""
-    clothes = sampler.phrase(Feature.WEARABLE, subject, definite=True, plural=0)
+    clothes = sampler.phrase(verbs.PUT_ON.objects, subject, definite=True, plural=0)
     bus = NounPhrase(sampler.noun(Feature.TRANSIT))
     return sampler.choice(
         (
@@ -155,7 +149,7 @@ def _going_out(sampler: Sampler, subject: Nominal) -> Clause:
         (
             Clause(subject, verbs.PLAY, place=sampler.place(Feature.GREEN)),
             Clause(subject, verbs.SIT, place=sampler.place(outdoors)),
-            Clause(subject, verbs.SWIM, place=sampler.place(Feature.WATER)),
+            Clause(subject, verbs.SWIM, place=place_of(sampler, verbs.SWIM)),
             Clause(subject, verbs.GO, oblique=sampler.destination(outdoors)),
             Clause(subject, verbs.READ, direct=book, place=sampler.place(Feature.GREEN)),
         )
@@ -245,8 +239,8 @@ def _evaluated_object(
     sampler: Sampler, options: Sequence[tuple[Verb, tuple[Adjective, ...]]]
 ) -> tuple[Clause, Adjective]:
     """Return a clause with an object, and an adjective that suits it."""
-    verb, adjectives = sampler.choice(options)
-    adjective = sampler.choice(adjectives)
+    verb, judgements = sampler.choice(options)
+    adjective = sampler.choice(judgements)
     subject = sampler.subject(verb.subjects)
     fitting = False
     while not fitting:
@@ -258,11 +252,7 @@ def _evaluated_object(
 def _quality_reason(sampler: Sampler) -> Pair:
     """Return what somebody does with a thing because of what the thing is like."""
     main, adjective = _evaluated_object(sampler, _MOTIVES)
-    degree = (
-        Degree.TOO
-        if adjective in (adjectives.OLD, adjectives.SMALL, adjectives.BIG)
-        else sampler.choice(list(Degree)[:2])
-    )
+    degree = Degree.TOO if main.verb is verbs.SELL else sampler.choice((Degree.PLAIN, Degree.VERY))
     if main.verb is verbs.BUY and sampler.chance(0.3) and _costs(main.direct):
         main = replace(main, modal=CAN, negated=True)
         adjective, degree = adjectives.EXPENSIVE, Degree.TOO
@@ -303,36 +293,43 @@ def condition(sampler: Sampler) -> Pair:
         main, dependent = react(sampler, sampler.subject()), weather
     else:
         subject = _referable_subject(sampler)
-        earlier, later = subject, pronoun_for(subject)
+        pronoun = pronoun_for(subject)
         adjective, react = sampler.choice(_REACTIONS)
-        main = react(sampler, later if first else earlier)
-        dependent = _state(sampler, earlier if first else later, adjective)
+        main = react(sampler, pronoun if first else subject)
+        dependent = _state(sampler, subject if first else pronoun, adjective)
     modal = None if main.negated else modal
     return Pair(replace(main, modal=modal, tense=tense), dependent, first)
 
 
 def obstacle(sampler: Sampler) -> Pair:
     """Return what somebody does, and what speaks against it."""
-    if sampler.chance(0.4):
-        main, adjective = _evaluated_object(sampler, _DRAWBACKS)
-        degree = sampler.choice((Degree.VERY, Degree.TOO, Degree.PLAIN))
-        quality = Clause(_reference(main), verbs.BE, predicate=AdjectivePhrase(adjective, degree))
-        return _simultaneous(sampler, Pair(main, quality))
+    makers = (_flawed_object, _flawed_object, _bad_weather, _bad_state, _bad_state)
+    return _simultaneous(sampler, sampler.choice(makers)(sampler))
+
+
+def _flawed_object(sampler: Sampler) -> Pair:
+    """Return what somebody does with a thing in spite of what the thing is like."""
+    main, adjective = _evaluated_object(sampler, _DRAWBACKS)
+    degree = sampler.choice((Degree.PLAIN, Degree.VERY, Degree.TOO))
+    quality = Clause(_reference(main), verbs.BE, predicate=AdjectivePhrase(adjective, degree))
+    return Pair(main, quality)
+
+
+def _bad_weather(sampler: Sampler) -> Pair:
+    """Return what somebody does in spite of the rain."""
+    main = _going_out(sampler, sampler.subject())
+    return Pair(main, Clause(IT, verbs.RAIN), sampler.chance(0.5))
+
+
+def _bad_state(sampler: Sampler) -> Pair:
+    """Return what somebody does in spite of how he or she is."""
     first = sampler.chance(0.5)
     subject = _referable_subject(sampler, GROWN_UP)
-    earlier, later = subject, pronoun_for(subject)
-    actor = later if first else earlier
-    if sampler.chance(0.4):
-        main = _going_out(sampler, actor if not first else earlier)
-        return _simultaneous(sampler, Pair(main, Clause(IT, verbs.RAIN), first))
+    pronoun = pronoun_for(subject)
     verb = sampler.choice((verbs.WORK, verbs.PLAY, verbs.DANCE, verbs.SING, verbs.SWIM))
-    main = Clause(actor, verb, place=sampler.place(verb.places))
-    state = _state(
-        sampler,
-        earlier if first else later,
-        sampler.choice((adjectives.TIRED, adjectives.SICK, adjectives.HUNGRY)),
-    )
-    return _simultaneous(sampler, Pair(main, state, first))
+    main = Clause(pronoun if first else subject, verb, place=place_of(sampler, verb))
+    adjective = sampler.choice((adjectives.TIRED, adjectives.SICK, adjectives.HUNGRY))
+    return Pair(main, _state(sampler, subject if first else pronoun, adjective), first)
 
 
 def purpose(sampler: Sampler) -> Pair:

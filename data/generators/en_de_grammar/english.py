@@ -52,16 +52,13 @@ class Verb:
     preposition: str = ""
 
 
-BE = Verb("be", "was", "been")
+BE = Verb("be", "was", "been", "being")
 DO = Verb("do", "did", "done")
 HAVE = Verb("have", "had")
 LIKE = Verb("like")
 WANT = Verb("want")
 
-_BE_PRESENT = {
-    (Person.FIRST, Number.SINGULAR): "am",
-    (Person.THIRD, Number.SINGULAR): "is",
-}
+_BE_PRESENT = {(Person.FIRST, Number.SINGULAR): "am", (Person.THIRD, Number.SINGULAR): "is"}
 _PERSONAL_PRONOUNS = {
     (Person.FIRST, Number.SINGULAR): ("I", "me", "my"),
     (Person.SECOND, Number.SINGULAR): ("you", "you", "your"),

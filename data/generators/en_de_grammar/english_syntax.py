@@ -37,12 +37,7 @@ Words = list[str]
 
 _FONDNESS = ModalForm(verb=en.LIKE, infix=("to",))
 _CONTRACTED_NEGATIONS = {"can not": "cannot"}
-_DEGREES = {
-    Degree.PLAIN: [],
-    Degree.VERY: ["very"],
-    Degree.TOO: ["too"],
-    Degree.HOW: ["how"],
-}
+_DEGREES = {Degree.PLAIN: [], Degree.VERY: ["very"], Degree.TOO: ["too"], Degree.HOW: ["how"]}
 
 
 def linearize(sentences: tuple[Sentence, ...]) -> str:

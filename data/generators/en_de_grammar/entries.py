@@ -34,9 +34,11 @@ class Feature(Flag):
     DRINKABLE = auto()
     HOT = auto()
     READABLE = auto()
+    PRINTED = auto()
     SENT = auto()
     WRITABLE = auto()
     WEARABLE = auto()
+    GARMENT = auto()
     LENGTHY = auto()
     FURNITURE = auto()
     SURFACE = auto()
@@ -72,6 +74,7 @@ class Feature(Flag):
 GROWN_UP = Feature.ADULT | Feature.KIN | Feature.PROFESSION
 PERSON = GROWN_UP | Feature.YOUTH
 ANIMAL = Feature.PET | Feature.LIVESTOCK
+PROVISIONS = Feature.EDIBLE | Feature.DRINKABLE
 
 
 @dataclass(frozen=True, eq=False)

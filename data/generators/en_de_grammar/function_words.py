@@ -5,13 +5,7 @@ from collections.abc import Mapping
 from generators.en_de_grammar import english as en
 from generators.en_de_grammar import german as de
 from generators.en_de_grammar.categories import Case
-from generators.en_de_grammar.entries import (
-    Adverb,
-    Conjunction,
-    Modal,
-    ModalForm,
-    Preposition,
-)
+from generators.en_de_grammar.entries import Adverb, Conjunction, Modal, ModalForm, Preposition
 
 ON = Preposition("on", "auf")
 UNDER = Preposition("under", "unter")
@@ -28,9 +22,7 @@ TO_CITY = Preposition("to", "nach", Case.DATIVE)
 FROM_CITY = Preposition("from", "aus", Case.DATIVE)
 
 CAN = Modal(
-    de.Verb("können", singular="kann", preterite="konnte"),
-    ModalForm("can"),
-    ModalForm("could"),
+    de.Verb("können", singular="kann", preterite="konnte"), ModalForm("can"), ModalForm("could")
 )
 MUST = Modal(
     de.Verb("müssen", singular="muss", preterite="musste"),
@@ -71,10 +63,7 @@ HABITUAL_ADVERBS: tuple[Adverb, ...] = (
     Adverb("every morning", "jeden Morgen"),
     Adverb("in the evening", "am Abend"),
 )
-SEASONS: tuple[Adverb, ...] = (
-    Adverb("in summer", "im Sommer"),
-    Adverb("in winter", "im Winter"),
-)
+SEASONS: tuple[Adverb, ...] = (Adverb("in summer", "im Sommer"), Adverb("in winter", "im Winter"))
 PAST_PERIODS: tuple[Adverb, ...] = (
     Adverb("last week", "letzte Woche"),
     Adverb("last year", "letztes Jahr"),

@@ -86,11 +86,7 @@ class Declension(Enum):
     MIXED = "mixed"
 
 
-_ADJECTIVE_ENDINGS = {
-    Declension.STRONG: _STRONG,
-    Declension.WEAK: _WEAK,
-    Declension.MIXED: _MIXED,
-}
+_ADJECTIVE_ENDINGS = {Declension.STRONG: _STRONG, Declension.WEAK: _WEAK, Declension.MIXED: _MIXED}
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def _postfield(clause: Clause) -> Words:
         case NounPhrase(relative=FrontedClause() as relative), _:
             return [",", *_fronted_clause(relative), ","]
         case _, AdjectivePhrase(degree=degree, standard=standard) if standard:
-            return [_COMPARISONS[degree], *_nominal(standard, Case.NOMINATIVE)]
+            return [_COMPARISONS[degree], *nominal_words(standard, Case.NOMINATIVE)]
         case _:
             return []
 
@@ -212,12 +212,12 @@ def _constituent(clause: Clause, role: Role) -> Words:
     negative = clause.negated and _negates_article(clause)
     match role:
         case Role.SUBJECT:
-            return _nominal(clause.subject, Case.NOMINATIVE)
+            return nominal_words(clause.subject, Case.NOMINATIVE)
         case Role.DIRECT if clause.direct:
             extraposed = _without_relative(clause.direct)
-            return _nominal(extraposed, clause.verb.case, negative=negative)
+            return nominal_words(extraposed, clause.verb.case, negative=negative)
         case Role.INDIRECT if clause.indirect:
-            return _nominal(clause.indirect, Case.DATIVE)
+            return nominal_words(clause.indirect, Case.DATIVE)
         case Role.PREDICATE if clause.predicate:
             return _predicate(clause.predicate, negative=negative)
         case _:
@@ -268,14 +268,14 @@ def _prepositional_phrase(phrase: PrepositionalPhrase, *, motion: bool) -> Words
     """Return a prepositional phrase, contracting preposition and definite article."""
     preposition = phrase.preposition
     two_way = Case.ACCUSATIVE if motion else Case.DATIVE
-    words = _nominal(phrase.nominal, preposition.case or two_way)
+    words = nominal_words(phrase.nominal, preposition.case or two_way)
     contraction = _CONTRACTIONS.get((preposition.german, words[0]))
     if contraction and isinstance(phrase.nominal, NounPhrase):
         return [contraction, *words[1:]]
     return [preposition.german, *words]
 
 
-def _nominal(nominal: Nominal, case: Case, *, negative: bool = False) -> Words:
+def nominal_words(nominal: Nominal, case: Case, *, negative: bool = False) -> Words:
     """Return a nominal in a case."""
     match nominal:
         case Pronoun(person, number, gender):
@@ -289,7 +289,7 @@ def _nominal(nominal: Nominal, case: Case, *, negative: bool = False) -> Words:
         case RelativePronoun(noun, number):
             return [de.relative_pronoun(case, noun.german.gender, number)]
         case Coordination(first, second):
-            return [*_nominal(first, case), "und", *_nominal(second, case)]
+            return [*nominal_words(first, case), "und", *nominal_words(second, case)]
         case NounPhrase():
             return _noun_phrase(nominal, case, negative=negative)
 

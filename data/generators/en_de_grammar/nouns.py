@@ -17,9 +17,10 @@ TO = Preposition("to", "zu", Case.DATIVE)
 TO_INSIDE = Preposition("to", "in", Case.ACCUSATIVE)
 
 _FOOD = F.EDIBLE | F.SALEABLE
-_CLOTHES = F.WEARABLE | F.COLORED | F.PORTABLE | F.WASHABLE | F.SALEABLE
+_CLOTHES = F.WEARABLE | F.GARMENT | F.COLORED | F.PORTABLE | F.WASHABLE | F.SALEABLE
 _FURNITURE = F.FURNITURE | F.SALEABLE
 _DRINK = F.DRINKABLE | F.SALEABLE
+_PRINTED = F.PRINTED | F.READABLE | F.PORTABLE | F.SALEABLE
 _LETTER = F.READABLE | F.WRITABLE | F.SENT | F.LENGTHY | F.PORTABLE
 _VEHICLE = F.VEHICLE | F.COLORED | F.WASHABLE | F.SALEABLE
 
@@ -98,15 +99,13 @@ NOUNS: tuple[Noun, ...] = (
     _noun("water", "das Wasser", "", _DRINK | F.ANIMAL_DRINK),
     _noun("milk", "die Milch", "", _DRINK | F.ANIMAL_DRINK | F.HOT),
     _noun("juice", "der Saft", "", _DRINK),
-    _noun(
-        "book", "das Buch", "Bücher", F.LENGTHY | F.READABLE | F.WRITABLE | F.PORTABLE | F.SALEABLE
-    ),
+    _noun("book", "das Buch", "Bücher", _PRINTED | F.LENGTHY | F.WRITABLE),
     _noun("letter", "der Brief", "Briefe", _LETTER),
-    _noun("newspaper", "die Zeitung", "Zeitungen", F.READABLE | F.PORTABLE),
+    _noun("newspaper", "die Zeitung", "Zeitungen", _PRINTED),
     _noun("coat", "der Mantel", "Mäntel", _CLOTHES | F.LENGTHY),
     _noun("sweater", "der Pullover", "Pullover", _CLOTHES),
     _noun("shirt", "das Hemd", "Hemden", _CLOTHES),
-    _noun("hat", "der Hut", "Hüte", _CLOTHES),
+    _noun("hat", "der Hut", "Hüte", _CLOTHES & ~F.GARMENT),
     _noun("jacket", "die Jacke", "Jacken", _CLOTHES),
     _noun("table", "der Tisch", "Tische", _FURNITURE | F.SURFACE | F.CLEANABLE | F.COLORED),
     _noun("chair", "der Stuhl", "Stühle", _FURNITURE | F.SURFACE | F.COLORED),

@@ -4,38 +4,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from generators.en_de_grammar import adjectives, verbs
-from generators.en_de_grammar.categories import Number, Person
-from generators.en_de_grammar.circumstances import (
-    Pair,
-    condition,
-    obstacle,
-    purpose,
-    reason,
-    task,
-)
-from generators.en_de_grammar.clauses import (
+from generators.en_de_grammar.actions import (
     action,
     bare_action,
-    description,
     ditransitive,
-    future,
     intransitive,
-    location,
     motion,
-    ongoing,
-    past,
     placement,
     prepositional,
-    quality,
-    situate,
-    timetable,
     transitive,
     with_object,
 )
+from generators.en_de_grammar.categories import Number
+from generators.en_de_grammar.circumstances import Pair, condition, obstacle, purpose, reason, task
+from generators.en_de_grammar.descriptions import description, location
 from generators.en_de_grammar.entries import (
     ANIMAL,
     GROWN_UP,
     PERSON,
+    PROVISIONS,
     Adjective,
     Adverb,
     Aspect,
@@ -54,14 +41,13 @@ from generators.en_de_grammar.function_words import (
     THAT,
     TODAY,
     TOMORROW,
-    WHEN,
     WHERE,
     WHETHER,
-    WHITHER,
-    WHY,
 )
 from generators.en_de_grammar.nouns import IN
+from generators.en_de_grammar.questions import question, to_ask
 from generators.en_de_grammar.sampling import PRONOUNS, WE, YOU, I, Sampler, is_referable
+from generators.en_de_grammar.tenses import future, ongoing, past, situate
 from generators.en_de_grammar.trees import (
     AdjectivePhrase,
     Clause,
@@ -70,7 +56,6 @@ from generators.en_de_grammar.trees import (
     Determiner,
     FrontedClause,
     Infinitival,
-    Interrogative,
     Mood,
     Nominal,
     NounPhrase,
@@ -81,7 +66,7 @@ from generators.en_de_grammar.trees import (
     Sentence,
     Subordinate,
     Tense,
-    agreement,
+    is_counted,
     pronoun_for,
 )
 
@@ -134,28 +119,18 @@ _OPPOSITIONS: tuple[tuple[Adjective, Adjective], ...] = (
     (adjectives.CLEAN, adjectives.SMALL),
     (adjectives.GOOD, adjectives.COLD),
 )
-_MILD_DEGREES = (Degree.PLAIN, Degree.VERY)
 _CHAINS: tuple[tuple[Verb, Verb, Feature], ...] = (
-    (verbs.BUY, verbs.READ, Feature.READABLE),
+    (verbs.BUY, verbs.READ, Feature.PRINTED),
     (verbs.BUY, verbs.EAT, Feature.EDIBLE),
     (verbs.BUY, verbs.DRINK, Feature.DRINKABLE),
     (verbs.COOK, verbs.EAT, Feature.COOKABLE),
     (verbs.BAKE, verbs.EAT, Feature.BAKABLE),
-    (verbs.WASH, verbs.PUT_ON, Feature.WEARABLE),
+    (verbs.WASH, verbs.PUT_ON, Feature.GARMENT),
     (verbs.LOOK_FOR, verbs.FIND, Feature.PORTABLE),
     (verbs.MEET, verbs.INVITE, Feature.ADULT | Feature.KIN),
     (verbs.CALL, verbs.THANK, Feature.KIN),
 )
-_PROVISIONS = Feature.EDIBLE | Feature.DRINKABLE
 _REGULAR_ADVERBS = tuple(adverb for adverb in HABITUAL_ADVERBS if adverb is not NEVER)
-_MEASURES = (
-    adjectives.OLD,
-    adjectives.BIG,
-    adjectives.TALL,
-    adjectives.LONG,
-    adjectives.HEAVY,
-    adjectives.EXPENSIVE,
-)
 
 
 def _statement(sampler: Sampler, clause: Clause) -> Text:
@@ -175,111 +150,19 @@ def description_statement(sampler: Sampler) -> Text:
     return _statement(sampler, description(sampler))
 
 
-def _to_ask(clause: Clause) -> Clause:
-    """Return a clause that one can ask about: affirmative and not about the speaker."""
-    person, _ = agreement(clause.subject)
-    subject = YOU if person is Person.FIRST else clause.subject
-    return replace(clause, subject=subject, negated=False)
-
-
 def polar_question(sampler: Sampler) -> Text:
     """Ask for yes or no."""
     if sampler.chance(0.4):
         clause = description(sampler)
     else:
         clause = action(sampler, YOU if sampler.chance(0.4) else None)
-    return (Sentence(_to_ask(clause), Mood.QUESTION, front=None),)
+    return (Sentence(to_ask(clause), Mood.QUESTION, front=None),)
 
 
 def content_question(sampler: Sampler) -> Text:
     """Ask for a part of a clause."""
-    question = sampler.weighted(_QUESTIONS)(sampler)
-    return (Sentence(question.clause, Mood.QUESTION, question.front),)
-
-
-def _subject_question(sampler: Sampler) -> FrontedClause:
-    """Ask who does something."""
-    clause = situate(sampler, sampler.choice((transitive, motion, ditransitive))(sampler))
-    return FrontedClause(
-        replace(clause, subject=Interrogative(human=True), negated=False), Role.SUBJECT
-    )
-
-
-def _object_question(sampler: Sampler) -> FrontedClause:
-    """Ask what or whom somebody deals with."""
-    clause = _to_ask(situate(sampler, transitive(sampler)))
-    human = pronoun_for(clause.direct).human if clause.direct else True
-    direct: Nominal = Interrogative(human=human)
-    if isinstance(clause.direct, NounPhrase) and clause.direct.noun.countable and not human:
-        plural = clause.direct.number is Number.PLURAL
-        which = replace(clause.direct, determiner=Determiner.WHICH, modifier=None)
-        how_many = replace(which, determiner=Determiner.HOW_MANY)
-        direct = sampler.choice((direct, direct, which, how_many if plural else which))
-    return FrontedClause(replace(clause, direct=direct), Role.DIRECT)
-
-
-def _place_question(sampler: Sampler) -> FrontedClause:
-    """Ask where somebody or something is, or where somebody goes."""
-    makers = ((location, 3), (intransitive, 2), (motion, 3), (_dwelling, 1))
-    clause = _to_ask(sampler.weighted(makers)(sampler))
-    while clause.verb is verbs.LAUGH:
-        clause = _to_ask(intransitive(sampler))
-    if clause.verb.aspect is Aspect.ACTION:
-        clause = replace(ongoing(sampler, clause), negated=False)
-    if clause.oblique:
-        return FrontedClause(replace(clause, oblique=WHITHER), Role.OBLIQUE)
-    return FrontedClause(replace(clause, place=WHERE), Role.PLACE)
-
-
-def _dwelling(sampler: Sampler) -> Clause:
-    """Return a clause about somebody who lives somewhere."""
-    return Clause(sampler.subject(), verbs.LIVE)
-
-
-def _time_question(sampler: Sampler) -> FrontedClause:
-    """Ask when something happens."""
-    if sampler.chance(0.5):
-        clause = timetable(sampler)
-    else:
-        bare = bare_action(sampler, (transitive, motion, ditransitive))
-        clause = sampler.choice((past, future))(sampler, bare)
-    return FrontedClause(replace(_to_ask(clause), time=WHEN), Role.TIME)
-
-
-def _reason_question(sampler: Sampler) -> FrontedClause:
-    """Ask why."""
-    clause = sampler.choice((quality, _ongoing_action, _past_action))(sampler)
-    return FrontedClause(replace(_to_ask(clause), cause=WHY), Role.CAUSE)
-
-
-def _ongoing_action(sampler: Sampler) -> Clause:
-    """Return a clause about what somebody does now."""
-    makers = (transitive, intransitive, motion, prepositional, placement)
-    return ongoing(sampler, bare_action(sampler, makers, lasting=True))
-
-
-def _past_action(sampler: Sampler) -> Clause:
-    """Return a clause about what somebody did."""
-    return past(sampler, bare_action(sampler, (transitive, motion, ditransitive)))
-
-
-def _degree_question(sampler: Sampler) -> FrontedClause:
-    """Ask how old, how big or how expensive somebody or something is."""
-    adjective = sampler.choice(_MEASURES)
-    features = adjective.features | (PERSON if adjective is adjectives.OLD else Feature.NONE)
-    subject = sampler.phrase(features, definite=True, described=0.1)
-    predicate = AdjectivePhrase(adjective, Degree.HOW)
-    return FrontedClause(Clause(subject, verbs.BE, predicate=predicate), Role.PREDICATE)
-
-
-_QUESTIONS: tuple[tuple[Callable[[Sampler], FrontedClause], int], ...] = (
-    (_subject_question, 3),
-    (_object_question, 4),
-    (_place_question, 4),
-    (_time_question, 3),
-    (_reason_question, 3),
-    (_degree_question, 2),
-)
+    asked = question(sampler)
+    return (Sentence(asked.clause, Mood.QUESTION, asked.front),)
 
 
 def indirect_question(sampler: Sampler) -> Text:
@@ -287,9 +170,9 @@ def indirect_question(sampler: Sampler) -> Text:
     matrix, mood, front = _knowledge(sampler)
     if sampler.chance(0.3):
         clause = sampler.choice((action, description))(sampler)
-        dependent: Subordinate | FrontedClause = Subordinate(WHETHER, _to_ask(clause))
+        dependent: Subordinate | FrontedClause = Subordinate(WHETHER, to_ask(clause))
     else:
-        dependent = sampler.weighted(_QUESTIONS)(sampler)
+        dependent = question(sampler)
     return (Sentence(matrix, mood, front, dependent),)
 
 
@@ -330,9 +213,9 @@ def command(sampler: Sampler) -> Text:
         return (Sentence(clause, Mood.COMMAND),)
     else:
         clause = replace(with_object(sampler, sampler.choice(_COMMANDS), YOU), place=None)
-    counted = isinstance(clause.direct, NounPhrase) and isinstance(clause.direct.determiner, int)
     time = sampler.choice((TODAY, TOMORROW)) if sampler.chance(0.15) else None
-    clause = replace(clause, negated=not counted and sampler.chance(0.2), time=time)
+    negated = not is_counted(clause.direct) and sampler.chance(0.2)
+    clause = replace(clause, negated=negated, time=time)
     return (Sentence(clause, Mood.COMMAND, polite=sampler.chance(0.4)),)
 
 
@@ -427,17 +310,17 @@ def relative_object(sampler: Sampler) -> Text:
 
 def _identifies_object(clause: Clause) -> bool:
     """Tell whether a clause is fit to tell which thing or person is meant."""
-    existing = clause.verb not in verbs.CREATION_VERBS or clause.tense in (
-        Tense.PAST,
-        Tense.PERFECT,
-    )
-    return existing and not clause.negated and not clause.fond
+    done = clause.tense in (Tense.PAST, Tense.PERFECT)
+    if clause.verb is verbs.PUT_ON or (clause.verb in verbs.CREATION_VERBS and not done):
+        return False
+    kin = isinstance(clause.direct, NounPhrase) and Feature.KIN in clause.direct.noun.features
+    return not kin and not clause.negated and not clause.fond
 
 
 def relative_place(sampler: Sampler) -> Text:
     """Describe a place by what happens there."""
     verb = sampler.choice((verbs.LIVE, verbs.WORK, verbs.SIT, verbs.SLEEP))
-    noun = sampler.noun(verb.places ^ (verb.places & Feature.SETTLEMENT))
+    noun = sampler.noun(verb.places & ~Feature.SETTLEMENT)
     subject = sampler.subject(verb.subjects & PERSON)
     relative_pronoun = RelativePronoun(noun, Number.SINGULAR)
     place = PrepositionalPhrase(noun.locative or IN, relative_pronoun)
@@ -453,7 +336,7 @@ def chain(sampler: Sampler) -> Text:
     first, second, features = sampler.choice(_CHAINS)
     subject = sampler.subject(first.subjects & second.subjects & PERSON)
     phrase = sampler.phrase(features, subject, definite=True, plural=0.3)
-    if first is verbs.BUY or features & _PROVISIONS:
+    if first is verbs.BUY or features & PROVISIONS:
         phrase = replace(phrase, determiner=Determiner.INDEFINITE)
     time = sampler.choice(_REGULAR_ADVERBS)
     clause = Clause(subject, first, time=time, direct=phrase)
@@ -468,16 +351,12 @@ def contrast(sampler: Sampler) -> Text:
     merit, flaw = sampler.choice(_OPPOSITIONS)
     features = merit.features & flaw.features
     subject = sampler.phrase(features, definite=True, described=0.1)
-    good = Clause(
-        subject, verbs.BE, predicate=AdjectivePhrase(merit, sampler.choice(_MILD_DEGREES))
-    )
-    strong = Degree.TOO if flaw.excessive else Degree.VERY
-    bad = Clause(
-        subject, verbs.BE, predicate=AdjectivePhrase(flaw, sampler.choice((strong, Degree.VERY)))
-    )
+    good = AdjectivePhrase(merit, sampler.choice((Degree.PLAIN, Degree.VERY)))
+    bad = AdjectivePhrase(flaw, sampler.choice((Degree.TOO, Degree.VERY)))
     first, second = (good, bad) if sampler.chance(0.6) else (bad, good)
-    second = replace(second, subject=pronoun_for(subject))
-    return (Sentence(first, dependent=Coordinate(BUT, second)),)
+    clause = Clause(subject, verbs.BE, predicate=first)
+    opposite = Clause(pronoun_for(subject), verbs.BE, predicate=second)
+    return (Sentence(clause, dependent=Coordinate(BUT, opposite)),)
 
 
 def sequel(sampler: Sampler) -> Text:
@@ -501,7 +380,7 @@ def inquiry(sampler: Sampler) -> Text:
     clause = location(sampler)
     while isinstance(clause.subject, Pronoun) or not is_referable(clause.subject):
         clause = location(sampler)
-    clause = _to_ask(clause)
+    clause = to_ask(clause)
     clause = replace(clause, time=None)
     question = Sentence(replace(clause, place=WHERE), Mood.QUESTION, Role.PLACE)
     return question, Sentence(replace(clause, subject=pronoun_for(clause.subject)))

@@ -10,6 +10,7 @@ from generators.en_de_grammar.adjectives import ADJECTIVES
 from generators.en_de_grammar.categories import Gender, Number, Person
 from generators.en_de_grammar.entries import (
     PERSON,
+    PROVISIONS,
     Adjective,
     Adverb,
     Feature,
@@ -55,7 +56,6 @@ PRONOUNS = (I, YOU, HE, SHE, WE, THEY)
 
 _HOUSEHOLD = Feature.ROOM | Feature.HOUSE
 _OWNED_PLACES = _HOUSEHOLD | Feature.SETTLEMENT
-_PROVISIONS = Feature.EDIBLE | Feature.DRINKABLE
 _OWNERS = (I, I, I, YOU, YOU, WE, WE, HE, SHE, THEY)
 
 
@@ -72,12 +72,17 @@ def adjectives_for(features: Feature) -> tuple[Adjective, ...]:
 
 
 def is_referable(nominal: Nominal) -> bool:
-    """Tell whether English and German refer back to a person by the same gender."""
+    """Tell whether a pronoun can refer back: "das Mädchen" would be "es", and yet "she"."""
     match nominal:
         case NounPhrase(noun=noun, number=Number.SINGULAR):
-            return noun.german.gender is not Gender.NEUTER and bool(noun.features & PERSON)
+            return noun.german.gender is not Gender.NEUTER or not noun.features & PERSON
         case _:
             return True
+
+
+def can_own(nominal: Nominal) -> bool:
+    """Tell whether a nominal denotes people to whom a possessive can refer."""
+    return is_referable(nominal) and pronoun_for(nominal).human
 
 
 def sequence(first: Adverb, second: Adverb) -> Adverb:
@@ -162,7 +167,7 @@ class Sampler:
         """
         if kin and isinstance(subject, NounPhrase) and Feature.KIN in subject.noun.features:
             return subject.determiner if isinstance(subject.determiner, Pronoun) else I
-        if subject and is_referable(subject) and self.chance(0.7):
+        if subject and can_own(subject) and self.chance(0.7):
             return pronoun_for(subject)
         return self.choice(_OWNERS)
 
@@ -206,7 +211,7 @@ class Sampler:
         """Return a determiner for a noun in a number."""
         if Feature.KIN in noun.features:
             return self.owner(subject, kin=True)
-        if noun.features & _PROVISIONS:
+        if noun.features & PROVISIONS:
             return self._provision_determiner(number, subject, definite=definite)
         if not noun.features & PERSON and not noun.locative and self.chance(0.08):
             return self.person_name() if self.chance(0.5) else self.person(Feature.KIN)
@@ -228,7 +233,7 @@ class Sampler:
     ) -> Determiner | int | Nominal:
         """Return a determiner for something to eat or to drink."""
         options: list[Determiner | int | Nominal] = [Determiner.DEFINITE] * 2
-        if subject and is_referable(subject):
+        if subject and can_own(subject):
             options.append(pronoun_for(subject))
         if not definite:
             options += [Determiner.INDEFINITE] * 4
@@ -239,7 +244,9 @@ class Sampler:
     def person(self, features: Feature = PERSON, subject: Nominal | None = None) -> Nominal:
         """Return somebody: a name or a definite noun phrase, or a pronoun if there is a subject."""
         if subject and self.chance(0.2):
-            return self.choice([it for it in PRONOUNS if it != subject and it is not YOU])
+            first = subject in (I, WE)
+            excluded = (YOU, I, WE) if first else (YOU, subject)
+            return self.choice([one for one in PRONOUNS if one not in excluded])
         if features & (Feature.ADULT | Feature.YOUTH) and self.chance(0.3):
             return self.person_name()
         return self.phrase(features & PERSON, subject, definite=True, plural=0.2, described=0.12)

@@ -292,6 +292,11 @@ def agreement(nominal: Nominal) -> tuple[Person, Number]:
             return Person.THIRD, Number.SINGULAR
 
 
+def is_counted(nominal: Nominal | None) -> bool:
+    """Tell whether a nominal has a numeral."""
+    return isinstance(nominal, NounPhrase) and isinstance(nominal.determiner, int)
+
+
 def pronoun_for(nominal: Nominal) -> Pronoun:
     """Return the pronoun that refers back to a nominal."""
     match nominal:

@@ -15,9 +15,7 @@ _BELONGINGS = F.PORTABLE | F.READABLE | F.WEARABLE
 BE = Verb(en.BE, de.SEIN, aspect=Aspect.STATE)
 HAVE = Verb(en.HAVE, de.HABEN, aspect=Aspect.STATE)
 THERE_BE = Verb(
-    en.BE,
-    de.Verb("geben", changed_stem="gib", participle="gegeben"),
-    aspect=Aspect.STATE,
+    en.BE, de.Verb("geben", changed_stem="gib", participle="gegeben"), aspect=Aspect.STATE
 )
 
 RAIN = Verb(en.Verb("rain"), de.Verb("regnen"))
@@ -80,7 +78,7 @@ SELL = Verb(
 )
 NEED = Verb(en.Verb("need"), de.Verb("brauchen"), F.SALEABLE | F.PORTABLE, aspect=Aspect.STATE)
 SEE = Verb(
-    en.Verb("see", "saw", "seen"),
+    en.Verb("see", "saw", "seen", "seeing"),
     de.Verb("sehen", changed_stem="sieh", participle="gesehen"),
     PERSON | ANIMAL | F.VEHICLE,
     _OUTDOORS | F.STATION | F.SETTLEMENT,
@@ -123,7 +121,7 @@ WEAR = Verb(
 PUT_ON = Verb(
     en.Verb("put", "put", particle="on"),
     de.Verb("ziehen", prefix="an", participle="gezogen"),
-    F.WEARABLE,
+    F.GARMENT,
 )
 WASH = Verb(
     en.Verb("wash"),
@@ -154,12 +152,7 @@ LIKE = Verb(
     F.EDIBLE | F.DRINKABLE | F.READABLE | F.WEARABLE | ANIMAL | F.ADULT | F.PROFESSION,
     aspect=Aspect.STATE,
 )
-LOVE = Verb(
-    en.Verb("love"),
-    de.Verb("lieben"),
-    F.KIN | F.PET | F.SETTLEMENT,
-    aspect=Aspect.STATE,
-)
+LOVE = Verb(en.Verb("love"), de.Verb("lieben"), F.KIN | F.PET | F.SETTLEMENT, aspect=Aspect.STATE)
 KNOW = Verb(
     en.Verb("know", "knew", "known"),
     de.Verb("kennen", preterite="kannte", participle="gekannt"),
@@ -221,10 +214,7 @@ SHOW = Verb(
     _BELONGINGS | F.ORNAMENT | F.ROOM | F.SIGHT | F.PET,
 )
 SEND = Verb(
-    en.Verb("send", "sent"),
-    de.Verb("schicken"),
-    F.SENT | F.READABLE | F.ORNAMENT,
-    notable=True,
+    en.Verb("send", "sent"), de.Verb("schicken"), F.SENT | F.READABLE | F.ORNAMENT, notable=True
 )
 BRING = Verb(
     en.Verb("bring", "brought"),
@@ -232,12 +222,7 @@ BRING = Verb(
     _BELONGINGS | F.FRUIT | F.ORNAMENT | F.DRINKABLE | F.TABLEWARE,
 )
 
-WAIT = Verb(
-    en.Verb("wait"),
-    de.Verb("warten"),
-    PERSON | F.TRANSIT,
-    F.STATION | F.EATERY | F.STREET,
-)
+WAIT = Verb(en.Verb("wait"), de.Verb("warten"), PERSON | F.TRANSIT, F.STATION | F.EATERY | F.STREET)
 TALK = Verb(
     en.Verb("talk"),
     de.Verb("sprechen", changed_stem="sprich", participle="gesprochen"),
@@ -259,12 +244,7 @@ WORK = Verb(
     subjects=GROWN_UP,
     notable=True,
 )
-PLAY = Verb(
-    en.Verb("play"),
-    de.Verb("spielen"),
-    places=F.ROOM | _OUTDOORS,
-    subjects=PERSON | F.PET,
-)
+PLAY = Verb(en.Verb("play"), de.Verb("spielen"), places=F.ROOM | _OUTDOORS, subjects=PERSON | F.PET)
 LAUGH = Verb(en.Verb("laugh"), de.Verb("lachen"), places=F.ROOM | F.GREEN)
 SING = Verb(
     en.Verb("sing", "sang", "sung"),
@@ -287,12 +267,7 @@ STAY = Verb(
     de.Verb("bleiben", participle="geblieben", perfect_with_sein=True),
     places=_INDOORS | F.LODGING,
 )
-LIVE = Verb(
-    en.Verb("live"),
-    de.Verb("wohnen"),
-    places=F.SETTLEMENT | F.HOUSE,
-    aspect=Aspect.STATE,
-)
+LIVE = Verb(en.Verb("live"), de.Verb("wohnen"), places=F.SETTLEMENT | F.HOUSE, aspect=Aspect.STATE)
 
 GO = Verb(
     en.Verb("go", "went", "gone"),
@@ -307,10 +282,7 @@ DRIVE = Verb(
     notable=True,
 )
 TRAVEL = Verb(
-    en.Verb("travel"),
-    de.Verb("reisen", perfect_with_sein=True),
-    subjects=GROWN_UP,
-    notable=True,
+    en.Verb("travel"), de.Verb("reisen", perfect_with_sein=True), subjects=GROWN_UP, notable=True
 )
 RUN = Verb(
     en.Verb("run", "ran", "run"),

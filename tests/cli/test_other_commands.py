@@ -1,0 +1,113 @@
+"""init, tokenize, train, evaluate and info as processes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+SMALL = ["--set", "tokenizer.vocab_size=300", "--set", "model.d_model=8", "--set", "model.d_ff=8",
+         "--set", "model.num_heads=2", "--set", "model.encoder_layers=1", "--set",
+         "model.decoder_layers=1", "--set", "train.tokens_per_batch=64"]  # fmt: skip
+
+
+@pytest.fixture
+def texts(tmp_path):
+    lines = "".join(f"a b c {i}\n" for i in range(40))
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text(lines)
+    return tmp_path
+
+
+def test_init_writes_every_key_and_prints_the_command_that_then_works(run_nmt, texts):
+    done = run_nmt("init", "conf/my.yaml", "--train", "train.en", "train.de", "--yes", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    text = (texts / "conf/my.yaml").read_text()
+    assert "# " in text
+    values = yaml.safe_load(text)
+    assert values["name"] == "my"
+    assert values["data"]["train"] == [{"source": "../train.en", "target": "../train.de"}]
+    assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
+    assert values["data"]["dev"] == [{"rows": 4}]
+    command = done.stderr.splitlines()[-1].removeprefix("next: nmt ").split()
+    assert run_nmt(*command, "--dry-run", *SMALL, cwd=texts).returncode == 0
+
+
+def test_init_does_not_replace_a_file_unasked(run_nmt, texts):
+    (texts / "my.yaml").write_text("precious")
+    done = run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts)
+    assert done.returncode == 2
+    assert (texts / "my.yaml").read_text() == "precious"
+
+
+def test_tokenize_trains_once_and_shows_pieces(run_nmt, texts):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    show = ["tokenize", "my.yaml", *SMALL[:2], "--show", "a b </s>"]
+    first, second = (run_nmt(*show, cwd=texts) for _ in range(2))
+    assert "(trained)" in first.stderr
+    assert "(reused)" in second.stderr
+    pieces, ids = first.stdout.splitlines()
+    assert len(pieces.split()) == len(ids.split())
+    assert "</s>" not in pieces.split()
+    record = json.loads(run_nmt(*show, "--json", cwd=texts).stdout)
+    assert record["pieces"] == pieces.split()
+
+
+def test_dry_run_trains_nothing(run_nmt, tmp_path):
+    done = run_nmt("train", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "parameters" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "s").write_text("a b c\nb c\n")
+    (tmp_path / "r").write_text("a b c\nb c\n")
+    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "r", "--beam", "2"]
+    done = run_nmt(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    bleu, chrf = done.stdout.splitlines()
+    assert bleu.startswith("bleu ")
+    assert "tok:13a" in bleu
+    assert chrf.startswith("chrf ")
+    record = json.loads(run_nmt(*command, "--json", cwd=tmp_path).stdout)
+    assert record["segments"] == 2
+    assert bleu.split()[1] == f"{record['bleu']['score']:.2f}"
+
+
+def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
+    text = run_nmt("info", str(toy_bundle), cwd=tmp_path).stdout
+    assert "translation" in text
+    assert "parameters" in text
+    record = json.loads(run_nmt("info", str(toy_bundle), "--json", cwd=tmp_path).stdout)
+    assert record["task"] == "translation"
+    assert record["parameters"] > 0
+    assert record["scores"]["dev"]["bleu"]["signature"]
+    assert "verified" in run_nmt("info", str(toy_bundle), "--verify", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, code):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    command = ["train", "my.yaml", *SMALL, "--set", "train.max_steps=100000"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", *command],
+        cwd=texts, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        events = texts / "runs/my/events.jsonl"
+        deadline = time.monotonic() + 120
+        while not (events.exists() and "StepDone" in events.read_text()):
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.2)
+        process.send_signal(number)
+        output, problems = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert output == ""
+    assert "saved at step" in problems
+    done = run_nmt("train", "my.yaml", *SMALL, "--set", "train.max_steps=1", cwd=texts)
+    assert done.returncode == 0
+    assert "going on from step" in done.stderr

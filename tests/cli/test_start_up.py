@@ -1,0 +1,56 @@
+"""The command line answers at once: nothing heavy is imported before it is needed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["tensorflow", "keras", "numpy", "tokenizers", "rich", "yaml", "pydantic", "safetensors",
+         "sacrebleu", "prompt_toolkit", "ctranslate2", "matplotlib"]  # fmt: skip
+COMMANDS = ["init", "tokenize", "train", "translate", "chat", "evaluate", "info"]
+REPORT = "; import sys, json; print(json.dumps([m for m in %r if m in sys.modules]))" % (HEAVY,)
+
+
+def heavy_after(code: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_importing_the_command_line_imports_nothing_heavy():
+    assert heavy_after("import nmt_cli.cli") == []
+
+
+@pytest.mark.parametrize("command", [[], *([c] for c in COMMANDS)], ids=["nmt", *COMMANDS])
+def test_help_imports_nothing_heavy_and_shows_an_example(command):
+    code = (
+        "from nmt_cli.cli import app\n"
+        f"try: app({[*command, '--help']!r}, prog_name='nmt')\n"
+        "except SystemExit as stop: assert not stop.code"
+    )
+    report = "\nimport sys, json\n" + REPORT.removeprefix("; import sys, json; ")
+    done = subprocess.run(
+        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+    )
+    *help_lines, heavy = done.stdout.splitlines()
+    assert json.loads(heavy) == []
+    text = " ".join(" ".join(help_lines).split())
+    assert "Usage: nmt" in text
+    assert ("Example: nmt " if command else "nmt train") in text
+
+
+def test_info_imports_no_tensorflow(toy_bundle):
+    code = (
+        "from nmt_cli.cli import app\n"
+        f"try: app(['info', {str(toy_bundle)!r}], prog_name='nmt')\n"
+        "except SystemExit as stop: assert not stop.code"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nimport sys; print('tensorflow' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "False"

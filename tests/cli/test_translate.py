@@ -1,0 +1,101 @@
+"""`nmt translate` as a process: N lines in, N lines out, in order, whatever the lines are."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300, "a b"]
+
+
+@pytest.fixture(scope="module")
+def translated(run_nmt, toy_bundle, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("translate")
+    (folder / "in.txt").write_text("".join(line + "\n" for line in NASTY), encoding="utf-8")
+    done = run_nmt("translate", "-m", str(toy_bundle), "-i", "in.txt", "-o", "out.txt",
+                   "--max-length", "20", cwd=folder)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return (folder / "out.txt").read_text(encoding="utf-8").split("\n"), done
+
+
+def test_every_line_gives_one_line(translated):
+    lines, done = translated
+    assert lines.pop() == ""
+    assert len(lines) == len(NASTY)
+    for source, output in zip(NASTY, lines, strict=True):
+        assert bool(source.strip()) == bool(output.strip())
+        if not source.strip():
+            assert output == source
+    assert done.stdout == ""
+
+
+def test_a_line_too_long_for_the_model_is_warned_about_with_its_number(translated):
+    _, done = translated
+    assert [line for line in done.stderr.splitlines() if "warning: line 9 has " in line]
+
+
+def test_arguments_stdin_and_gz_give_the_same(run_nmt, toy_bundle, tmp_path):
+    model = ["-m", str(toy_bundle), "--beam", "2"]
+    by_argument = run_nmt("translate", *model, "a b c", "a b", cwd=tmp_path).stdout
+    by_stdin = run_nmt("translate", *model, cwd=tmp_path, input="a b c\na b\n").stdout
+    with gzip.open(tmp_path / "in.gz", "wt") as stream:
+        stream.write("a b c\na b\n")
+    run_nmt("translate", *model, "-i", "in.gz", "-o", "out.gz", cwd=tmp_path)
+    with gzip.open(tmp_path / "out.gz", "rt") as stream:
+        by_file = stream.read()
+    assert by_argument == by_stdin == by_file
+    assert by_argument.count("\n") == 2
+
+
+def test_json_and_n_best(run_nmt, toy_bundle, tmp_path):
+    model = ["translate", "-m", str(toy_bundle), "--n-best", "3", "a b c"]
+    record = json.loads(run_nmt(*model, "--json", cwd=tmp_path).stdout)
+    assert record["source"] == "a b c"
+    scores = [hypothesis["score"] for hypothesis in record["hypotheses"]]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert record["hypotheses"][0]["tokens"][-1] == "</s>"
+    lines = run_nmt(*model, cwd=tmp_path).stdout.splitlines()
+    for rank, (line, hypothesis) in enumerate(zip(lines, record["hypotheses"], strict=True), 1):
+        index, score, text = line.split("\t")
+        assert (int(index), text) == (rank, hypothesis["text"])
+        assert float(score) == pytest.approx(hypothesis["score"], abs=1e-3)  # printed rounded
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(toy_bundle, tmp_path):
+    command = f"{sys.executable} -m nmt_cli translate -m {toy_bundle} --max-length 5 -i in.txt"
+    (tmp_path / "in.txt").write_text("a b\n" * 5000)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | head -1"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+    assert done.returncode in (0, 120)  # 120: Python could not flush a pipe nobody reads
+
+
+def test_bytes_that_are_no_text_are_refused(toy_bundle, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt_cli", "translate", "-m", str(toy_bundle), b"caf\xe9"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "not valid UTF-8" in done.stderr
+
+
+def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
+    import pexpect
+
+    child = pexpect.spawn(
+        sys.executable, ["-m", "nmt_cli", "translate", "-m", str(toy_bundle), "--beam", "1"],
+        cwd=str(tmp_path), encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    child.expect("> ")
+    child.send("a b c\r")
+    child.expect("> ")
+    child.send("\x04")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0

@@ -1,0 +1,197 @@
+"""Fixtures that several rooms' tests share: a toy language pair, a model trained on it, tiny models.
+
+The toy "translation" swaps each word for its partner, so that a tiny Transformer learns it in
+seconds and a test can say what the right answer is.
+"""
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from numpy_transformer import NumpyTransformer
+
+    from nmt_cli.model.transformer import Transformer
+
+# Before TensorFlow is first imported: no log on stderr, and Keras on TensorFlow.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+TOY_LEXICON = {
+    "red": "rot",
+    "old": "alt",
+    "big": "dick",
+    "dog": "hund",
+    "cat": "katze",
+    "bird": "vogel",
+    "sees": "sieht",
+    "eats": "isst",
+    "and": "und",
+    "not": "nicht",
+}
+
+TOY_CONFIG = """\
+name: toy
+task: translation
+data:
+  dir: .
+  source_lang: en
+  target_lang: de
+  train: [{source: train.en, target: train.de}]
+  dev: [{source: dev.en, target: dev.de}]
+  test: [{source: test.en, target: test.de}]
+tokenizer: {vocab_size: 360}
+model: {d_model: 32, d_ff: 128, num_heads: 2, encoder_layers: 1, decoder_layers: 1,
+        dropout: 0.0, max_length: 24}
+train: {max_steps: 300, tokens_per_batch: 600, schedule: inverse_sqrt, learning_rate: 5.0e-3,
+        warmup_steps: 50, precision: float32, eval_steps: 150, checkpoint_steps: 25,
+        keep_checkpoints: 3, average_checkpoints: 3}
+decode: {beam_size: 2, max_length: 24}
+"""
+
+
+def translate_toy(line: str) -> str:
+    """Return the right translation of a line of the toy language."""
+    return " ".join(TOY_LEXICON[word] for word in line.split())
+
+
+def write_toy_corpus(folder: Path) -> None:
+    """Write `toy.yaml` and the files it names: {train,dev,test}.{en,de}, 1500, 12 and 12 pairs."""
+    generator = random.Random(1)
+    words = list(TOY_LEXICON)
+    for split, count in (("train", 1500), ("dev", 12), ("test", 12)):
+        lines = [
+            " ".join(generator.choices(words, k=generator.randint(1, 5))) for _ in range(count)
+        ]
+        (folder / f"{split}.en").write_text("".join(f"{line}\n" for line in lines))
+        (folder / f"{split}.de").write_text("".join(f"{translate_toy(line)}\n" for line in lines))
+    (folder / "toy.yaml").write_text(TOY_CONFIG)
+
+
+@pytest.fixture(scope="session")
+def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `toy.yaml` and its corpus; its lines are those of `translate_toy`."""
+    folder = tmp_path_factory.mktemp("toy-corpus")
+    write_toy_corpus(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle `runs/toy/model` of a finished run on the toy corpus; it translates without fault.
+
+    Copy it (or the run folder around it) before changing anything in it.
+    """
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.config_io import load_config
+    from nmt_cli.training.run import prepare
+
+    quiet_tensorflow()
+    from nmt_cli.training.loop import train
+
+    folder = tmp_path_factory.mktemp("toy-run")
+    with contextlib.chdir(folder):
+        loaded = load_config(str(toy_corpus / "toy.yaml"))
+        prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+        for _ in train(prepared):
+            pass
+    return folder / "runs" / "toy" / "model"
+
+
+@pytest.fixture(scope="session")
+def translate_toy_line() -> Callable[[str], str]:
+    """The function that knows the right translation of a line of the toy language."""
+    return translate_toy
+
+
+@pytest.fixture(scope="session")
+def make_model() -> Callable[..., "Transformer"]:
+    """A function that builds a tiny model with its own first weights.
+
+    Keyword arguments are those of `Transformer`, and keys of `ModelConfig` other than the default.
+    """
+    from nmt_cli.config import ModelConfig
+    from nmt_cli.model.transformer import Transformer
+
+    def make(
+        *,
+        source_vocab_size: int = 11,
+        target_vocab_size: int = 11,
+        joint: bool = True,
+        seed: int = 1,
+        compute_dtype: str = "float32",
+        **changes: Any,
+    ) -> Transformer:
+        sizes = {"d_model": 8, "d_ff": 12, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+        config = ModelConfig(**{**sizes, "max_length": 16, "dropout": 0.0, **changes})
+        return Transformer(
+            config,
+            source_vocab_size=source_vocab_size,
+            target_vocab_size=target_vocab_size,
+            joint=joint,
+            seed=seed,
+            compute_dtype=compute_dtype,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_pair(
+    make_model: Callable[..., "Transformer"],
+) -> Callable[..., "tuple[Transformer, NumpyTransformer]"]:
+    """A function like `make_model` that gives a model in which every part matters, and its oracle.
+
+    The second is the NumPy reference with the same weights.
+    """
+    from numpy_transformer import Architecture, NumpyTransformer, random_weights
+
+    from nmt_cli.model.weights import assign_weights
+
+    def make(*, weights_seed: int = 1, **arguments: Any) -> "tuple[Transformer, NumpyTransformer]":
+        model = make_model(**arguments)
+        config = model.config
+        architecture = Architecture(
+            config.d_model,
+            config.d_ff,
+            config.num_heads,
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            norm=config.norm,
+            activation=config.activation,
+            positions=config.positions,
+        )
+        is_shared = model.source_table is model.output_table
+        tied = "all" if is_shared else "output" if config.tie_embeddings else "none"
+        sizes = (int(model.source_table.shape[0]), int(model.target_table.shape[0]))
+        weights = random_weights(architecture, *sizes, tied, weights_seed, config.max_length)
+        assign_weights(model, weights)
+        return model, NumpyTransformer(weights, architecture)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def run_nmt() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs `nmt ARGUMENTS` as a process of its own and returns what it printed."""
+
+    def run(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+        defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL} if "input" not in options else {}
+        return subprocess.run(
+            [sys.executable, "-m", "nmt_cli", *arguments],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            **{**defaults, **options},
+        )
+
+    return run

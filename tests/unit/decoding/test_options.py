@@ -1,0 +1,87 @@
+"""The search options."""
+
+import dataclasses
+import math
+
+import pytest
+
+from nmt_cli.config import DecodeConfig
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.errors import ConfigError
+
+
+def test_the_defaults_are_those_of_the_configuration():
+    assert SearchOptions.from_mapping(DecodeConfig().model_dump()) == SearchOptions()
+
+
+def test_every_key_of_the_configuration_is_an_option():
+    options = {field.name for field in dataclasses.fields(SearchOptions)}
+    assert set(DecodeConfig.model_fields) == options - {"n_best", "seed"}
+
+
+def test_what_is_no_option_is_left_out():
+    """A bundle of a later nmt may hold more keys."""
+    assert SearchOptions.from_mapping({"beam_size": 3, "speed": 9}).beam_size == 3
+
+
+def test_override_keeps_what_is_not_given():
+    options = SearchOptions(beam_size=7, top_k=3)
+    changed = options.override(beam_size=None, length_penalty=0.5)
+    assert changed == SearchOptions(beam_size=7, top_k=3, length_penalty=0.5)
+
+
+def test_override_takes_zero_and_false_for_values():
+    changed = SearchOptions(sample=True, min_length=3).override(sample=False, min_length=0)
+    assert (changed.sample, changed.min_length) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("beam_size", 0, "at least 1"),
+        ("n_best", 0, "at least 1"),
+        ("length_penalty", -0.1, "at least 0"),
+        ("length_penalty", math.nan, "at least 0"),
+        ("max_length", 0, "at least 1"),
+        ("min_length", -1, "at least 0"),
+        ("max_length_ratio", 0.0, "above 0"),
+        ("no_repeat_ngram_size", -1, "at least 0"),
+        ("repetition_penalty", 0.0, "above 0"),
+        ("temperature", 0.0, "above 0"),
+        ("temperature", math.nan, "above 0"),
+        ("top_k", -1, "at least 0"),
+        ("top_p", 0.0, "above 0 and at most 1"),
+        ("top_p", 1.1, "above 0 and at most 1"),
+        ("seed", -1, "at least 0"),
+    ],
+)
+def test_a_value_out_of_range_is_named(name, value, wanted):
+    with pytest.raises(ConfigError, match=rf"^{name} must be {wanted} \(it is {value}\)$"):
+        SearchOptions().override(**{name: value})
+
+
+def test_n_best_needs_a_beam_that_wide():
+    with pytest.raises(ConfigError, match="n_best 4 needs a beam of at least 4"):
+        SearchOptions(beam_size=3).override(n_best=4)
+    assert SearchOptions(beam_size=4).override(n_best=4).n_best == 4
+
+
+def test_n_best_does_not_go_with_sampling():
+    with pytest.raises(ConfigError, match="does not go with sampling"):
+        SearchOptions(beam_size=4, sample=True).override(n_best=2)
+
+
+@pytest.mark.parametrize(
+    ("max_length", "ratio", "source", "model", "limit"),
+    [
+        (256, None, 5, 100, 100),  # what the model can write
+        (20, None, 5, 100, 20),
+        (256, 2.0, 5, 100, 20),  # 2 * 5 + 10
+        (256, 1.5, 5, 100, 17),  # 7.5 is cut to 7
+        (15, 2.0, 5, 100, 15),
+        (1, 0.01, 1, 100, 1),
+    ],
+)
+def test_the_longest_output(max_length, ratio, source, model, limit):
+    options = SearchOptions(max_length=max_length, max_length_ratio=ratio)
+    assert options.output_limit(source, model) == limit

@@ -1,0 +1,80 @@
+"""What changes the logits, and how log-probabilities become scores."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.decoding.scoring import (
+    IMPOSSIBLE,
+    end_too_early,
+    is_control,
+    ngram_blocked,
+    normalised_score,
+    repetition_penalised,
+)
+
+
+def test_control_tokens_are_all_but_the_end_piece():
+    assert is_control(tf.constant(8)).numpy().tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("position", "early"), [(0, True), (1, True), (2, False)])
+def test_the_end_piece_comes_too_early_before_the_minimum(position, early):
+    found = end_too_early(tf.constant(5), tf.constant(position), tf.constant(2))
+    assert found.numpy().tolist() == [False, False, early, False, False]
+
+
+def test_repetition_penalty_by_hand():
+    """Written pieces: positive logits are divided, negative ones multiplied; others stay."""
+    logits = tf.constant([[2.0, -2.0, 3.0, -3.0, 0.0], [2.0, -2.0, 3.0, -3.0, 0.0]])
+    sequences = tf.constant([[2, 3, 2, 0], [4, 0, 0, 0]])
+    found = repetition_penalised(logits, sequences, tf.constant(1.5))
+    expected = [[2.0, -2.0, 2.0, -4.5, 0.0], [2.0, -2.0, 3.0, -3.0, 0.0]]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_repetition_penalty_of_one_changes_nothing():
+    logits = tf.constant([[2.0, -2.0, 3.0]])
+    found = repetition_penalised(logits, tf.constant([[1, 2]]), tf.constant(1.0))
+    np.testing.assert_array_equal(found, logits)
+
+
+def banned_by_hand(written: list[int], size: int, vocab_size: int) -> list[bool]:
+    """Return which pieces would complete an n-gram that is there already."""
+    if len(written) < size:
+        return [False] * vocab_size
+    ngrams = {tuple(written[i : i + size]) for i in range(len(written) - size + 1)}
+    recent = tuple(written[len(written) - size + 1 :])
+    return [(*recent, piece) in ngrams for piece in range(vocab_size)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(0, 7).flatmap(
+        lambda length: st.lists(
+            st.lists(st.integers(1, 3), min_size=length, max_size=length), min_size=1, max_size=3
+        )
+    ),
+    room=st.integers(0, 3),
+    size=st.integers(1, 5),
+)
+def test_blocked_are_exactly_the_pieces_that_complete_a_known_ngram(rows, room, size):
+    """Also when there is more room than pieces, or fewer pieces than n."""
+    position = len(rows[0])
+    sequences = np.zeros((len(rows), max(1, position + room)), np.int32)
+    sequences[:, :position] = rows
+    logits = tf.zeros([len(rows), 4])
+
+    found = ngram_blocked(logits, tf.constant(sequences), tf.constant(position), size).numpy()
+
+    expected = [banned_by_hand(row, size, 4) for row in rows]
+    np.testing.assert_array_equal(found == np.float32(IMPOSSIBLE), expected)
+    assert np.all(found[~np.array(expected)] == 0)
+
+
+@pytest.mark.parametrize(("penalty", "expected"), [(0.0, -6.0), (1.0, -2.0), (2.0, -6 / 9)])
+def test_score_is_log_probability_over_a_power_of_the_length(penalty, expected):
+    found = normalised_score(tf.constant(-6.0), tf.constant(3), tf.constant(penalty))
+    assert float(found) == pytest.approx(expected, rel=1e-6)
