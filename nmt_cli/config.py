@@ -1,7 +1,8 @@
 """The configuration: every key, its type, range, unit and default.
 
-Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's description is its help in `nmt init`'s
-file and in the README; `unit` and `resume` sit beside it as metadata.
+Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's
+description is its help in `nmt init`'s file and in the README; `unit` and `may_change` sit beside
+it as metadata.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -37,7 +38,9 @@ def key(
 class Section(BaseModel):
     """A part of the configuration: immutable, closed to unknown keys, strict about types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True
+    )
 
 
 class CorpusConfig(Section):

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nmt_cli.bundle import Manifest
 
+_BAR = r"\|"
+
 
 def model_card(manifest: "Manifest") -> str:
     """Return the card's Markdown text."""
@@ -13,8 +15,8 @@ def model_card(manifest: "Manifest") -> str:
     front = ["---", f"tags: [nmt, {manifest.task}]"]
     if languages:
         front.append(f"language: [{', '.join(dict.fromkeys(languages))}]")
-    rows = [
-        f"| {split} | {name} | {value['score']:.2f} | `{value['signature']}` |"
+    rows = [  # a bar ends a table's cell, even inside backticks
+        f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
         for split, scores in manifest.scores.items()
         for name, value in scores.items()
     ]

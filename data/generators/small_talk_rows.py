@@ -10,7 +10,7 @@ from generators.small_talk_style import FIRST_TURN, any_style
 
 MAX_PHRASINGS = 40
 ROWS_PER_INTENT = 40
-ROWS_PER_SLOT_RECORD = 2
+ROWS_PER_SLOT_RECORD = 3
 
 # The parts of the corpus: what may be trained on, and two held-out parts.
 TRAIN, DEV, TEST = "train", "dev", "test"

@@ -31,12 +31,8 @@ T = TypeVar("T")
 
 TEXT_DIR = Path(__file__).parent / "small_talk_text"
 
-NUMBER_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    *("nineteen", "twenty"),
-)
-LARGEST_SUMMAND = 10
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+LARGEST_SUM = 10
 
 Record = Mapping[str, str]
 
@@ -241,11 +237,11 @@ def read_slots(path: Path = TEXT_DIR / "slots.txt") -> list[list[Record]]:
 
 
 def _small_sums() -> list[Record]:
-    summands = range(1, LARGEST_SUMMAND + 1)
+    pairs = ((x, total - x) for total in range(2, LARGEST_SUM + 1) for x in range(1, total))
     records: list[Record] = []
-    for x, y in ((x, y) for x in summands for y in summands):
+    for x, y in pairs:
         numbers = {"x": x, "y": y, "total": x + y}
-        words = {f"{name}_word": NUMBER_WORDS[number] for name, number in numbers.items()}
+        words = {f"{name}_word": NUMBERS[number] for name, number in numbers.items()}
         records.append({name: str(number) for name, number in numbers.items()} | words)
     return records
 

@@ -56,7 +56,7 @@ class Subwords:
 
         Args:
             texts: The training text. It is read twice, first for its characters, then for its
-                words, and only their counts are kept. An iterator can be read once: it is kept whole.
+                words, and only their counts are kept (but an iterator, read once, is kept whole).
             config: Vocabulary size and normalisation.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts

@@ -5,7 +5,8 @@
         state.json      step, data cursor, best score, patience, hashes of the two files
 
 A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a damaged
-folder is set aside as `damaged-step-...` and the one before is used.
+folder is set aside as `damaged-step-...` and the one before is used. What a stopped run writes
+between two regular checkpoints is called `step-...-stopped` and goes when the next is written.
 """
 
 import json
@@ -25,6 +26,8 @@ from nmt_cli.model.weights import Arrays
 from nmt_cli.training.dataset import Cursor
 
 _WEIGHTS, _OPTIMIZER, _STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+_STOPPED = "-stopped"
+_DAMAGES = (OSError, ValueError, KeyError, TypeError, SafetensorError)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Checkpoints:
 
     Args:
         folder: `runs/NAME/checkpoints`.
-        keep: How many stay on disk.
+        keep: How many regular ones stay on disk.
     """
 
     def __init__(self, folder: Path, keep: int) -> None:
@@ -74,13 +77,20 @@ class Checkpoints:
         """Return the checkpoint folders, oldest first."""
         return sorted(self._folder.glob("step-*"))
 
-    def save(self, checkpoint: Checkpoint) -> Path:
-        """Write a checkpoint, then delete those beyond `keep`.
+    def save(self, checkpoint: Checkpoint, *, is_regular: bool = True) -> Path:
+        """Write a checkpoint, then delete regular ones beyond `keep` and earlier irregular ones.
+
+        Args:
+            checkpoint: All state.
+            is_regular: False for one that is written only because the run stops here. Neither it
+                nor its disk space takes the place of a regular one, so the average at the end is
+                that of a run which never stopped.
 
         Raises:
             TrainingError: The disk is full or the folder is not writable; older ones are whole.
         """
-        path = self._folder / f"step-{checkpoint.progress.step:08d}"
+        suffix = "" if is_regular else _STOPPED
+        path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
         hint = "the last good checkpoint is whole: free some space and run the same command again"
         with (
             os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
@@ -97,8 +107,10 @@ class Checkpoints:
                 "sha256": {name: sha256_of(folder / name) for name in (_WEIGHTS, _OPTIMIZER)},
             }
             (folder / _STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
-        for old in self.paths()[: -self._keep]:
-            shutil.rmtree(old, ignore_errors=True)
+        regular = [p for p in self.paths() if not p.name.endswith(_STOPPED)]
+        for old in self.paths():
+            if old != path and old not in regular[-self._keep :]:
+                shutil.rmtree(old, ignore_errors=True)
         return path
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
@@ -108,20 +120,29 @@ class Checkpoints:
             remove_leftovers(self._folder)
         for path in reversed(self.paths()):
             try:
-                return self._load(path), warnings
-            except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-                aside = path.with_name(f"damaged-{path.name}")
-                shutil.rmtree(aside, ignore_errors=True)
-                path.rename(aside)
-                warnings.append(f"{path}: damaged ({error}); set aside as {aside.name}")
+                return _load(path), warnings
+            except _DAMAGES as error:
+                warnings.append(_set_aside(path, error))
         return None, warnings
 
     def average(self, count: int) -> Arrays:
-        """Return the mean of the last `count` checkpoints' weights, in float64 then float32."""
+        """Return the mean of the last `count` checkpoints' weights, in float64 then float32.
+
+        Raises:
+            TrainingError: One is damaged; it is set aside, and the next call does without it.
+        """
         paths = self.paths()[-count:]
         total: dict[str, Any] = {}
         for path in paths:
-            for name, array in load_file(path / _WEIGHTS).items():
+            try:
+                _verified_state(path)
+                weights = load_file(path / _WEIGHTS)
+            except _DAMAGES as error:
+                raise TrainingError(
+                    _set_aside(path, error),
+                    hint="run the same command again: it averages the others",
+                ) from error
+            for name, array in weights.items():
                 total[name] = total.get(name, 0.0) + array.astype(np.float64)
         return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
 
@@ -129,18 +150,32 @@ class Checkpoints:
         """Forget everything (`--fresh`)."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _load(self, path: Path) -> Checkpoint:
-        state = json.loads((path / _STATE).read_text(encoding="utf-8"))
-        for name, known in state["sha256"].items():
-            if sha256_of(path / name) != known:
-                raise ValueError(f"{name} has another sha256")
-        progress = state["progress"]
-        return Checkpoint(
-            progress=Progress(**{**progress, "cursor": Cursor(*progress["cursor"])}),
-            weights=load_file(path / _WEIGHTS),
-            optimizer=load_file(path / _OPTIMIZER),
-            settings=state["settings"],
-        )
+
+def _load(path: Path) -> Checkpoint:
+    state = _verified_state(path)
+    progress = state["progress"]
+    return Checkpoint(
+        progress=Progress(**{**progress, "cursor": Cursor(*progress["cursor"])}),
+        weights=load_file(path / _WEIGHTS),
+        optimizer=load_file(path / _OPTIMIZER),
+        settings=state["settings"],
+    )
+
+
+def _verified_state(path: Path) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
+    for name, known in state["sha256"].items():
+        if sha256_of(path / name) != known:
+            raise ValueError(f"{name} has another sha256")
+    return state
+
+
+def _set_aside(path: Path, error: Exception) -> str:
+    """Take a damaged checkpoint out of the way and return what to tell about it."""
+    aside = path.with_name(f"damaged-{path.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    path.rename(aside)
+    return f"{path}: damaged ({error}); set aside as {aside.name}"
 
 
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:

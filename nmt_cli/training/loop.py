@@ -19,10 +19,10 @@ from nmt_cli.config_io import fixed_keys, to_yaml
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.errors import ConfigError, TrainingError
-from nmt_cli.files import os_errors_as, write_text
+from nmt_cli.files import existing_dir, os_errors_as, write_text
 from nmt_cli.metrics import Score
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.model.weights import Arrays, assign_weights, named_variables, read_weights
+from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, changed_settings
@@ -203,9 +203,9 @@ class _Trainer:
             stopping = should_stop()
             if event.step % config.eval_steps == 0 or event.step == config.max_steps:
                 yield self._evaluate()
-            due = event.step % config.checkpoint_steps == 0 or self._ended() is not None
-            if due or stopping:
-                yield self._save()
+            is_due = event.step % config.checkpoint_steps == 0 or self._ended() is not None
+            if is_due or stopping:
+                yield self._save(is_regular=is_due)
             if stopping:
                 yield Finished(event.step, "stopped", {}, None)
 
@@ -218,7 +218,8 @@ class _Trainer:
         if not math.isfinite(result.loss + result.gradient_norm):
             raise TrainingError(
                 f"the loss is not finite at step {step}",
-                hint="lower train.learning_rate or raise train.warmup_steps, then run again",
+                hint="lower train.learning_rate or raise train.warmup_steps, and start over with "
+                "--fresh",
             )
         epoch, seconds = self._progress.cursor.epoch, time.perf_counter() - started
         self._progress = dataclasses.replace(
@@ -236,14 +237,15 @@ class _Trainer:
             seconds=seconds,
         )
 
-    def _save(self) -> Saved:
+    def _save(self, *, is_regular: bool) -> Saved:
         path = self._checkpoints.save(
             Checkpoint(
                 progress=self._progress,
                 weights=read_weights(self._model),
                 optimizer=self._optimizer.read_state(),
                 settings=self._settings,
-            )
+            ),
+            is_regular=is_regular,
         )
         return Saved(self._progress.step, str(path))
 
@@ -253,7 +255,15 @@ class _Trainer:
         best = self._progress.best_score
         is_best = best is None or score > best
         if is_best:
-            self._write_bundle(read_weights(self._model), {"dev": scores}, dev_loss)
+            self._save_bundle(
+                {"dev": _json_scores(scores)},
+                {
+                    "step": self._progress.step,
+                    "pairs": len(self._prepared.train),
+                    "dev_loss": dev_loss,
+                    "fingerprint": self._prepared.fingerprint,
+                },
+            )
             self._progress = dataclasses.replace(
                 self._progress,
                 best_score=score,
@@ -290,7 +300,11 @@ class _Trainer:
     def _finish(self, reason: str) -> Iterator[Event]:
         """Average, keep the better of average and best, score it on test. Once for each last step."""
         step, folder = self._progress.step, self._prepared.folder.model
-        count = min(self._config.train.average_checkpoints, len(self._checkpoints.paths()))
+        if self._progress.best_score is None and not existing_dir(folder).exists():
+            yield self._evaluate()  # stopped before the first evaluation, then told to end there
+        config = self._config.train
+        most = min(config.average_checkpoints, config.keep_checkpoints)
+        count = min(most, len(self._checkpoints.paths()))
         is_new = open_bundle(folder).manifest.training.get("finished_step") != step
         if is_new and count > 1:
             assign_weights(self._model, self._checkpoints.average(count))
@@ -301,13 +315,9 @@ class _Trainer:
             assign_weights(self._model, bundle.load_weights())
             test = list(self._prepared.corpora.iter_split("test"))
             scores = self._score_test(test) if test else {}
-            save_bundle(
-                folder,
-                config=self._config,
-                vocabularies=self._prepared.vocabularies,
-                weights=read_weights(self._model),
-                scores=bundle.manifest.scores | ({"test": _json_scores(scores)} if scores else {}),
-                training=bundle.manifest.training | {"finished_step": step},
+            self._save_bundle(
+                bundle.manifest.scores | ({"test": _json_scores(scores)} if scores else {}),
+                bundle.manifest.training | {"finished_step": step},
             )
         yield Finished(step, reason, scores, str(folder))
 
@@ -322,22 +332,20 @@ class _Trainer:
         ratio = options.max_length_ratio or _MAX_LENGTH_RATIO
         return dataclasses.replace(options, sample=False, max_length_ratio=ratio)
 
-    def _write_bundle(
-        self, weights: Arrays, scores: dict[str, dict[str, Score]], dev_loss: float
+    def _save_bundle(
+        self, scores: dict[str, dict[str, dict[str, Any]]], training: dict[str, Any]
     ) -> None:
-        with os_errors_as(TrainingError, f"{self._prepared.folder.model}: cannot be written"):
+        """Write the model as it is as the run's bundle."""
+        folder = self._prepared.folder.model
+        hint = "free some space and run the same command again"
+        with os_errors_as(TrainingError, f"{folder}: cannot be written", hint=hint):
             save_bundle(
-                self._prepared.folder.model,
+                folder,
                 config=self._config,
                 vocabularies=self._prepared.vocabularies,
-                weights=weights,
-                scores={split: _json_scores(found) for split, found in scores.items()},
-                training={
-                    "step": self._progress.step,
-                    "pairs": len(self._prepared.train),
-                    "dev_loss": dev_loss,
-                    "fingerprint": self._prepared.fingerprint,
-                },
+                weights=read_weights(self._model),
+                scores=scores,
+                training=training,
             )
 
 

@@ -144,7 +144,7 @@ class EventLog:
 
     def __init__(self, path: Path, resumed_step: int) -> None:
         self._path = path
-        kept = [line for line in _lines(path) if json.loads(line)["step"] <= resumed_step]
+        kept = [line for line in _lines(path) if _is_up_to(line, resumed_step)]
         write_text(path, "".join(kept))
 
     def append(self, event: dict[str, Any]) -> None:
@@ -157,5 +157,13 @@ def _lines(path: Path) -> list[str]:
     """Return the whole lines; a line cut short by a crash is left out."""
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="\n") as stream:
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
         return [line for line in stream if line.endswith("\n")]
+
+
+def _is_up_to(line: str, step: int) -> bool:
+    """Return whether a line tells of `step` or before; what is no event (a bad disk) is not kept."""
+    try:
+        return bool(json.loads(line)["step"] <= step)
+    except (ValueError, KeyError, TypeError):
+        return False

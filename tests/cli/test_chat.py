@@ -6,6 +6,8 @@ import sys
 import pexpect
 import pytest
 
+READY = r"\x1b\[\?2004h"  # prompt_toolkit switches bracketed paste on when it waits for a line
+
 
 def test_a_pipe_gets_a_line_for_a_line(run_nmt, toy_chat, tmp_path):
     typed = "hi\n/help\n\nhow are you\n/rest\n/reset\nhi\n/exit\nnever read\n"
@@ -48,16 +50,16 @@ def terminal(toy_chat, tmp_path):
         sys.executable, ["-m", "nmt_cli", "chat", "-m", str(toy_chat), "--beam", "1"],
         cwd=str(tmp_path), encoding="utf-8", timeout=120,
     )  # fmt: skip
-    child.expect("> ")
+    child.expect(READY)
     yield child
     child.close(force=True)
 
 
 def test_at_a_terminal_ctrl_c_keeps_the_session_and_ctrl_d_leaves(terminal):
     terminal.send("hi\r")
-    terminal.expect(r"\n[^>]*\w")
+    terminal.expect(READY)
     terminal.send("half a line\x03")
-    terminal.expect("> ")
+    terminal.expect(READY)
     terminal.send("/help\r")
     terminal.expect("/reset")
     terminal.send("\x04")

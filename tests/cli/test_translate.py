@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import pexpect
 import pytest
 
 NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300, "a b"]
@@ -86,15 +87,15 @@ def test_bytes_that_are_no_text_are_refused(toy_bundle, tmp_path):
 
 
 def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
-    import pexpect
-
     child = pexpect.spawn(
         sys.executable, ["-m", "nmt_cli", "translate", "-m", str(toy_bundle), "--beam", "1"],
         cwd=str(tmp_path), encoding="utf-8", timeout=120,
     )  # fmt: skip
-    child.expect("> ")
-    child.send("a b c\r")
-    child.expect("> ")
+    ready = r"\x1b\[\?2004h"  # prompt_toolkit switches bracketed paste on when it waits for a line
+    child.expect(ready)
+    child.send("red dog\r")
+    child.expect("rot hund")
+    child.expect(ready)
     child.send("\x04")
     child.expect(pexpect.EOF)
     child.close()

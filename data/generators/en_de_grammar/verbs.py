@@ -229,7 +229,12 @@ TALK = Verb(
     PERSON,
     F.ROOM | F.GREEN | F.STORE,
 )
-DREAM = Verb(en.Verb("dream"), de.Verb("träumen"), F.KIN | F.SETTLEMENT | F.VEHICLE | ANIMAL)
+DREAM = Verb(
+    en.Verb("dream"),
+    de.Verb("träumen"),
+    F.KIN | F.SETTLEMENT | F.VEHICLE | ANIMAL,
+    aspect=Aspect.EVENT,
+)
 
 SLEEP = Verb(
     en.Verb("sleep", "slept"),

@@ -218,9 +218,7 @@ def test_a_wide_beam_finds_what_trying_everything_finds(seed, length_penalty):
     """4 pieces and 5 positions make 364 sequences; this beam drops none of them."""
     model = FakeModel(seed)
     n_best = 1 if length_penalty == 0 else 20  # without penalty the search ends with the best
-    expected = best_sequences(
-        model.next_log_probs, EOS_ID, VOCAB_SIZE, 5, length_penalty, n=n_best
-    )
+    expected = best_sequences(model.next_log_probs, EOS_ID, VOCAB_SIZE, 5, length_penalty, n=n_best)
 
     (found,), _ = search_beam(model, [5], 364, length_penalty=length_penalty, n_best=n_best)
 
@@ -300,7 +298,7 @@ def test_without_length_penalty_the_search_ends_with_the_likeliest():
 def test_what_is_cut_at_the_limit_competes_as_it_is():
     a = FIRST_LETTER
     model = Chain({BOS_ID: {a: 1.0}, a: {a: 0.9, EOS_ID: 0.1}})
-    (found,), _ = search_beam(model, [3], 2, length_penalty=0.0, n_best=2)
+    (found,), _ = search_beam(model, [3], 2, length_penalty=0.0, n_best=2, min_length=1)
     assert found[0][0] == (a, a, a)
     assert found[0][1] == pytest.approx(2 * math.log(0.9), abs=SCORE)
 
@@ -371,11 +369,11 @@ def test_no_ngram_is_written_twice(seed, size, kind):
 
 def test_without_blocking_this_model_repeats_itself():
     """The property above is no accident of the fake."""
-    a, b = FIRST_LETTER, FIRST_LETTER + 1
-    model = Chain({BOS_ID: {a: 1.0}, a: {b: 1.0}, b: {a: 0.9, EOS_ID: 0.1}})
+    a, b, c = range(FIRST_LETTER, FIRST_LETTER + 3)
+    model = Chain({BOS_ID: {a: 1.0}, a: {b: 0.9, c: 0.1}, b: {a: 1.0}, c: {EOS_ID: 1.0}})
     assert search_greedy(model, [6])[0][0] == (a, b, a, b, a, b)
     blocked = PLAIN._replace(no_repeat_ngram_size=2)
-    assert search_greedy(model, [6], features=blocked)[0][0] == (a, b, EOS_ID)
+    assert search_greedy(model, [6], features=blocked)[0][0] == (a, b, a, c, EOS_ID)
 
 
 def test_repetition_penalty_makes_room_for_others():
@@ -405,7 +403,12 @@ THREE = Chain({BOS_ID: {A: 0.5, B: 0.3, C: 0.2}})
 
 def test_the_uniform_number_picks_the_piece():
     """Likeliest first: [0, .5) is A, [.5, .8) is B, [.8, 1) is C."""
-    assert draw(THREE, [0.0, 0.49, 0.51, 0.79, 0.81, 0.9999, 1.0]).tolist() == [A, A, B, B, C, C, C]
+    assert draw(THREE, [0.0, 0.49, 0.51, 0.79, 0.81, 0.9999]).tolist() == [A, A, B, B, C, C]
+
+
+def test_a_uniform_number_rounded_up_to_one_picks_the_last_piece():
+    """A double just below one becomes 1.0 as float32."""
+    assert draw(THREE, [1.0], top_k=3).tolist() == [C]
 
 
 def test_frequencies_are_the_probabilities():

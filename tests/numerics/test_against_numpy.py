@@ -1,0 +1,209 @@
+"""The whole forward pass, its gradient and its searches against the NumPy reference.
+
+The reference shares no line with `nmt_cli`, works in float64, one sentence at a time, and leaves
+masked keys out of its sums.
+"""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from exhaustive_search import best_sequences
+from schedules_by_hand import label_smoothed_cross_entropy
+
+from nmt_cli.decoding.native import NativeEngine
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.model.weights import assign_weights, read_weights
+from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
+from nmt_cli.training.loss import loss_sums
+
+# The issue's bound: largest difference over largest logit. Float32 keeps 6e-8 of a number, and a
+# few dozen sums of ten terms each lose a little of that at every one.
+TOLERANCE = 1e-5
+
+SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], [9, 9, 6, EOS_ID]]
+TARGETS = [[9, 7, EOS_ID], [8, 6, 6, 10, 7, EOS_ID], [EOS_ID]]
+
+VARIANTS = {
+    "base": {},
+    "post-norm": {"norm": "post"},
+    "gelu": {"activation": "gelu"},
+    "swiglu": {"activation": "swiglu"},
+    "learned-positions": {"positions": "learned"},
+    "untied": {"tie_embeddings": False},
+    "separate-vocabularies": {"joint": False, "target_vocab_size": 14},
+    "separate-and-untied": {"joint": False, "target_vocab_size": 14, "tie_embeddings": False},
+    "deep-encoder": {"encoder_layers": 4, "decoder_layers": 1},
+    "deep-decoder": {"encoder_layers": 1, "decoder_layers": 3, "norm": "post"},
+    "one-head": {"num_heads": 1, "d_model": 6},
+    "odd-width": {"num_heads": 3, "d_model": 9, "positions": "learned"},
+    "all-others": {
+        "norm": "post",
+        "activation": "swiglu",
+        "positions": "learned",
+        "tie_embeddings": False,
+        "d_model": 16,
+        "num_heads": 4,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+    },
+}
+each_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+def padded(rows) -> tf.Tensor:
+    array = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
+    for index, row in enumerate(rows):
+        array[index, : len(row)] = row
+    return tf.constant(array)
+
+
+def decoder_inputs() -> list[list[int]]:
+    return [[BOS_ID, *target[:-1]] for target in TARGETS]
+
+
+@each_variant
+def test_logits_equal_the_references(make_pair, changes):
+    model, reference = make_pair(**changes)
+    states, _ = model.decode(
+        padded(decoder_inputs()), model.start_cache(model.encode(padded(SOURCES)))
+    )
+    found = model.logits(states).numpy()
+
+    expected = [
+        reference.decode_logits(inputs, reference.encode(source), source)
+        for source, inputs in zip(SOURCES, decoder_inputs(), strict=True)
+    ]
+    largest = max(np.abs(logits).max() for logits in expected)
+    assert largest > 1  # a model in which something happens
+    for row, logits in zip(found, expected, strict=True):
+        assert np.abs(row[: len(logits)] - logits).max() <= TOLERANCE * largest
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_attention_maps_equal_the_references(make_pair, norm):
+    model, reference = make_pair(norm=norm, encoder_layers=2, decoder_layers=2)
+    maps = {}
+    cache = model.start_cache(model.encode(padded(SOURCES), maps=maps))
+    model.decode(padded(decoder_inputs()), cache, maps=maps)
+    for row, (source, inputs) in enumerate(zip(SOURCES, decoder_inputs(), strict=True)):
+        expected = reference.attention_maps(source, inputs)
+        assert expected.keys() == maps.keys()
+        for name, weights in expected.items():
+            heads, queries, keys = weights.shape
+            found = maps[name].numpy()[row, :, :queries, :keys]
+            assert found.shape == (heads, queries, keys)
+            # Probabilities; their scores carry the error of the states that they come from.
+            np.testing.assert_allclose(found, weights, atol=TOLERANCE, err_msg=name)
+
+
+def test_forced_scores_equal_the_references(make_pair):
+    model, reference = make_pair(encoder_layers=2, decoder_layers=2)
+    found = NativeEngine(model).score(SOURCES, TARGETS)
+    for scores, source, target in zip(found, SOURCES, TARGETS, strict=True):
+        expected = reference.forced_score(source, target)
+        assert sum(scores) == pytest.approx(expected, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["base", "post-norm", "swiglu", "separate-and-untied"])
+def test_the_gradient_is_the_slope_of_the_references_loss(make_pair, name):
+    """Central differences in float64 along random directions, label smoothing included."""
+    model, reference = make_pair(weights_seed=2, **VARIANTS[name])  # seed 1 is at a kink of ReLU
+    weights = {key: array.copy() for key, array in reference.weights.items()}
+    with tf.GradientTape() as tape:
+        sums = loss_sums(model, padded(SOURCES), padded(TARGETS), 0.1, None)
+    names = list(read_weights(model))
+    tensors = tape.gradient(sums.smoothed, [w.value for w in model.weights])
+    gradient = {key: tf.convert_to_tensor(g).numpy() for key, g in zip(names, tensors, strict=True)}
+
+    def loss(moved) -> float:
+        reference.weights = moved
+        return sum(
+            label_smoothed_cross_entropy(
+                reference.decode_logits(inputs, reference.encode(source), source),
+                np.array(target),
+                0.1,
+            )
+            for source, inputs, target in zip(SOURCES, decoder_inputs(), TARGETS, strict=True)
+        )
+
+    random = np.random.default_rng(0)
+    for _ in range(3):
+        direction = {key: random.normal(size=array.shape) for key, array in weights.items()}
+        step = 1e-7
+        ahead, behind = (
+            loss({key: weights[key] + sign * step * direction[key] for key in weights})
+            for sign in (1, -1)
+        )
+        expected = (ahead - behind) / (2 * step)
+        found = sum(float(np.sum(gradient[key] * direction[key])) for key in weights)
+        # Float32 against float64; the differences themselves are good to 1e-7.
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    reference.weights = weights
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+def oracle(reference, source):
+    """Return log-probabilities after a prefix, control tokens forbidden as in the product."""
+    memory = reference.encode(source)
+
+    def next_log_probs(prefix):
+        log_probs = reference.log_probs([BOS_ID, *prefix], memory, source)[-1]
+        forbidden = [i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID]
+        log_probs[forbidden] = -np.inf
+        return log_probs
+
+    return next_log_probs
+
+
+def test_greedy_search_equals_the_references(make_pair):
+    model, reference = make_pair(encoder_layers=2, decoder_layers=2)
+    options = SearchOptions(beam_size=1, max_length=12, min_length=0, length_penalty=0.0)
+    found = NativeEngine(model).search(SOURCES, options)
+    for source, (best,) in zip(SOURCES, found, strict=True):
+        next_log_probs, ids, total = oracle(reference, source), (), 0.0
+        while len(ids) < 12 and EOS_ID not in ids:
+            log_probs = next_log_probs(ids)
+            total += float(np.max(log_probs))
+            ids = (*ids, int(np.argmax(log_probs)))
+        assert tuple(best.ids) == ids
+        assert best.score == pytest.approx(total, rel=TOLERANCE, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_a_wide_beam_finds_the_best_of_all_sequences(make_pair, length_penalty):
+    """Vocabulary of four writable pieces, four positions: 4 + 12 + 36 + 108... sequences."""
+    model, reference = make_pair(source_vocab_size=9, target_vocab_size=9)
+    source = [7, 8, EOS_ID]
+    options = SearchOptions(
+        beam_size=130,
+        n_best=1 if length_penalty == 0 else 10,
+        max_length=4,
+        min_length=0,
+        length_penalty=length_penalty,
+    )
+    (found,) = NativeEngine(model).search([source], options)
+    expected = best_sequences(
+        oracle(reference, source), EOS_ID, 9, 4, length_penalty, n=options.n_best
+    )
+    assert [tuple(h.ids) for h in found] == [ids for ids, _ in expected]
+    np.testing.assert_allclose(
+        [h.score for h in found], [score for _, score in expected], rtol=TOLERANCE, atol=TOLERANCE
+    )
+
+
+def test_the_reference_notices_a_changed_weight(make_pair):
+    """The comparison above is sharp: one weight moved by a hundredth is too much."""
+    model, reference = make_pair()
+    weights = read_weights(model)
+    weights["decoder.layer1.cross_att.key_value"][0, 0] += 0.01
+    assign_weights(model, weights)
+    states, _ = model.decode(
+        padded(decoder_inputs()), model.start_cache(model.encode(padded(SOURCES)))
+    )
+    found = model.logits(states).numpy()[0]
+    expected = reference.decode_logits(
+        decoder_inputs()[0], reference.encode(SOURCES[0]), SOURCES[0]
+    )
+    assert np.abs(found[: len(expected)] - expected).max() > TOLERANCE * np.abs(expected).max()

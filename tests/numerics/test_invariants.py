@@ -1,0 +1,255 @@
+"""What must hold whatever the weights: equalities between two ways to the same number."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt_cli.decoding.native import NativeEngine
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.search import Features, Parameters, advance_beam, start_beam
+from nmt_cli.model.layers import RandomStream, SelfCache
+from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
+from nmt_cli.training.loss import loss_sums
+
+SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], [9, 9, 6, EOS_ID], [10, 6, 7, 7, 8, EOS_ID]]
+TARGETS = [[9, 7, EOS_ID], [8, 6, 6, 10, 7, EOS_ID], [EOS_ID], [6, 6, EOS_ID]]
+FLOAT32 = 2e-5  # sums in another order, over logits of size ten
+
+VARIANTS = {
+    "pre": {},
+    "post": {"norm": "post", "positions": "learned", "decoder_layers": 2},
+    "untied": {"tie_embeddings": False, "activation": "swiglu"},
+}
+each_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+def padded(rows, width=0) -> tf.Tensor:
+    width = max(width, *map(len, rows))
+    return tf.constant([row + [0] * (width - len(row)) for row in rows], tf.int32)
+
+
+@pytest.fixture(scope="module")
+def engine(make_pair) -> NativeEngine:
+    model, _ = make_pair(encoder_layers=2, decoder_layers=2, max_length=40)
+    return NativeEngine(model)
+
+
+# --- cache ----------------------------------------------------------------------------------------
+
+
+@each_variant
+@pytest.mark.parametrize("beams", [1, 3])
+def test_decoding_step_by_step_equals_the_full_pass(make_pair, changes, beams):
+    """With a cache that has more room than is used, and padding inside the batch."""
+    model, _ = make_pair(**changes)
+    inputs = tf.repeat(padded([[BOS_ID, *target[:-1]] for target in TARGETS]), beams, axis=0)
+    memory = model.encode(padded(SOURCES))
+    repeated = model.encode(tf.repeat(padded(SOURCES), beams, axis=0))
+    states, _ = model.decode(inputs, model.start_cache(repeated))
+    whole = model.logits(states).numpy()
+
+    cache = model.start_step_cache(memory, beams, tf.constant(9))
+    real = inputs.numpy() != 0
+    for position in range(inputs.shape[1]):
+        here = inputs[:, position : position + 1]
+        states, cache = model.decode(here, cache, tf.constant(position))
+        found = model.logits(states[:, 0]).numpy()
+        rows = real[:, position]
+        np.testing.assert_allclose(found[rows], whole[rows, position], atol=FLOAT32)
+
+
+def test_attention_maps_are_the_same_step_by_step(make_pair):
+    model, _ = make_pair()
+    inputs, memory = padded([[BOS_ID, 7, 9]]), model.encode(padded(SOURCES[:1]))
+    whole = {}
+    model.decode(inputs, model.start_cache(memory), maps=whole)
+    cache = model.start_step_cache(memory, 1, tf.constant(3))
+    for position in range(3):
+        step = {}
+        _, cache = model.decode(
+            inputs[:, position : position + 1], cache, tf.constant(position), maps=step
+        )
+        assert step.keys() == whole.keys()
+        for name, weights in step.items():
+            np.testing.assert_allclose(
+                weights[0, :, 0], whole[name][0, :, position], atol=1e-6, err_msg=name
+            )
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+def test_a_beam_of_one_is_greedy(engine):
+    """The beam's own code with one hypothesis, over the model and its cache."""
+    model, limit = engine._model, 20
+    options = SearchOptions(beam_size=1, max_length=limit)
+    greedy = engine.search(SOURCES, options)
+
+    def step(ids, cache, position):
+        states, cache = model.decode(ids[:, None], cache, position)
+        return model.logits(states[:, 0]), cache
+
+    def reorder(cache, rows):
+        own = tuple(SelfCache(*(tf.gather(x, rows) for x in layer)) for layer in cache.own)
+        return cache._replace(own=own, own_mask=tf.gather(cache.own_mask, rows))
+
+    cache = model.start_step_cache(model.encode(padded(SOURCES)), 1, tf.constant(limit))
+    state = start_beam(cache, tf.fill([4], limit), tf.constant(1), tf.constant(limit))
+    numbers = Parameters(
+        *(tf.constant(x) for x in (1.0, 1, 1, 1.0, 1.0, 0, 1.0))  # the defaults
+    )
+    state = advance_beam(state, step, reorder, numbers, Features(False, False, 0))
+
+    for found, row, score in zip(
+        greedy, state.ended_sequences.numpy(), state.ended_scores.numpy(), strict=True
+    ):
+        assert found[0].ids == [int(i) for i in row[0] if i]
+        assert found[0].score == pytest.approx(float(score[0]), abs=FLOAT32)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_batch_of_one_equals_a_batch_of_many(engine, beam_size):
+    options = SearchOptions(beam_size=beam_size, n_best=beam_size, max_length=30)
+    together = engine.search(SOURCES, options)
+    for source, found in zip(SOURCES, together, strict=True):
+        (alone,) = engine.search([source], options)
+        assert [h.ids for h in alone] == [h.ids for h in found]
+        np.testing.assert_allclose([h.score for h in alone], [h.score for h in found], atol=FLOAT32)
+
+
+@pytest.fixture(scope="module")
+def ending_engine(make_pair) -> NativeEngine:
+    """A model that likes to end: its last bias points towards `</s>`."""
+    model, _ = make_pair(tie_embeddings=False, max_length=40)
+    weights = read_weights(model)
+    bias = weights["decoder.norm.bias"]
+    weights["output_embedding"][EOS_ID] += 2.0 * bias / np.sum(bias**2)
+    assign_weights(model, weights)
+    return NativeEngine(model)
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_a_hypothesis_has_the_forced_score_of_its_pieces(ending_engine, beam_size, length_penalty):
+    """Those that end in `</s>`, no constraint acting."""
+    engine = ending_engine
+    options = SearchOptions(
+        beam_size=beam_size,
+        n_best=beam_size,
+        min_length=0,
+        max_length=30,
+        length_penalty=length_penalty,
+    )
+    checked = 0
+    for source, found in zip(SOURCES, engine.search(SOURCES, options), strict=True):
+        ended = [hypothesis for hypothesis in found if hypothesis.ids[-1] == EOS_ID]
+        forced = engine.score([source] * len(ended), [hypothesis.ids for hypothesis in ended])
+        for hypothesis, scores in zip(ended, forced, strict=True):
+            expected = sum(scores) / len(hypothesis.ids) ** length_penalty
+            assert hypothesis.score == pytest.approx(expected, abs=FLOAT32, rel=1e-5)
+        checked += len(ended)
+    assert checked >= 3 * beam_size
+
+
+def test_sampling_among_one_piece_is_greedy(engine):
+    options = SearchOptions(beam_size=1, max_length=20)
+    greedy = [found[0].ids for found in engine.search(SOURCES, options)]
+    for changes in ({"top_k": 1}, {"top_p": 1e-7}):
+        sampled = dataclasses.replace(options, sample=True, seed=3, **changes)
+        assert [found[0].ids for found in engine.search(SOURCES, sampled)] == greedy
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+def gradients(model, source, target, random=None) -> dict[str, np.ndarray]:
+    with tf.GradientTape() as tape:
+        sums = loss_sums(model, source, target, 0.1, random)
+    variables = named_variables(model)
+    found = tape.gradient(sums.smoothed, [variable.value for variable in variables.values()])
+    return {name: tf.convert_to_tensor(g).numpy() for name, g in zip(variables, found, strict=True)}
+
+
+@each_variant
+def test_micro_batches_add_up_to_one_batch(make_pair, changes):
+    model, _ = make_pair(**changes)
+    whole = gradients(model, padded(SOURCES), padded(TARGETS))
+    parts = [
+        gradients(model, padded(SOURCES[rows]), padded(TARGETS[rows]))
+        for rows in (slice(0, 1), slice(1, 4))
+    ]
+    for name, array in whole.items():
+        scale = np.abs(array).max()
+        added = parts[0][name] + parts[1][name]
+        # The same terms in another order; the sums over them cancel in part.
+        np.testing.assert_allclose(added, array, atol=1e-5 * max(scale, 1.0), err_msg=name)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_padding_gets_no_gradient(make_pair, norm):
+    """Neither the pad piece's embeddings nor the positions where only padding stands."""
+    model, _ = make_pair(norm=norm, positions="learned", tie_embeddings=False, joint=False)
+    found = gradients(model, padded(SOURCES, 9), padded(TARGETS, 10))
+    longest_source, longest_input = max(map(len, SOURCES)), max(map(len, TARGETS))
+    for name in ("source_embedding", "target_embedding"):
+        assert np.all(found[name][0] == 0), name
+        assert np.any(found[name] != 0), name
+    for name, longest in (
+        ("encoder.positions", longest_source),
+        ("decoder.positions", longest_input),
+    ):
+        assert np.all(found[name][longest:] == 0), name
+        assert np.all(np.any(found[name][:longest] != 0, axis=1)), name
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_more_padding_changes_no_gradient(make_pair, norm):
+    model, _ = make_pair(norm=norm)
+    narrow = gradients(model, padded(SOURCES), padded(TARGETS))
+    wide = gradients(model, padded(SOURCES, 12), padded(TARGETS, 13))
+    for name, array in narrow.items():
+        scale = max(np.abs(array).max(), 1.0)
+        np.testing.assert_allclose(wide[name], array, atol=1e-5 * scale, err_msg=name)
+
+
+def test_gradients_repeat_bit_for_bit(make_pair):
+    """With three kinds of dropout, from the same seed; another seed gives others."""
+    rates = {"dropout": 0.2, "attention_dropout": 0.2, "activation_dropout": 0.2}
+    runs = []
+    for seed in (1, 1, 2):
+        model, _ = make_pair(**rates)
+        random = RandomStream(tf.constant([seed, 5], tf.int32))
+        runs.append(gradients(model, padded(SOURCES), padded(TARGETS), random))
+    for name, array in runs[0].items():
+        np.testing.assert_array_equal(array, runs[1][name], err_msg=name)
+    assert any(np.any(array != runs[2][name]) for name, array in runs[0].items())
+
+
+def test_dropout_keeps_the_expected_loss_near(make_pair):
+    """Scaled up after dropping: over many seeds the logits stay where they are."""
+    model, _ = make_pair(dropout=0.02)
+
+    def logits(random):
+        memory = model.encode(padded(SOURCES), random=random)
+        states, _ = model.decode(padded([[BOS_ID]] * 4), model.start_cache(memory), random=random)
+        return model.logits(states).numpy()
+
+    still = logits(None)
+    runs = [logits(RandomStream(tf.constant([7, i], tf.int32))) for i in range(60)]
+    deviation = np.std(runs, axis=0) / np.sqrt(len(runs))
+    # Five standard errors, and a little for the bend of softmax and norm.
+    assert np.all(
+        np.abs(np.mean(runs, axis=0) - still) < 5 * deviation + 0.05 * np.abs(still).max()
+    )
+    assert np.max(deviation) > 0
+
+
+def test_weights_are_left_alone_by_all_of_this(engine):
+    before = read_weights(engine._model)
+    engine.search(SOURCES, SearchOptions(beam_size=3))
+    engine.score(SOURCES, TARGETS)
+    for name, array in read_weights(engine._model).items():
+        np.testing.assert_array_equal(array, before[name])

@@ -1,0 +1,180 @@
+"""Properties of configurations: any comes back from its file, and no file makes a traceback."""
+
+import json
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.config import Config, CorpusConfig, ModelConfig, Section
+from nmt_cli.config_io import load_config, to_yaml
+from nmt_cli.errors import ConfigError
+
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+NASTY = ["", " ", "no", "010", "12:30", "1e-4", "~", "null", "true", "a: b", "a #b", "'", '"', "\\"]
+NASTY += ["\n", "\r\n", "\t", "\0", "\x7f", "\x85", "\u2028", "\ufeff", "\ufffe", "\uffff", "😀", "가"]
+strings = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=4).map("".join)
+
+
+def bounds(field: Any) -> dict[str, Any]:
+    found = {}
+    for limit in field.metadata:
+        for name in ("ge", "gt", "le", "lt"):
+            if getattr(limit, name, None) is not None:
+                found[name] = getattr(limit, name)
+    return found
+
+
+def values(field: Any) -> st.SearchStrategy[Any]:
+    """Any value that a key's type and bounds allow."""
+    kinds = get_args(field.annotation)
+    limits = bounds(field)
+    if get_origin(field.annotation) is Literal:
+        return st.sampled_from(kinds)
+    if type(None) in kinds:
+        return st.none() | simple(kinds[0], limits)
+    return simple(field.annotation, limits)
+
+
+def simple(kind: Any, limits: dict[str, Any]) -> st.SearchStrategy[Any]:
+    if kind is bool:
+        return st.booleans()
+    if kind is str:
+        return strings
+    low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
+    if kind is int:
+        return st.integers(low, high)
+    assert kind is float
+    return st.floats(
+        low,
+        high,
+        exclude_min="gt" in limits,
+        exclude_max="lt" in limits,
+        allow_nan=False,
+        allow_infinity=False,
+    )
+
+
+def sections(section: type[Section], **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Any section; the keys in `fixed` have strategies of their own."""
+    strategies = {
+        name: fixed[name] if name in fixed else values(field)
+        for name, field in section.model_fields.items()
+    }
+    return st.fixed_dictionaries({}, optional=strategies)
+
+
+corpora = st.one_of(
+    st.fixed_dictionaries({"source": strings, "target": strings}),
+    st.fixed_dictionaries(
+        {"file": strings},
+        optional={"columns": st.lists(strings | st.integers(1), min_size=2, max_size=2)},
+    ),
+)
+rows = st.fixed_dictionaries({"rows": st.integers(1)})
+data = st.fixed_dictionaries(
+    {
+        "train": st.lists(corpora, min_size=1, max_size=2),
+        "dev": st.lists(corpora, min_size=1, max_size=2) | rows.map(lambda corpus: [corpus]),
+    },
+    optional={"test": st.lists(corpora, max_size=2), "dir": strings, "source_lang": strings},
+)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> dict[str, Any]:
+    heads = draw(st.integers(1, 16))
+    drawn = draw(sections(ModelConfig, num_heads=st.just(heads), d_model=st.just(0)))
+    return {**drawn, "num_heads": heads, "d_model": heads * 2 * draw(st.integers(1, 99))}
+
+
+OTHERS = ("tokenizer", "train", "decode", "chat")
+trees = st.fixed_dictionaries(
+    {"name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z"), "data": data},
+    optional={
+        "task": st.sampled_from(["translation", "chat"]),
+        "seed": values(Config.model_fields["seed"]),
+        "model": models(),
+        **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return tmp_path_factory.mktemp("config") / "c.yaml"
+
+
+@QUICK
+@given(tree=trees)
+def test_a_configuration_comes_back_from_its_file(file, tree):
+    config = Config.model_validate(tree)
+    file.write_text(to_yaml(config), encoding="utf-8")
+    assert load_config(str(file)).config == config
+
+
+@QUICK
+@given(tree=trees)
+def test_json_is_yaml(file, tree):
+    file.write_text(json.dumps(tree))
+    assert load_config(str(file)).config == Config.model_validate(tree)
+
+
+@QUICK
+@given(tree=trees)
+def test_every_key_can_be_set_on_the_command_line(file, tree):
+    file.write_text('name: x\ndata: {train: [{file: a}], dev: [{file: b}]}\n')
+    overrides = [f"{name}={json.dumps(value)}" for name, value in tree.items() if name != "model"]
+    overrides += [f"model.{key}={json.dumps(v)}" for key, v in tree.get("model", {}).items()]
+    assert load_config(str(file), overrides).config == Config.model_validate(tree)
+
+
+fragments = st.sampled_from(
+    ["name: x\n", "data:\n", "  train: [{file: a}]\n", "  dev: [{rows: 3}]\n", "model: ", "{", "}"]
+    + ["[", "]", "- ", ": ", "\n", "  ", "&a ", "*a ", "!!int ", "!!set ", "? ", "<<: ", "#", "|\n"]
+    + ["d_model: 1e3", "9" * 30, "~", "---\n", "\t", "'", '"', "\\ud800", "%YAML 1.1\n", "!!binary "]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.lists(fragments | st.text(max_size=3), max_size=12).map("".join))
+def test_no_file_makes_anything_but_a_told_problem(file, text):
+    file.write_bytes(text.encode())
+    try:
+        config = load_config(str(file)).config
+    except ConfigError as error:
+        assert str(error).startswith(str(file))
+    else:
+        assert isinstance(config, Config)
+
+
+@settings(max_examples=50, deadline=None)
+@given(content=st.binary(max_size=20))
+def test_no_bytes_make_anything_but_a_told_problem(file, content):
+    file.write_bytes(content)
+    with pytest.raises(ConfigError):
+        load_config(str(file))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    key=st.sampled_from(["seed", "model", "model.d_model", "data.train.0", "data.train.0.file", "a.b"])
+    | st.text(max_size=5),
+    value=st.lists(fragments | st.text(max_size=3), max_size=4).map("".join),
+)
+def test_no_override_makes_anything_but_a_told_problem(file, key, value):
+    file.write_text("name: x\ndata: {train: [{file: a}], dev: [{file: b}]}\n")
+    try:
+        config = load_config(str(file), [f"{key}={value}"]).config
+    except ConfigError as error:
+        assert "--set " in str(error)
+    else:
+        assert isinstance(config, Config)
+
+
+def test_the_strategy_reaches_every_key():
+    """Or the round trip above would say little."""
+    assert {"model", "data", "name", "task", "seed", *OTHERS} == set(Config.model_fields)
+    assert set(CorpusConfig.model_fields) == {"source", "target", "file", "columns", "rows"}

@@ -1,0 +1,409 @@
+"""Tests of nmt_cli/bundle.py: what is saved comes back, what is wrong is named, what is meant is found."""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nmt_cli
+from nmt_cli.bundle import (
+    FORMAT_VERSION,
+    MANIFEST,
+    WEIGHTS,
+    Manifest,
+    find_bundle,
+    open_bundle,
+    save_bundle,
+)
+from nmt_cli.config import Config
+from nmt_cli.config_io import load_config
+from nmt_cli.errors import ModelFileError
+from nmt_cli.files import sha256_of
+from nmt_cli.text.tokenizer import Subwords
+from nmt_cli.text.vocabulary import Vocabularies
+
+SCORES = {"dev": {"bleu": {"score": 31.25, "signature": "nrefs:1|case:mixed"}}}
+TRAINING = {"step": 12, "pairs": 34567, "fingerprint": "abc"}
+FILES = ["README.md", MANIFEST, "config.yaml", WEIGHTS, "tokenizer.json"]
+
+
+def make_config(task: str = "translation", **changes) -> Config:
+    data = {"train": [{"file": "a.tsv"}], "dev": [{"rows": 3}], "source_lang": "en"}
+    tree = {"name": "toy", "task": task, "data": {**data, "target_lang": "de"}, **changes}
+    return Config.model_validate(tree)
+
+
+@pytest.fixture(scope="module")
+def vocabularies():
+    config = make_config(tokenizer={"vocab_size": 300}).tokenizer
+    subwords = Subwords.train(["guten Morgen, liebe Sonne"] * 3, config)
+    return Vocabularies(subwords, subwords)
+
+
+@pytest.fixture
+def weights():
+    random = np.random.default_rng(1)
+    return {
+        "encoder.layer1.w": random.standard_normal((4, 6)).astype(np.float32),
+        "transposed": random.standard_normal((4, 6)).astype(np.float32).T,
+        "strided": random.standard_normal((8, 6)).astype(np.float32)[::2],
+        "bias": np.zeros(5, np.float32),
+        "scalar": np.float32(2.5).reshape(()),
+    }
+
+
+@pytest.fixture
+def save(tmp_path, vocabularies, weights):
+    """A function that saves a bundle, below the temporary folder."""
+
+    def save(name: str = "model", task: str = "translation", **changes):
+        arguments = {
+            "config": make_config(task),
+            "vocabularies": vocabularies,
+            "weights": weights,
+            "scores": SCORES,
+            "training": TRAINING,
+        }
+        return save_bundle(tmp_path / name, **{**arguments, **changes})
+
+    return save
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The temporary folder as working folder, and no `$NMT_MODEL`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NMT_MODEL", raising=False)
+    return tmp_path
+
+
+def change_manifest(path: Path, **changes) -> None:
+    values = json.loads((path / MANIFEST).read_text())
+    (path / MANIFEST).write_text(json.dumps({**values, **changes}))
+
+
+class TestSave:
+    def test_the_manifest_comes_back(self, save):
+        config = make_config()
+        saved = save()
+        opened = open_bundle(saved.path)
+        assert opened == saved
+        manifest = opened.manifest
+        assert (manifest.name, manifest.task) == ("toy", "translation")
+        assert (manifest.source_lang, manifest.target_lang) == ("en", "de")
+        assert manifest.parameters == 24 + 24 + 24 + 5 + 1
+        assert manifest.model == config.model.model_dump()
+        assert manifest.decode == config.decode.model_dump()
+        assert manifest.chat == config.chat.model_dump()
+        assert manifest.vocabulary["joint"] is True
+        assert (manifest.scores, manifest.training) == (SCORES, TRAINING)
+        assert manifest.versions["nmt"] == nmt_cli.__version__
+        assert {"tensorflow", "tokenizers"} <= manifest.versions.keys()
+        assert manifest.format_version == FORMAT_VERSION == 1
+
+    def test_every_file_is_listed_with_size_and_hash(self, save):
+        bundle = save()
+        assert sorted(file.name for file in bundle.path.iterdir()) == sorted(FILES)
+        assert bundle.manifest.files == {
+            name: {
+                "bytes": (bundle.path / name).stat().st_size,
+                "sha256": sha256_of(bundle.path / name),
+            }
+            for name in FILES
+            if name != MANIFEST
+        }
+
+    def test_the_weights_come_back_however_they_lie_in_memory(self, save, weights):
+        loaded = save().load_weights()
+        assert loaded.keys() == weights.keys()
+        for name, array in weights.items():
+            assert loaded[name].dtype == np.float32
+            np.testing.assert_array_equal(loaded[name], array)
+
+    def test_configuration_and_vocabulary_come_back(self, save, vocabularies):
+        bundle = save()
+        assert load_config(str(bundle.path / "config.yaml")).config == make_config()
+        loaded = Vocabularies.load(bundle.path)
+        assert loaded.joint
+        assert loaded.source.to_json() == vocabularies.source.to_json()
+
+    def test_separate_vocabularies(self, save, vocabularies):
+        other = Subwords.train(["bonjour"], make_config(tokenizer={"vocab_size": 300}).tokenizer)
+        bundle = save(vocabularies=Vocabularies(vocabularies.source, other))
+        assert bundle.manifest.vocabulary == {
+            "source": vocabularies.source.vocab_size,
+            "target": other.vocab_size,
+            "joint": False,
+        }
+        assert {"tokenizer.source.json", "tokenizer.target.json"} <= bundle.manifest.files.keys()
+        assert Vocabularies.load(bundle.path).target.to_json() == other.to_json()
+
+    def test_anyone_may_read_it_whom_the_umask_lets(self, save):
+        before = os.umask(0o022)
+        try:
+            bundle = save()
+        finally:
+            os.umask(before)
+        assert {file.stat().st_mode & 0o777 for file in bundle.path.iterdir()} == {0o644}
+
+    def test_an_older_one_is_replaced_whole(self, save):
+        path = save().path
+        (path / "stray.txt").touch()
+        bundle = save(training={"step": 99})
+        assert bundle.manifest.training == {"step": 99}
+        assert sorted(file.name for file in path.iterdir()) == sorted(FILES)
+        assert [entry.name for entry in path.parent.iterdir()] == ["model"]
+
+    def test_a_full_disk_leaves_the_older_one(self, save):
+        bundle = save()
+        big = {"w": np.zeros((512, 1024), np.float32)}
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                save(weights=big)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert open_bundle(bundle.path) == bundle
+        bundle.verify()
+        assert [entry.name for entry in bundle.path.parent.iterdir()] == ["model"]
+
+
+class TestOpen:
+    def test_no_heavy_library_is_imported(self, save):
+        code = (
+            "import sys, nmt_cli.bundle as b\n"
+            "b.find_bundle(sys.argv[1], ('translation',)).verify()\n"
+            "heavy = {'tensorflow', 'keras', 'numpy', 'pydantic', 'yaml', 'tokenizers',"
+            " 'safetensors', 'rich'}\n"
+            "print(sorted(heavy & sys.modules.keys()))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(save().path)],
+            env={**os.environ, "PYTHONPATH": str(Path(nmt_cli.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.stdout, done.stderr) == ("[]\n", "")
+
+    def problem(self, path: Path) -> ModelFileError:
+        with pytest.raises(ModelFileError) as caught:
+            open_bundle(path)
+        assert caught.value.exit_code == 4
+        assert "\n" not in str(caught.value)
+        return caught.value
+
+    def test_a_newer_format(self, save):
+        path = save().path
+        change_manifest(path, format_version=2)
+        error = self.problem(path)
+        assert str(error) == f"{path / MANIFEST}: format version 2; this nmt reads up to 1"
+        assert error.hint == "update nmt: pip install --upgrade nmt-cli"
+
+    def test_a_newer_format_with_other_keys(self, save):
+        path = save().path
+        (path / MANIFEST).write_text(json.dumps({"format_version": 7, "all": "new"}))
+        assert "format version 7; this nmt reads up to 1" in str(self.problem(path))
+
+    @pytest.mark.parametrize("text", ["{}", "[]", "3", '{"format_version": "1"}', "null"])
+    def test_no_manifest(self, save, text):
+        path = save().path
+        (path / MANIFEST).write_text(text)
+        assert str(self.problem(path)) == (
+            f"{path / MANIFEST}: not a model's manifest (no format_version)"
+        )
+
+    @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
+    def test_a_manifest_that_is_no_json(self, save, content):
+        path = save().path
+        (path / MANIFEST).write_bytes(content)
+        assert "not readable as a model's manifest" in str(self.problem(path))
+
+    def test_a_missing_manifest(self, tmp_path):
+        assert "not readable as a model's manifest" in str(self.problem(tmp_path))
+
+    @pytest.mark.parametrize("name", [field.name for field in fields(Manifest)])
+    @pytest.mark.parametrize("value", [None, [1], "missing"])
+    def test_a_manifest_with_a_wrong_or_missing_value(self, save, name, value):
+        path = save().path
+        values = json.loads((path / MANIFEST).read_text())
+        if value == "missing":
+            del values[name]
+        else:
+            values[name] = value
+        (path / MANIFEST).write_text(json.dumps(values))
+        if (name, value) == ("files", "missing"):
+            assert open_bundle(path).manifest.files == {}
+        else:
+            assert str(self.problem(path)).startswith(f"{path / MANIFEST}: ")
+
+    def test_a_manifest_with_an_unknown_value(self, save):
+        path = save().path
+        change_manifest(path, colour="red")
+        assert str(self.problem(path)).startswith(f"{path / MANIFEST}: damaged: ")
+
+    @pytest.mark.parametrize("known", [None, {}, {"bytes": 3}, 7])
+    def test_a_manifest_that_says_too_little_of_a_file(self, save, known):
+        path = save().path
+        change_manifest(path, files={WEIGHTS: known})
+        assert str(self.problem(path)) == (
+            f"{path / MANIFEST}: damaged: 'files' says nothing of {WEIGHTS}"
+        )
+
+    @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
+    def test_a_file_cut_short(self, save, name):
+        path = save().path
+        size = (path / name).stat().st_size
+        os.truncate(path / name, size - 1)
+        error = self.problem(path)
+        assert str(error) == f"{path / name}: damaged: it has {size - 1} bytes, not {size}"
+        assert "copy the model folder again" in error.hint
+
+    @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
+    def test_a_missing_file(self, save, name):
+        path = save().path
+        (path / name).unlink()
+        assert str(self.problem(path)) == f"{path / name}: missing from the model folder"
+
+    def test_after_a_crash_between_two_renames(self, save):
+        bundle = save()
+        bundle.path.rename(bundle.path.with_name(".model.previous"))
+        assert open_bundle(bundle.path).manifest == bundle.manifest
+
+
+class TestVerify:
+    def test_a_whole_bundle(self, save):
+        save().verify()
+
+    @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
+    def test_a_changed_byte_is_found_by_its_hash_alone(self, save, name):
+        path = save().path
+        content = bytearray((path / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (path / name).write_bytes(content)
+        bundle = open_bundle(path)
+        with pytest.raises(ModelFileError) as caught:
+            bundle.verify()
+        assert str(caught.value) == f"{path / name}: its content changed (wrong sha256)"
+
+    def test_a_file_that_went_away(self, save):
+        bundle = save()
+        (bundle.path / WEIGHTS).unlink()
+        with pytest.raises(ModelFileError, match=r"model\.safetensors: cannot be read"):
+            bundle.verify()
+
+
+@pytest.mark.parametrize("content", [b"\xff" * 8, b"", b"\x05\0\0\0\0\0\0\0{{{{{"])
+def test_damaged_weights_are_told(save, content):
+    bundle = save()
+    (bundle.path / WEIGHTS).write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"model\.safetensors: damaged: "):
+        bundle.load_weights()
+
+
+def test_missing_weights_are_told(save):
+    bundle = save()
+    (bundle.path / WEIGHTS).unlink()
+    with pytest.raises(ModelFileError, match=r"model\.safetensors: damaged: "):
+        bundle.load_weights()
+
+
+TRANSLATION, CHAT = ("translation",), ("chat",)
+
+
+class TestFind:
+    @pytest.fixture
+    def runs(self, here, save):
+        """Three runs below runs/: "old" and "new" translate, "talk" chats and is the newest."""
+        for age, (name, task) in enumerate(
+            [("talk", "chat"), ("new", "translation"), ("old", "translation")]
+        ):
+            save(f"runs/{name}/model", task, training={"pairs": age})
+            os.utime(here / "runs" / name / "model" / MANIFEST, (1e9 - age, 1e9 - age))
+        (here / "runs" / "unfinished").mkdir()
+        (here / "runs" / "a-file").touch()
+        return here / "runs"
+
+    def found(self, model: str | None, tasks: tuple[str, ...]) -> str:
+        return str(find_bundle(model, tasks).path)
+
+    def problem(self, model: str | None, tasks: tuple[str, ...]) -> ModelFileError:
+        with pytest.raises(ModelFileError) as caught:
+            find_bundle(model, tasks)
+        assert caught.value.exit_code == 4
+        return caught.value
+
+    def test_a_bundle_or_a_run_folder_may_be_named(self, runs):
+        assert self.found("runs/old/model", TRANSLATION) == "runs/old/model"
+        assert self.found("runs/old", TRANSLATION) == "runs/old/model"
+        assert self.found(str(runs / "talk"), ("translation", "chat")) == str(runs / "talk/model")
+
+    def test_the_newest_of_the_right_task_is_the_default(self, runs):
+        assert self.found(None, TRANSLATION) == "runs/new/model"
+        assert self.found(None, CHAT) == "runs/talk/model"
+        assert self.found(None, ("translation", "chat")) == "runs/talk/model"
+
+    def test_the_environment_comes_before_the_newest(self, runs, monkeypatch):
+        monkeypatch.setenv("NMT_MODEL", "runs/old")
+        assert self.found(None, TRANSLATION) == "runs/old/model"
+
+    def test_the_argument_comes_before_the_environment(self, runs, monkeypatch):
+        monkeypatch.setenv("NMT_MODEL", "runs/old")
+        assert self.found("runs/new", TRANSLATION) == "runs/new/model"
+
+    def test_an_empty_environment_variable_says_nothing(self, runs, monkeypatch):
+        monkeypatch.setenv("NMT_MODEL", "")
+        assert self.found(None, TRANSLATION) == "runs/new/model"
+
+    def test_a_run_that_is_named_like_its_model_folder(self, here, save):
+        save("model/model")
+        assert self.found("model", TRANSLATION) == "model/model"
+
+    @pytest.mark.parametrize("model", ["runs/new", "runs/new/model", None])
+    def test_after_a_crash_between_two_renames(self, runs, model):
+        (runs / "new" / "model").rename(runs / "new" / ".model.previous")
+        assert self.found(model, TRANSLATION) == str(Path("runs/new/.model.previous").resolve())
+
+    def test_a_model_for_another_task(self, runs):
+        assert str(self.problem("runs/talk", TRANSLATION)) == (
+            "runs/talk: is a chat model, not for translation"
+        )
+        assert str(self.problem("runs/talk", ("translation", "labels"))) == (
+            "runs/talk: is a chat model, not for translation or labels"
+        )
+
+    def test_a_folder_that_is_not_there(self, runs):
+        assert str(self.problem("runs/no", TRANSLATION)) == "runs/no: no such folder"
+
+    def test_a_folder_without_a_model(self, runs):
+        error = self.problem("runs/unfinished", TRANSLATION)
+        assert str(error) == "runs/unfinished: holds no model (bundle.json is missing)"
+        assert error.hint == "name a model folder or a run folder such as runs/quickstart"
+
+    def test_the_environments_folder_is_named_when_it_is_wrong(self, runs, monkeypatch):
+        monkeypatch.setenv("NMT_MODEL", "runs/no")
+        assert str(self.problem(None, TRANSLATION)) == "runs/no: no such folder"
+
+    def test_no_model_at_all_says_how_to_make_one(self, here):
+        error = self.problem(None, TRANSLATION)
+        assert str(error) == "no translation model below runs/"
+        assert error.hint == "make one with: nmt train   (or name one with --model)"
+        assert self.problem(None, CHAT).hint.startswith("make one with: nmt train chat ")
+        assert str(self.problem(None, ("translation", "chat"))) == (
+            "no translation or chat model below runs/"
+        )
+
+    def test_models_of_other_tasks_are_none(self, runs):
+        shutil.rmtree(runs / "talk")
+        assert str(self.problem(None, CHAT)) == "no chat model below runs/"
+
+    def test_a_damaged_one_is_told(self, runs):
+        (runs / "new" / "model" / WEIGHTS).unlink()
+        assert "missing from the model folder" in str(self.problem(None, TRANSLATION))

@@ -1,0 +1,35 @@
+"""Tests of nmt_cli/resources.py."""
+
+from nmt_cli import resources
+from nmt_cli.resources import bundled_configs, bundled_root
+
+
+def test_the_bundled_configurations_are_found_by_name():
+    configs = bundled_configs()
+    assert {"quickstart", "multi30k-en-de"} <= configs.keys()
+    assert all(path.is_file() and path.name == f"{name}.yaml" for name, path in configs.items())
+
+
+def test_the_sample_data_lie_beside_the_configurations():
+    assert (bundled_root() / "data" / "en-de").is_dir()
+    assert (bundled_root() / "data" / "small-talk-en").is_dir()
+
+
+def test_an_installed_wheel_has_them_inside_the_package(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "nmt_cli"
+    (package / "bundled" / "configs").mkdir(parents=True)
+    (package / "bundled" / "configs" / "mine.yaml").touch()
+    monkeypatch.setattr(resources, "__file__", str(package / "resources.py"))
+    assert bundled_root() == package / "bundled"
+    assert bundled_configs() == {"mine": package / "bundled" / "configs" / "mine.yaml"}
+
+
+def test_a_checkout_has_them_beside_the_package(tmp_path, monkeypatch):
+    (tmp_path / "nmt_cli").mkdir()
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "b.yaml").touch()
+    (tmp_path / "configs" / "a.yaml").touch()
+    (tmp_path / "configs" / "notes.txt").touch()
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "nmt_cli" / "resources.py"))
+    assert bundled_root() == tmp_path
+    assert list(bundled_configs()) == ["a", "b"]

@@ -1,0 +1,58 @@
+"""Which number format a machine is fast in."""
+
+import pytest
+import tensorflow as tf
+
+from nmt_cli.training import device
+from nmt_cli.training.device import resolve_precision
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_what_the_user_says_holds(precision):
+    assert resolve_precision(precision) == precision
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"fpu", "avx2"}, "float32"),
+        ({"avx512f"}, "float32"),
+        ({"avx512_bf16", "fpu"}, "bfloat16"),
+        ({"amx_bf16"}, "bfloat16"),
+        (set(), "float32"),
+    ],
+)
+def test_a_processor_without_bfloat16_products_takes_float32(monkeypatch, flags, expected):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
+    monkeypatch.setattr(device, "_cpu_flags", lambda _: flags)
+    assert resolve_precision("auto") == expected
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ({"compute_capability": (8, 0)}, "bfloat16"),
+        ({"compute_capability": (9, 0)}, "bfloat16"),
+        ({"compute_capability": (7, 5)}, "float32"),
+        ({}, "float32"),
+    ],
+)
+def test_a_gpu_takes_bfloat16_from_ampere_on(monkeypatch, details, expected):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["gpu"])
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
+    monkeypatch.setattr(device, "_cpu_flags", lambda _: {"avx512_bf16"})
+    assert resolve_precision("auto") == expected
+
+
+@pytest.mark.parametrize("name", ["flags\t\t", "Features\t"])
+def test_flags_are_read_from_cpuinfo(tmp_path, name):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\nvendor_id\t: x\n{name}: fpu avx512_bf16\nflags : other\n")
+    assert {"fpu", "avx512_bf16"} <= device._cpu_flags(cpuinfo)
+    assert "other" not in device._cpu_flags(cpuinfo)
+
+
+def test_other_systems_have_no_cpuinfo(tmp_path):
+    assert device._cpu_flags(tmp_path / "cpuinfo") == set()
+    (tmp_path / "empty").write_text("processor : 0\n")
+    assert device._cpu_flags(tmp_path / "empty") == set()

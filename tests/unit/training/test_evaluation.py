@@ -1,0 +1,93 @@
+"""Decoding and scoring of development text, with an engine that needs no model."""
+
+import pytest
+
+from nmt_cli.config import Config, TokenizerConfig
+from nmt_cli.decoding.options import Hypothesis, SearchOptions
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
+from nmt_cli.training.evaluation import Sample, decode_examples, samples_of, score_outputs
+
+OPTIONS = SearchOptions(beam_size=1)
+
+
+@pytest.fixture(scope="module")
+def subwords() -> Subwords:
+    texts = ["the old dog sees a bird", "der alte hund", "hello there"]
+    return Subwords.train(texts * 5, TokenizerConfig(vocab_size=320, lowercase=True))
+
+
+def encoder(subwords, *, is_chat: bool) -> Encoder:
+    return Encoder(subwords, subwords, is_chat=is_chat, persona=None, max_length=30)
+
+
+class EchoEngine:
+    max_length = 30
+
+    def __init__(self):
+        self.sources = []
+
+    def search(self, sources, options, *, first_index=0):
+        self.sources += [list(source) for source in sources]
+        return [[Hypothesis(list(source), -1.0)] for source in sources]
+
+
+def test_translations_come_in_the_order_of_the_examples(subwords):
+    examples = [Example((text,), "x") for text in ("the old dog", "a", "the bird sees", "dog")]
+    outputs = decode_examples(EchoEngine(), encoder(subwords, is_chat=False), examples, OPTIONS)
+    assert outputs == ["the old dog", "a", "the bird sees", "dog"]
+
+
+def test_replies_are_to_the_whole_conversation(subwords):
+    examples = [Example(("hello", "there", "dog"), "x"), Example(("the bird",), "y")]
+    engine = EchoEngine()
+    outputs = decode_examples(engine, encoder(subwords, is_chat=True), examples, OPTIONS)
+    hello, there, dog = subwords.encode_batch(["hello", "there", "dog"])
+    conversation = [USER_ID, *hello, BOT_ID, *there, USER_ID, *dog, EOS_ID]
+    assert conversation in engine.sources
+    assert [output.split() for output in outputs] == [["hello", "there", "dog"], ["the", "bird"]]
+
+
+def config(target_lang: str) -> Config:
+    return Config.model_validate(
+        {
+            "name": "x",
+            "data": {
+                "train": [{"file": "a.tsv"}],
+                "dev": [{"file": "b.tsv"}],
+                "target_lang": target_lang,
+            },
+        }
+    )
+
+
+def test_references_are_written_as_the_vocabulary_writes(subwords):
+    """This one folds case, so an output in small letters is right."""
+    examples = [Example(("a",), "Der alte Hund sieht.")] * 2
+    scores = score_outputs(
+        ["der alte hund sieht."] * 2, examples, encoder(subwords, is_chat=False), config("de")
+    )
+    assert set(scores) == {"bleu", "chrf"}
+    assert scores["bleu"].score == pytest.approx(100)
+    assert "case:mixed" in scores["bleu"].signature
+
+
+def test_the_target_language_decides_how_words_are_split(subwords):
+    examples = [Example(("a",), "der hund")]
+    scores = score_outputs(["der hund"], examples, encoder(subwords, is_chat=False), config("ko"))
+    assert "tok:char" in scores["bleu"].signature
+
+
+def test_samples_are_spread_and_move_with_the_step():
+    examples = [Example((f"source {i}", "turn"), f"reference {i}") for i in range(10)]
+    outputs = [f"output {i}" for i in range(10)]
+    first, second = samples_of(outputs, examples, step=3)
+    assert first == Sample("source 3 / turn", "output 3", "reference 3")
+    assert second == Sample("source 8 / turn", "output 8", "reference 8")
+    assert samples_of(outputs, examples, step=9)[1].reference == "reference 4"
+
+
+def test_a_single_example_is_sample_enough():
+    found = samples_of(["out"], [Example(("in",), "ref")], step=7)
+    assert found == [Sample("in", "out", "ref")] * 2

@@ -1,0 +1,434 @@
+"""The training loop on the toy corpus: its events, its files, and going on after a stop."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from nmt_cli.bundle import open_bundle
+from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+from nmt_cli.config_io import load_config
+from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.training import loop
+from nmt_cli.training.loop import Evaluated, Finished, Saved, Started, StepDone, train
+from nmt_cli.training.run import Prepared, prepare
+
+quiet_tensorflow()
+
+# A model that learns nothing worth knowing, quickly: one greedy graph, no test corpus.
+SMALL = (
+    "data.test=[]",
+    "model.d_model=16",
+    "model.d_ff=16",
+    "model.max_length=20",
+    "train.max_steps=12",
+    "train.tokens_per_batch=300",
+    "train.eval_steps=4",
+    "train.checkpoint_steps=4",
+    "train.average_checkpoints=2",
+    "decode.beam_size=1",
+    "decode.max_length=6",
+)
+
+
+@pytest.fixture
+def prepare_run(toy_corpus, tmp_path, monkeypatch) -> Callable[..., Prepared]:
+    """A function that prepares a small run on the toy corpus in an empty working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*overrides: str) -> Prepared:
+        loaded = load_config(str(toy_corpus / "toy.yaml"), [*SMALL, *overrides])
+        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+
+    return run
+
+
+def names(events) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+def logged(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+
+
+# --- a whole run ----------------------------------------------------------------------------------
+
+
+def test_a_finished_run_leaves_what_it_promises(toy_bundle):
+    run = toy_bundle.parent
+    folders = {path.name for path in run.iterdir()}
+    assert {"config.yaml", "events.jsonl", "checkpoints", "model", "shards"} <= folders
+    assert [path.name for path in sorted((run / "checkpoints").iterdir())] == [
+        "step-00000250",
+        "step-00000275",
+        "step-00000300",
+    ]
+    assert load_config(str(run / "config.yaml")).config.name == "toy"
+    bundle = open_bundle(toy_bundle)
+    bundle.verify()
+    assert bundle.manifest.training["finished_step"] == 300
+    assert bundle.manifest.training["pairs"] == 1500
+    for split in ("dev", "test"):
+        assert bundle.manifest.scores[split]["bleu"]["score"] > 90
+        assert "tok:13a" in bundle.manifest.scores[split]["bleu"]["signature"]
+
+
+def test_events_come_in_order_and_are_logged(toy_bundle):
+    events = logged(toy_bundle.parent)
+    kinds = [event["event"] for event in events]
+    assert kinds[0] == "Started"
+    assert kinds[-1] == "Finished"
+    assert [e["step"] for e in events] == sorted(e["step"] for e in events)
+    steps = [e for e in events if e["event"] == "StepDone"]
+    assert [e["step"] for e in steps] == list(range(10, 301, 10))
+    assert steps[-1]["loss"] < steps[0]["loss"] / 2
+    assert [e["step"] for e in events if e["event"] == "Saved"] == list(range(25, 301, 25))
+    evaluated = [e for e in events if e["event"] == "Evaluated"]
+    assert [(e["step"], e["label"]) for e in evaluated] == [
+        (150, "dev"),
+        (300, "dev"),
+        (300, "dev, average of the last 3 checkpoints"),
+    ]
+    assert all(len(e["samples"]) == 2 for e in evaluated)
+    assert set(evaluated[0]["samples"][0]) == {"source", "output", "reference"}
+    finished = events[-1]
+    assert finished["reason"] == "train.max_steps (300) reached"
+    assert finished["scores"]["bleu"]["score"] > 90
+    for step in steps:
+        assert 0 <= step["padding"] < 1
+        assert step["num_tokens"] > 0
+        assert step["seconds"] > 0
+
+
+def test_the_learning_rate_of_each_step_is_the_schedules(toy_bundle):
+    steps = [e for e in logged(toy_bundle.parent) if e["event"] == "StepDone"]
+    assert steps[4]["learning_rate"] == 5e-3  # step 50, where the warm-up ends
+    assert steps[-1]["learning_rate"] == pytest.approx(5e-3 * (50 / 300) ** 0.5)
+
+
+def test_a_finished_run_that_is_run_again_trains_no_more(
+    toy_bundle, toy_corpus, tmp_path, monkeypatch
+):
+    shutil.copytree(toy_bundle.parents[2], tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    before = (Path("runs/toy/model/model.safetensors")).read_bytes()
+    loaded = load_config(str(toy_corpus / "toy.yaml"))
+    prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+
+    events = list(train(prepared))
+
+    assert names(events) == ["Started", "Finished"]
+    assert events[0].step == 300
+    assert events[-1].scores["bleu"].score > 90  # told again, not computed again
+    assert Path("runs/toy/model/model.safetensors").read_bytes() == before
+
+
+# --- going on -------------------------------------------------------------------------------------
+
+# Everything random at once: three kinds of dropout and two micro-batches a step. Evaluations and
+# checkpoints at different steps; an epoch has about thirty steps. As a chat model, because that is
+# chosen by its loss, which differs at each evaluation even when the model can do nothing yet.
+RESUME = (
+    "task=chat",
+    "model.dropout=0.1",
+    "model.attention_dropout=0.1",
+    "model.activation_dropout=0.1",
+    "train.accumulate_steps=2",
+    "train.tokens_per_batch=500",
+    "train.max_steps=14",
+    "train.eval_steps=3",
+    "train.checkpoint_steps=4",
+    "train.keep_checkpoints=2",
+    "train.learning_rate=2e-2",
+    "train.warmup_steps=4",
+)
+
+
+@pytest.fixture(scope="module")
+def resumed_and_not(toy_corpus, tmp_path_factory) -> tuple[Path, Path, list[list]]:
+    """Two run folders of the same configuration, and the events of each session of the second.
+
+    The first ran at one go. The second was stopped after step 6, then killed after step 10 (its
+    last two steps are lost), then ran to the end; each time with new objects.
+    """
+    patch = pytest.MonkeyPatch()
+    folders, sessions = [], []
+
+    def session():
+        loaded = load_config(str(toy_corpus / "toy.yaml"), [*SMALL, *RESUME])
+        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+
+    for name in ("at-one-go", "in-three"):
+        folder = tmp_path_factory.mktemp(name)
+        patch.chdir(folder)
+        if name == "in-three":
+            step = 0
+
+            def stop_at_six() -> bool:
+                return step == 6
+
+            first = []
+            for event in train(session(), stop_at_six):
+                first.append(event)
+                step = event.step
+            second = []
+            killed = train(session())
+            for event in killed:
+                second.append(event)
+                if isinstance(event, StepDone) and event.step == 10:
+                    killed.close()
+                    break
+            sessions = [first, second]
+        sessions.append(list(train(session())))
+        folders.append(folder / "runs" / "toy")
+    patch.undo()
+    return folders[0], folders[1], sessions
+
+
+def test_a_stopped_run_saves_and_says_so(resumed_and_not):
+    _, _, (first, _, _) = resumed_and_not
+    assert isinstance(first[-1], Finished)
+    assert (first[-1].step, first[-1].reason, first[-1].bundle) == (6, "stopped", None)
+    assert isinstance(first[-2], Saved)
+    assert first[-2].step == 6
+
+
+def test_a_run_goes_on_at_the_exact_batch(resumed_and_not):
+    _, _, (_, second, third) = resumed_and_not
+    assert isinstance(second[0], Started)
+    assert second[0].step == 6
+    assert isinstance(second[1], StepDone)
+    assert (second[1].step, second[1].epoch) == (7, 0)  # within the epoch, not at its end
+    assert third[0].step == 8  # what was done after the last checkpoint is done again
+    assert third[1].step == 9
+
+
+def test_a_resumed_run_ends_with_the_same_state_bit_for_bit(resumed_and_not):
+    whole, resumed, _ = resumed_and_not
+    checkpoints = [sorted((run / "checkpoints").iterdir()) for run in (whole, resumed)]
+    assert [p.name for p in checkpoints[0]] == [p.name for p in checkpoints[1]]
+    assert [p.name for p in checkpoints[0]] == ["step-00000012", "step-00000014"]
+    for one, other in zip(*checkpoints, strict=True):
+        for file in ("weights.safetensors", "optimizer.safetensors"):
+            arrays, arrays_again = load_file(one / file), load_file(other / file)
+            assert arrays.keys() == arrays_again.keys()
+            for name, array in arrays.items():
+                np.testing.assert_array_equal(array, arrays_again[name], err_msg=name)
+        state, state_again = (json.loads((p / "state.json").read_text()) for p in (one, other))
+        for each in (state, state_again):
+            assert each["progress"].pop("seconds") > 0
+        assert state == state_again
+        assert state["progress"]["best_score"] < 0
+
+
+def test_a_resumed_run_ends_with_the_same_bundle(resumed_and_not):
+    """The average of the last checkpoints too: that of the stop at step 6 has no part in it."""
+    whole, resumed, _ = resumed_and_not
+    manifests = []
+    for run in (whole, resumed):
+        bundle = open_bundle(run / "model")
+        manifests.append((bundle.manifest.files["model.safetensors"], bundle.manifest.scores))
+    assert manifests[0] == manifests[1]
+
+
+def test_a_resumed_run_has_the_same_log(resumed_and_not):
+    """Steps and scores are there once each, with equal numbers; times aside."""
+    logs = []
+    for run in resumed_and_not[:2]:
+        kept = [e for e in logged(run) if e["event"] in ("StepDone", "Evaluated")]
+        for event in kept:
+            event.pop("seconds", None)
+        logs.append(kept)
+    assert logs[0] == logs[1]
+    evaluated = [e for e in logs[0] if e["event"] == "Evaluated"]
+    assert [e["step"] for e in evaluated] == [3, 6, 9, 12, 14, 14]
+    assert len({e["score"] for e in evaluated}) == 6
+
+
+def test_dropout_was_on_in_these_runs(resumed_and_not, prepare_run):
+    """Without it the first step has another loss: the equality above is no accident."""
+    _, _, (first, _, _) = resumed_and_not
+    still = [f"model.{kind}=0.0" for kind in ("dropout", "attention_dropout", "activation_dropout")]
+    events = train(prepare_run(*RESUME, *still))
+    assert isinstance(next(events), Started)
+    assert next(events).loss != first[1].loss
+
+
+# --- what may have happened in between ------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped_run(resumed_and_not, tmp_path, prepare_run) -> Callable[..., Prepared]:
+    """A function that prepares the finished run of `RESUME` again, with changes."""
+    shutil.copytree(resumed_and_not[0].parent, tmp_path / "runs")
+
+    def again(*overrides: str) -> Prepared:
+        return prepare_run(*RESUME, *overrides)
+
+    return again
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_is_used(stopped_run):
+    weights = Path("runs/toy/checkpoints/step-00000014/weights.safetensors")
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+
+    events = train(stopped_run())
+
+    started = next(events)
+    assert started.step == 12
+    (warning,) = started.warnings
+    assert "step-00000014: damaged" in warning
+    assert next(events).step == 13
+
+
+def test_changed_fixed_settings_are_named(stopped_run):
+    prepared = stopped_run("model.d_ff=32", "train.learning_rate=1e-3", "seed=2")
+    with pytest.raises(ConfigError) as caught:
+        next(train(prepared))
+    message = str(caught.value)
+    assert message.startswith("runs/toy was begun with other settings: ")
+    named = set(message.split(": ", 1)[1].split(", "))
+    # The seed decides which rows are held out, so the text's fingerprint changes with it.
+    assert named - {"fingerprint"} == {"model.d_ff", "seed", "train.learning_rate"}
+    assert "--fresh" in caught.value.hint
+
+
+def test_changed_text_is_another_run(stopped_run, toy_corpus, tmp_path):
+    copy = tmp_path / "corpus"
+    shutil.copytree(toy_corpus, copy)
+    with (copy / "train.en").open("a") as source, (copy / "train.de").open("a") as target:
+        source.write("red\n")
+        target.write("rot\n")
+    with pytest.raises(ConfigError, match="fingerprint"):
+        next(train(stopped_run(f"data.dir={copy}")))
+
+
+def test_settings_that_may_change_let_a_run_go_on(stopped_run):
+    changes = ("train.max_steps=15", "train.patience=99", "decode.beam_size=2", "data.test=[]")
+    events = train(stopped_run(*changes))
+    assert next(events).step == 14
+    assert next(events).step == 15
+
+
+# --- ends -----------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_ends_training_and_the_older_checkpoint_stays(prepare_run, monkeypatch):
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    prepared = prepare_run("train.eval_steps=100", "train.checkpoint_steps=2")
+    events = []
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(TrainingError, match=r"step-00000004.*No space left on device"),
+    ):
+        for event in train(prepared):
+            events.append(event)
+            if isinstance(event, Saved):
+                patch.setattr("nmt_cli.training.checkpoint.save_file", full)
+    assert events[-1].step == 4
+    assert [p.name for p in sorted(prepared.folder.checkpoints.iterdir())] == ["step-00000002"]
+    assert next(train(prepare_run("train.eval_steps=100"))).step == 2
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_full_disk_while_the_bundle_is_written_is_told(prepare_run, monkeypatch, last):
+    """At an evaluation, and at the very end."""
+
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    events = train(prepare_run("train.max_steps=2", "train.average_checkpoints=1"))
+    if last:
+        while not isinstance(next(events), Saved):
+            pass
+    monkeypatch.setattr(loop, "save_bundle", full)
+    with pytest.raises(TrainingError, match=r"model: cannot be written.*No space left"):
+        list(events)
+
+
+def test_patience_ends_a_run_that_does_not_get_better(prepare_run):
+    """With no rate to speak of, the second and third evaluations equal the first."""
+    events = list(
+        train(
+            prepare_run(
+                "train.learning_rate=1e-30",
+                "train.eval_steps=1",
+                "train.patience=2",
+                "train.average_checkpoints=1",
+            )
+        )
+    )
+    evaluated = [event for event in events if isinstance(event, Evaluated)]
+    assert [event.is_best for event in evaluated] == [True, False, False]
+    assert isinstance(events[-1], Finished)
+    assert events[-1].reason == "no better score in 2 evaluations"
+    assert events[-1].step == 3
+    saved = [event.step for event in events if isinstance(event, Saved)]
+    assert saved == [3]  # the end is always saved
+
+
+def test_a_loss_that_is_not_finite_ends_training(prepare_run):
+    prepared = prepare_run(
+        "train.learning_rate=1e30", "train.warmup_steps=1", "train.eval_steps=99"
+    )
+    with pytest.raises(TrainingError, match=r"the loss is not finite at step \d+") as caught:
+        list(train(prepared))
+    assert "train.learning_rate" in caught.value.hint
+    assert "--fresh" in caught.value.hint
+    assert not list(prepared.folder.checkpoints.glob("step-*"))
+
+
+def test_a_run_that_is_over_before_its_first_evaluation_still_leaves_a_model(prepare_run):
+    """Stopped at step 1 of many; then the user says that this is enough."""
+    first = list(train(prepare_run("train.eval_steps=100"), lambda: True))
+    assert names(first) == ["Started", "StepDone", "Saved", "Finished"]
+    again = list(train(prepare_run("train.eval_steps=100", "train.max_steps=1")))
+    assert names(again)[-1] == "Finished"
+    assert open_bundle(Path("runs/toy/model")).manifest.training["finished_step"] == 1
+    assert names(list(train(prepare_run("train.eval_steps=100", "train.max_steps=1")))) == [
+        "Started",
+        "Finished",
+    ]
+
+
+def test_a_log_that_cannot_be_written_ends_training(prepare_run, monkeypatch):
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    events = train(prepare_run())
+    next(events)
+    monkeypatch.setattr("nmt_cli.training.run.EventLog.append", full)
+    with pytest.raises(TrainingError, match=r"events\.jsonl: cannot be written.*No space"):
+        list(events)
+
+
+# --- chat -----------------------------------------------------------------------------------------
+
+
+def test_a_chat_model_is_chosen_by_its_loss(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"question {i % 7}\tanswer {i % 7}\n" for i in range(60)]
+    (tmp_path / "talk.tsv").write_text("".join(rows))
+    (tmp_path / "chat.yaml").write_text(
+        "{name: talk, task: chat, data: {train: [{file: talk.tsv}], dev: [{rows: 10}]}, "
+        "tokenizer: {vocab_size: 300}, chat: {persona: calm}}"
+    )
+    changes = ["train.max_steps=2", "train.eval_steps=1", "train.precision=float32"]
+    loaded = load_config("chat.yaml", [*SMALL[1:4], *changes, "model.decoder_layers=1"])
+    prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+
+    events = list(train(prepared))
+
+    evaluated = [event for event in events if isinstance(event, Evaluated)]
+    assert all(event.scores == {} for event in evaluated)
+    assert all(event.score == -event.dev_loss for event in evaluated)
+    assert evaluated[0].samples[0].source.startswith("question")
+    assert open_bundle(Path("runs/talk/model")).manifest.task == "chat"

@@ -1,0 +1,149 @@
+"""One optimizer step: gradients of micro-batches, one update, one trace."""
+
+import numpy as np
+import pytest
+from schedules_by_hand import label_smoothed_cross_entropy
+
+from nmt_cli.config import Config
+from nmt_cli.model.weights import named_variables, read_weights
+from nmt_cli.text.batches import Batch
+from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.step import Stepper
+
+SOURCES = [[7, 8, 9, 2], [6, 2], [10, 10, 2], [8, 7, 6, 9, 2]]
+TARGETS = [[9, 7, 2], [8, 6, 6, 10, 2], [6, 2], [7, 2]]
+NUM_TOKENS = sum(map(len, TARGETS))
+
+
+def padded(rows, extra=0) -> np.ndarray:
+    array = np.zeros((len(rows), max(map(len, rows)) + extra), np.int32)
+    for index, row in enumerate(rows):
+        array[index, : len(row)] = row
+    return array
+
+
+def batch(*indices: int, extra: int = 0) -> Batch:
+    return Batch(
+        padded([SOURCES[i] for i in indices], extra), padded([TARGETS[i] for i in indices], extra)
+    )
+
+
+def config(seed: int = 1, **train) -> Config:
+    return Config.model_validate(
+        {
+            "name": "x",
+            "seed": seed,
+            "data": {"train": [{"file": "a.tsv"}], "dev": [{"file": "b.tsv"}]},
+            "train": {"clip_norm": 0.0, **train},
+        }
+    )
+
+
+@pytest.fixture
+def make_stepper(make_model):
+    """A function that builds a new model with its stepper: (stepper, model, optimizer)."""
+
+    def make(seed=1, dropout=0.0, **train):
+        model = make_model(dropout=dropout, attention_dropout=dropout, activation_dropout=dropout)
+        optimizer = Adam(named_variables(model), clip_norm=0.0, weight_decay=0.0)
+        return Stepper(model, optimizer, config(seed, **train)), model, optimizer
+
+    return make
+
+
+def gradient_of(optimizer) -> dict[str, np.ndarray]:
+    """Return the gradient of the one step taken: Adam's m is a tenth of it."""
+    return {name: 10 * m for name, m in optimizer.read_state().items() if name.startswith("m.")}
+
+
+def test_micro_batches_equal_one_batch(make_stepper):
+    """Summed and divided once by all target pieces, however they are shared out and padded."""
+    splits = ([batch(0, 1, 2, 3)], [batch(0, 1), batch(2, 3)], [batch(3), batch(0, 2, 1, extra=2)])
+    results = []
+    for micro_batches in splits:
+        stepper, _, optimizer = make_stepper()
+        result = stepper.step(micro_batches, 1, 1e-3)
+        results.append((result, gradient_of(optimizer)))
+
+    (first, gradient), *others = results
+    assert first.num_tokens == NUM_TOKENS
+    for result, other in others:
+        assert result.num_tokens == NUM_TOKENS
+        assert result.loss == pytest.approx(first.loss, rel=1e-6)
+        assert result.gradient_norm == pytest.approx(first.gradient_norm, rel=1e-5)
+        for name, array in gradient.items():
+            # Float32 sums of a dozen terms in another order.
+            np.testing.assert_allclose(other[name], array, atol=1e-6, err_msg=name)
+
+
+def test_the_loss_is_per_target_piece(make_pair):
+    model, reference = make_pair()
+    stepper = Stepper(
+        model,
+        Adam(named_variables(model), clip_norm=0.0, weight_decay=0.0),
+        config(label_smoothing=0.1),
+    )
+    plain = smoothed = 0.0
+    for source, target in zip(SOURCES, TARGETS, strict=True):
+        logits = reference.decode_logits([1, *target[:-1]], reference.encode(source), source)
+        plain += label_smoothed_cross_entropy(logits, np.array(target), 0.0)
+        smoothed += label_smoothed_cross_entropy(logits, np.array(target), 0.1)
+
+    evaluated = stepper.evaluate([batch(0, 1), batch(2, 3)])
+    result = stepper.step([batch(0, 1), batch(2, 3)], 1, 1e-3)
+
+    assert evaluated == pytest.approx(plain / NUM_TOKENS, rel=1e-6)
+    assert result.loss == pytest.approx(smoothed / NUM_TOKENS, rel=1e-6)
+
+
+def test_a_step_repeats_bit_for_bit(make_stepper):
+    """Losses, norms and weights of three steps with dropout, twice from new objects."""
+    runs = []
+    for _ in range(2):
+        stepper, model, _ = make_stepper(dropout=0.3)
+        results = [stepper.step([batch(0, 1), batch(2, 3)], n, 1e-2) for n in (1, 2, 3)]
+        runs.append((results, read_weights(model)))
+    (results, weights), (results_again, weights_again) = runs
+    assert results == results_again
+    for name, array in weights.items():
+        np.testing.assert_array_equal(array, weights_again[name])
+
+
+def test_dropout_differs_by_seed_step_and_micro_batch(make_stepper):
+    stepper, model, _ = make_stepper(dropout=0.3)
+    other, _, _ = make_stepper(dropout=0.3, seed=2)
+    start = read_weights(model)
+
+    def loss(of, number, micro_batches):
+        for name, variable in named_variables(of._model).items():
+            variable.assign(start[name])
+        return of.step(micro_batches, number, 1e-9).loss
+
+    one = [batch(0, 1)]
+    assert loss(stepper, 1, one) == loss(stepper, 1, one)
+    assert loss(stepper, 1, one) != loss(stepper, 2, one)
+    assert loss(stepper, 1, one) != loss(other, 1, one)
+    # Were both halves dropped alike, the mean of the two would be that of one.
+    assert loss(stepper, 1, one * 2) != loss(stepper, 1, one)
+
+
+def test_no_batch_retraces(make_stepper):
+    stepper, _, _ = make_stepper()
+    for number, indices in enumerate(([0], [0, 1, 2], [3, 1], [2], [0, 1, 2, 3]), start=1):
+        stepper.step([batch(*indices, extra=number), batch(*indices)], number, 1e-3)
+        stepper.evaluate([batch(*indices, extra=number)])
+    for function in (stepper._gradients, stepper._update, stepper._evaluate):
+        assert function.experimental_get_tracing_count() == 1
+
+
+def test_steps_lower_the_loss_and_evaluating_changes_nothing(make_stepper):
+    stepper, model, _ = make_stepper(label_smoothing=0.0)
+    whole = [batch(0, 1, 2, 3)]
+    before = stepper.evaluate(whole)
+    weights = read_weights(model)
+    assert stepper.evaluate(whole) == before
+    for name, array in read_weights(model).items():
+        np.testing.assert_array_equal(array, weights[name])
+    for number in range(1, 31):
+        stepper.step(whole, number, 1e-2)
+    assert stepper.evaluate(whole) < before / 2
