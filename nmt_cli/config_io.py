@@ -23,7 +23,7 @@ _COMMENT_COLUMN = 44
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # What PyYAML's own constructors let through, for example for `!!int x`.
-_CONSTRUCTOR_ERRORS = (ValueError, KeyError, AttributeError)
+_CONSTRUCTOR_ERRORS = (ValueError, LookupError, AttributeError, TypeError)
 
 Location = tuple[str | int, ...]
 

@@ -20,6 +20,7 @@ from typing import IO
 from nmt_cli.errors import DataError, NmtError
 
 _HASH_BLOCK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -35,7 +36,9 @@ def read_lines(path: str | Path) -> Iterator[str]:
     try:
         with _open_bytes(path) as stream:
             for number, raw in enumerate(stream, start=1):
-                yield _decode(raw, name, number)
+                raw = raw.removeprefix(_BOM) if number == 1 else raw
+                if raw:  # a file with nothing but the mark has no line
+                    yield _decode(raw, name, number)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
@@ -50,8 +53,6 @@ def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]
 
 
 def _decode(raw: bytes, name: str, number: int) -> str:
-    if number == 1:
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:

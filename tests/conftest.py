@@ -1,4 +1,4 @@
-"""Fixtures that several rooms' tests share: a toy language pair, a model trained on it, tiny models.
+"""Fixtures that several rooms share: a toy language pair, a model trained on it, tiny models.
 
 The toy "translation" swaps each word for its partner, so that a tiny Transformer learns it in
 seconds and a test can say what the right answer is.

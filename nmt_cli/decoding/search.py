@@ -8,7 +8,7 @@ vocabulary, `C` capacity.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import tensorflow as tf
 
@@ -98,6 +98,9 @@ class BeamState(NamedTuple):
     cache: Cache
 
 
+State = TypeVar("State", GreedyState, BeamState)
+
+
 def start_greedy(cache: Cache, limits: Tensor, noise: Tensor, capacity: Tensor) -> GreedyState:
     """Return the state before the first piece."""
     batch = tf.shape(limits)[0]
@@ -169,9 +172,9 @@ def advance_beam(
     """Write pieces until the capacity is full or all sentences are done.
 
     A step takes the best 2K continuations of a sentence's K hypotheses. Those among the best K that
-    end are set aside with their score; the best K that do not end live on. A sentence is done when K
-    have ended, at its length limit, or, without a length penalty, as soon as enough have ended and
-    one of them was the likeliest of all, since no other can then overtake it.
+    end are set aside with their score; the best K that do not end live on. A sentence is done when
+    K have ended, at its length limit, or, without a length penalty, as soon as enough have ended
+    and one of them was the likeliest of all, since no other can then overtake it.
     """
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
@@ -249,11 +252,12 @@ def _padded(x: Tensor, more: Tensor) -> Tensor:
     return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, more]])
 
 
-def _loop(body: Callable[..., Any], state: Any, capacity: Tensor) -> Any:
-    def unfinished(state: Any) -> Tensor:
+def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor) -> State:
+    def unfinished(state: State) -> Tensor:
         return (state.position < capacity) & ~tf.reduce_all(state.done)
 
-    return tf.while_loop(unfinished, body, (state,))[0]
+    (final,) = tf.while_loop(unfinished, body, (state,))
+    return cast("State", final)
 
 
 def _last_pieces(sequences: Tensor, position: Tensor) -> Tensor:
@@ -273,8 +277,8 @@ def _log_probs(
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 
-    Options act before the softmax. Control tokens are no output at all: they keep their (tiny) share
-    of the probability, so that a score equals the forced score of the same ids.
+    Options act before the softmax. Control tokens are no output at all: they keep their (tiny)
+    share of the probability, so that a score equals the forced score of the same ids.
     """
     if features.penalise_repetition:
         logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
@@ -289,8 +293,8 @@ def _log_probs(
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
     """Draw a piece for each row by inverting the cumulative distribution at `noise`.
 
-    One uniform number decides a row's piece, so a sentence's sample depends on its own numbers only,
-    never on its neighbours in the batch.
+    One uniform number decides a row's piece, so a sentence's sample depends on its own numbers
+    only, never on its neighbours in the batch.
 
     Args:
         log_probs: [N, V].

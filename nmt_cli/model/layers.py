@@ -82,7 +82,7 @@ def causal_padding_mask(ids: Tensor) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Return the softmax over the last axis, in float32, with probability zero where mask is False."""
+    """Return the float32 softmax over the last axis, with probability zero where mask is False."""
     bias = tf.where(mask, 0.0, _MASKED)
     return tf.nn.softmax(tf.cast(scores, tf.float32) + bias, axis=-1)
 
@@ -123,8 +123,9 @@ def linear(x: Tensor, kernel: Tensor) -> Tensor:
 class Layer(keras.layers.Layer):
     """A Keras layer whose float32 weights have dotted names and reproducible initial values.
 
-    Keras tracks the variables; its call machinery (building on first use, casting arguments, implied
-    masks) is passed by, since every layer here makes its weights at once and is explicit about types.
+    Keras tracks the variables; its call machinery (building on first use, casting arguments,
+    implied masks) is passed by, since every layer here makes its weights at once and is explicit
+    about types.
 
     Args:
         name: Dotted name in the model, such as `encoder.layer1.self_att`.

@@ -1,4 +1,4 @@
-"""A model's weights as named NumPy arrays, and back: strict both ways. No TensorFlow is imported."""
+"""A model's weights as named NumPy arrays, and back: strict both ways, and without TensorFlow."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -144,14 +144,15 @@ class Subwords:
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
-    """Return at most `limit` characters; equally common ones in code point order.
+    """Return the word marker and the commonest other characters, `limit` at most.
 
-    The trainer would choose among equally common ones by chance, differently in every run.
+    Equally common ones are taken in code point order: the trainer alone would choose among them by
+    chance, differently in every run. Without the marker, spaces would be lost.
     """
-    counts: Counter[str] = Counter()
+    counts = Counter([_MARKER])
     for text in texts:
         counts.update(text)
-    return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
+    return sorted(counts, key=lambda char: (char != _MARKER, -counts[char], char))[:limit]
 
 
 def _normalizer(config: TokenizerConfig) -> normalizers.Normalizer:

@@ -4,15 +4,16 @@
         weights.safetensors, optimizer.safetensors
         state.json      step, data cursor, best score, patience, hashes of the two files
 
-A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a damaged
-folder is set aside as `damaged-step-...` and the one before is used. What a stopped run writes
-between two regular checkpoints is called `step-...-stopped` and goes when the next is written.
+A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a
+damaged folder is set aside as `damaged-step-...` and the one before is used. What a stopped run
+writes between two regular checkpoints is called `step-...-stopped` and goes when the next is
+written.
 """
 
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Progress:
     """
 
     step: int = 0
-    cursor: Cursor = Cursor()
+    cursor: Cursor = field(default_factory=Cursor)
     best_score: float | None = None
     best_step: int = 0
     evaluations_since_best: int = 0

@@ -298,7 +298,7 @@ class _Trainer:
         return loss, scores["bleu"].score, scores, samples
 
     def _finish(self, reason: str) -> Iterator[Event]:
-        """Average, keep the better of average and best, score it on test. Once for each last step."""
+        """Average, keep the better of average and best, score it on test; once a last step."""
         step, folder = self._progress.step, self._prepared.folder.model
         if self._progress.best_score is None and not existing_dir(folder).exists():
             yield self._evaluate()  # stopped before the first evaluation, then told to end there

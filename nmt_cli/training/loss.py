@@ -4,8 +4,8 @@ The target distribution is (1 - eps) at the label plus eps / V everywhere. Writt
 
     CE_smooth = CE + eps * (logit_label - mean logit)
 
-and both terms of the bracket are one dot product of the decoder's state, with the label's row of the
-output matrix and with its mean row. So smoothing needs no second pass over the [N, V] logits.
+and both terms of the bracket are one dot product of the decoder's state, with the label's row of
+the output matrix and with its mean row. So smoothing needs no second pass over the [N, V] logits.
 """
 
 from typing import Any, NamedTuple

@@ -162,7 +162,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _is_up_to(line: str, step: int) -> bool:
-    """Return whether a line tells of `step` or before; what is no event (a bad disk) is not kept."""
+    """Return whether a line tells of `step` or before; what is no event does not."""
     try:
         return bool(json.loads(line)["step"] <= step)
     except (ValueError, KeyError, TypeError):

@@ -22,7 +22,7 @@ def learning_rate(step: int, config: TrainConfig, d_model: int) -> float:
     """
     warmup, peak = config.warmup_steps, config.learning_rate
     if config.schedule == "noam":
-        return peak * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        return float(peak * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
     if step < warmup:
         return peak * step / warmup
     if config.schedule == "inverse_sqrt":

@@ -34,6 +34,14 @@ TRAINING = {"step": 12, "pairs": 34567, "fingerprint": "abc"}
 FILES = ["README.md", MANIFEST, "config.yaml", WEIGHTS, "tokenizer.json"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_fsync():
+    """Nothing here is about a power cut, and flushing thousands of files takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda _: None)
+        yield
+
+
 def make_config(task: str = "translation", **changes) -> Config:
     data = {"train": [{"file": "a.tsv"}], "dev": [{"rows": 3}], "source_lang": "en"}
     tree = {"name": "toy", "task": task, "data": {**data, "target_lang": "de"}, **changes}

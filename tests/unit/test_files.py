@@ -72,6 +72,8 @@ class TestReadLines:
             (b"\n", [""]),
             (b"a\nb\n", ["a", "b"]),
             (b"a\nb", ["a", "b"]),
+            (BOM, []),
+            (BOM + b"\n", [""]),
             (b"a\r\nb\r\n", ["a", "b"]),
             (b"a\n\n b \n", ["a", "", " b "]),
             (BOM + b"a\nb\n", ["a", "b"]),

@@ -1,4 +1,4 @@
-"""The Transformer's parts: masks, attention, dropout, normalisation, feed-forward, first weights."""
+"""The Transformer's parts: masks, attention, dropout, normalisation, feed-forward, weights."""
 
 import math
 
@@ -206,7 +206,7 @@ def test_dropout_hits_all_elements_alike():
     assert np.all(np.abs(kept - 50) <= 25)
 
 
-# --- normalisation and feed-forward -----------------------------------------------------------------
+# --- normalisation and feed-forward ---------------------------------------------------------------
 
 
 def test_layer_norm_divides_by_the_biased_deviation():
@@ -269,7 +269,7 @@ def test_feed_forward_drops_activations():
     assert np.abs(feed(x, None) - feed(x, stream())).max() > 0.01
 
 
-# --- first weights ----------------------------------------------------------------------------------
+# --- first weights --------------------------------------------------------------------------------
 
 
 def test_first_weights_follow_from_seed_and_name():

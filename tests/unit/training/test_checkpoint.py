@@ -4,13 +4,16 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors import SafetensorError
 
+import nmt_cli
 from nmt_cli.errors import TrainingError
-from nmt_cli.training import checkpoint as checkpoint_module
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, changed_settings
 from nmt_cli.training.dataset import Cursor
 
@@ -191,12 +194,17 @@ def full_disk_in_rust(*_args, **_kwargs):
     raise SafetensorError("I/O error: No space left on device (os error 28)")
 
 
-@pytest.mark.parametrize("failure", [full_disk, full_disk_in_rust])
-@pytest.mark.parametrize("where", ["save_file", "sha256_of", "json.dumps"])
-def test_a_full_disk_is_told_and_the_older_one_stays(store, monkeypatch, failure, where):
+@pytest.mark.parametrize(
+    ("where", "failure"),
+    [
+        ("save_file", full_disk),
+        ("save_file", full_disk_in_rust),
+        ("sha256_of", full_disk),
+        ("json.dumps", full_disk),
+    ],
+)
+def test_a_full_disk_is_told_and_the_older_one_stays(store, monkeypatch, where, failure):
     store.save(checkpoint(1))
-    if failure is full_disk_in_rust and where != "save_file":
-        pytest.skip("only safetensors raises its own kind of error")
     with monkeypatch.context() as patch:
         patch.setattr(f"nmt_cli.training.checkpoint.{where}", failure)
         with pytest.raises(TrainingError, match="No space left on device") as caught:
@@ -217,6 +225,7 @@ import resource, sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 import numpy as np
+import nmt_cli
 from nmt_cli.errors import TrainingError
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -228,10 +237,7 @@ except TrainingError as error:
 """
     store.save(checkpoint(1))
     folder = store.paths()[0].parent
-    root = os.path.dirname(os.path.dirname(os.path.dirname(checkpoint_module.__file__)))
-    import subprocess
-    import sys
-
+    root = str(Path(nmt_cli.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder), root], capture_output=True, text=True, check=True
     )

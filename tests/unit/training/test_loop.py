@@ -166,15 +166,9 @@ def resumed_and_not(toy_corpus, tmp_path_factory) -> tuple[Path, Path, list[list
         folder = tmp_path_factory.mktemp(name)
         patch.chdir(folder)
         if name == "in-three":
-            step = 0
-
-            def stop_at_six() -> bool:
-                return step == 6
-
             first = []
-            for event in train(session(), stop_at_six):
+            for event in train(session(), lambda events=first: events[-1].step == 6):
                 first.append(event)
-                step = event.step
             second = []
             killed = train(session())
             for event in killed:
@@ -324,16 +318,13 @@ def test_a_full_disk_ends_training_and_the_older_checkpoint_stays(prepare_run, m
         raise OSError(28, "No space left on device")
 
     prepared = prepare_run("train.eval_steps=100", "train.checkpoint_steps=2")
-    events = []
-    with (
-        monkeypatch.context() as patch,
-        pytest.raises(TrainingError, match=r"step-00000004.*No space left on device"),
-    ):
-        for event in train(prepared):
-            events.append(event)
-            if isinstance(event, Saved):
-                patch.setattr("nmt_cli.training.checkpoint.save_file", full)
-    assert events[-1].step == 4
+    events = train(prepared)
+    while not isinstance(next(events), Saved):
+        pass
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt_cli.training.checkpoint.save_file", full)
+        with pytest.raises(TrainingError, match=r"step-00000004.*No space left on device"):
+            list(events)
     assert [p.name for p in sorted(prepared.folder.checkpoints.iterdir())] == ["step-00000002"]
     assert next(train(prepare_run("train.eval_steps=100"))).step == 2
 

@@ -1,5 +1,7 @@
 """Learning rates against the formulas as their papers print them."""
 
+import itertools
+
 import pytest
 import schedules_by_hand
 
@@ -55,7 +57,7 @@ def test_the_peak_is_where_the_warm_up_ends(schedule):
     rates = [learning_rate(step, config(schedule, 3e-3, 100), 64) for step in range(1, 1001)]
     assert rates[99] == max(rates) == 3e-3
     assert rates[0] == pytest.approx(3e-5)
-    assert all(earlier < later for earlier, later in zip(rates[:99], rates[1:100], strict=True))
+    assert all(earlier < later for earlier, later in itertools.pairwise(rates[:100]))
 
 
 @pytest.mark.parametrize("schedule", ["noam", "inverse_sqrt", "cosine", "constant"])
