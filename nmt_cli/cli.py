@@ -102,7 +102,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Train a Transformer on your own text, then translate or chat with it.\n\n"
-        'Begin with: nmt train   and then: nmt translate "the old man reads a book."\n\n'
+        'Begin with: nmt train   and then: nmt translate "The old man reads a book."\n\n'
         "Before the subcommand: --version prints the version, --debug shows tracebacks."
     ),
 )

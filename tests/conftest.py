@@ -183,14 +183,15 @@ def run_nmt() -> Callable[..., subprocess.CompletedProcess[str]]:
     """A function that runs `nmt ARGUMENTS` as a process of its own and returns what it printed."""
 
     def run(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-        defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL} if "input" not in options else {}
+        defaults: dict[str, Any] = {"timeout": 300}
+        if "input" not in options:
+            defaults["stdin"] = subprocess.DEVNULL
         return subprocess.run(
             [sys.executable, "-m", "nmt_cli", *arguments],
             cwd=cwd,
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
             **{**defaults, **options},
         )
 

@@ -76,7 +76,7 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
     from nmt_cli.training.run import RunFolder, prepare
 
     if fresh:
-        _forget(RunFolder.of(loaded.config))
+        RunFolder.of(loaded.config).forget()
     with StopRequest() as stop:
         with console.live_progress("{task.completed:,.0f} pairs") as progress:
             task = progress.add_task("encoding", total=None) if progress else None
@@ -93,14 +93,3 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
             for event in train_loop(prepared, should_stop=stop.is_set):
                 view.show(event)
     stop.exit_if_set()
-
-
-def _forget(folder: "object") -> None:
-    import shutil
-
-    from nmt_cli.training.run import RunFolder
-
-    assert isinstance(folder, RunFolder)  # noqa: S101
-    shutil.rmtree(folder.checkpoints, ignore_errors=True)
-    shutil.rmtree(folder.model, ignore_errors=True)
-    folder.events.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ class TrainingView:
         self._best: float | None = None
         self._rate = 0.0
         self._loss = 0.0
+        self._sentence = "..."
 
     def __enter__(self) -> "TrainingView":
         columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
@@ -91,6 +92,7 @@ class TrainingView:
             f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
         )
         for sample in event.samples:
+            self._sentence = sample.source
             console.note(f"    source     {sample.source}")
             console.note(f"    output     {sample.output}")
             console.note(f"    reference  {sample.reference}")
@@ -103,8 +105,9 @@ class TrainingView:
         for name, score in event.scores.items():
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
         console.note(f"the model is in {event.bundle}")
-        following = {"translation": 'nmt translate "..."', "chat": "nmt chat"}[self._config.task]
-        console.note(f"next: {following}")
+        is_chat = self._config.task == "chat"
+        example = self._sentence.replace('"', "'")
+        console.note("next: nmt chat" if is_chat else f'next: nmt translate "{example}"')
 
 
 def _smooth(average: float, value: float) -> float:

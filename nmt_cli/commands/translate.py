@@ -44,7 +44,7 @@ def translate(
 
     Every input line gives one output line, in order.
 
-    Example: nmt translate "the old man reads a book." --beam 5 --n-best 3
+    Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle

@@ -1,6 +1,8 @@
 """The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
 
-Graphs are traced once for each set of features, with all sizes dynamic, so no sentence retraces.
+Graphs are traced once for each set of features, with all sizes dynamic, so no sentence retraces. The
+code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite every
+Python `if` and take most of the tracing time, is off.
 The room for output starts small and doubles while some sentence still goes on.
 """
 
@@ -94,7 +96,7 @@ class NativeEngine:
     def _score_graph(self) -> Callable[..., Any]:
         ids = tf.TensorSpec([None, None], tf.int32)
 
-        @tf.function(input_signature=[ids, ids])
+        @tf.function(autograph=False, input_signature=[ids, ids])
         def score(source: Tensor, target: Tensor) -> Tensor:
             inputs = tf.pad(target[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)
             cache = self._model.start_cache(self._model.encode(source))
@@ -139,7 +141,9 @@ class _Graph:
             tf.TensorSpec([None, None], tf.float32),
         )
         start = self._start_beam if is_beam else self._start_greedy
-        self.start = tf.function(start, input_signature=[source, vector, noise, scalar, scalar])
+        self.start = tf.function(
+            start, autograph=False, input_signature=[source, vector, noise, scalar, scalar]
+        )
         state = tf.nest.map_structure(
             lambda t: tf.TensorSpec(t.shape, t.dtype),
             self.start.get_concrete_function().structured_outputs,
@@ -148,14 +152,14 @@ class _Graph:
             lambda t: tf.TensorSpec(t.shape, t.dtype), _parameters(SearchOptions())
         )
 
-        @tf.function(input_signature=[state, parameters])
+        @tf.function(autograph=False, input_signature=[state, parameters])
         def advance(state: Any, parameters: Parameters) -> Any:
             if is_beam:
                 return advance_beam(state, self._step, _reorder, parameters, features)
             return advance_greedy(state, self._step, parameters, features)
 
         self.advance = advance
-        self.grow = tf.function(_grow, input_signature=[state, scalar])
+        self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
 
     def _start_greedy(
         self, source: Tensor, limits: Tensor, noise: Tensor, beam_size: Tensor, capacity: Tensor

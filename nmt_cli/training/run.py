@@ -1,6 +1,7 @@
 """The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,12 @@ class RunFolder:
     def events(self) -> Path:
         """One JSON object a line: all that happened."""
         return self.path / "events.jsonl"
+
+    def forget(self) -> None:
+        """Delete what training made; vocabulary and encoded corpora stay."""
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        shutil.rmtree(self.model, ignore_errors=True)
+        self.events.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

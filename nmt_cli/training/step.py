@@ -52,13 +52,17 @@ class Stepper:
         self._seed = config.seed
         self._weights = [variable.value for variable in named_variables(model).values()]
         self._gradients = tf.function(
-            self._gradients_of, input_signature=[_IDS, _IDS, tf.TensorSpec([3], tf.int32)]
+            self._gradients_of,
+            autograph=False,
+            input_signature=[_IDS, _IDS, tf.TensorSpec([3], tf.int32)],
         )
         shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
         self._update = tf.function(
-            self._update_with, input_signature=[shapes, _SCALAR, _SCALAR, _SCALAR]
+            self._update_with, autograph=False, input_signature=[shapes, _SCALAR, _SCALAR, _SCALAR]
         )
-        self._evaluate = tf.function(self._evaluate_on, input_signature=[_IDS, _IDS])
+        self._evaluate = tf.function(
+            self._evaluate_on, autograph=False, input_signature=[_IDS, _IDS]
+        )
 
     def step(self, micro_batches: Sequence[Batch], number: int, rate: float) -> StepResult:
         """Take optimizer step `number` (from 1) on one effective batch."""

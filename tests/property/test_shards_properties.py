@@ -15,6 +15,7 @@ from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, Encoder, encode_corpus
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 
+
 @pytest.fixture(scope="module", autouse=True)
 def no_fsync():
     """Nothing here is about a power cut, and flushing thousands of files takes long."""
@@ -23,7 +24,9 @@ def no_fsync():
         yield
 
 
-texts = st.text(max_size=12) | st.sampled_from(["the dog", "</s>", "▁", "<0x0A>", "  ", "한국어 😀"])
+texts = st.text(max_size=12) | st.sampled_from(
+    ["the dog", "</s>", "▁", "<0x0A>", "  ", "한국어 😀"]
+)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/bundle.py: what is saved comes back, what is wrong is named, what is meant is found."""
+"""Tests of nmt_cli/bundle.py: a bundle comes back, what is wrong with it is named, it is found."""
 
 import json
 import os

@@ -406,10 +406,10 @@ class TestAtomicDir:
         assert names(old.parent) == ["model"]
 
     def test_everything_is_flushed_before_the_rename(self, old, monkeypatch):
-        done = []
+        done, rename = [], Path.rename
         monkeypatch.setattr(files, "_fsync", lambda path: done.append(path.name))
         monkeypatch.setattr(
-            Path, "rename", lambda path, to: done.append("rename") or os.rename(path, to)
+            Path, "rename", lambda path, to: done.append("rename") or rename(path, to)
         )
         self.write_new(old)
         before = done[: done.index("rename")]
@@ -497,5 +497,5 @@ class TestOsErrorsAs:
 
     @pytest.mark.parametrize("kind", [ValueError, ConfigError])
     def test_lets_everything_else_pass(self, kind):
-        with pytest.raises(kind, match="^y$"), os_errors_as(DataError, "x"):
+        with pytest.raises(kind, match=r"^y$"), os_errors_as(DataError, "x"):
             raise kind("y")

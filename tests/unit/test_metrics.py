@@ -9,7 +9,10 @@ GERMAN = (
     ["Der Hund schläft im Garten.", "Ein Mann, der liest, sitzt dort!", "Sie geht nach Hause."],
     ["Der Hund schläft im Garten.", "Ein Mann, der las, saß dort!", "Sie ging schnell nach Hause."],
 )
-KOREAN = (["저는 학교에 갑니다.", "오늘 날씨가 좋네요"], ["나는 학교에 갑니다.", "오늘은 날씨가 좋아요"])
+KOREAN = (
+    ["저는 학교에 갑니다.", "오늘 날씨가 좋네요"],
+    ["나는 학교에 갑니다.", "오늘은 날씨가 좋아요"],
+)
 CHINESE = (["我今天去学校上课。", "他们在公园里散步。"], ["我今天去学校学习。", "他在公园散步。"])
 
 

@@ -41,7 +41,9 @@ def read(corpora):
     """A function that returns the training pairs of one corpus."""
 
     def read(**corpus) -> list[tuple[str, ...]]:
-        return [(*example.source, example.target) for example in corpora(corpus).iter_split("train")]
+        return [
+            (*example.source, example.target) for example in corpora(corpus).iter_split("train")
+        ]
 
     return read
 
@@ -128,7 +130,9 @@ class TestTables:
     @pytest.mark.parametrize("odd", ODD)
     @pytest.mark.parametrize("kind", ["tsv", "csv"])
     def test_only_newlines_end_lines(self, put, read, odd, kind):
-        put(f"a.{kind}", f"one{odd}two,eins{odd}zwei\n".replace(",", "\t" if kind == "tsv" else ","))
+        put(
+            f"a.{kind}", f"one{odd}two,eins{odd}zwei\n".replace(",", "\t" if kind == "tsv" else ",")
+        )
         assert read(file=f"a.{kind}") == [(f"one{odd}two", f"eins{odd}zwei")]
 
     def test_csv_with_quotes_and_newlines_in_fields(self, put, read):
@@ -181,7 +185,10 @@ class TestTables:
 
 class TestJsonLines:
     def test_keys_are_source_and_target(self, put, read):
-        put("a.jsonl", '{"source": "one", "target": "eins", "id": 1}\n\n{"target": "b", "source": "a"}')
+        put(
+            "a.jsonl",
+            '{"source": "one", "target": "eins", "id": 1}\n\n{"target": "b", "source": "a"}',
+        )
         assert read(file="a.jsonl") == [("one", "eins"), ("a", "b")]
 
     def test_keys_may_be_named(self, put, read):
@@ -284,7 +291,9 @@ class TestSplits:
             dev=[{"rows": 1}, {"file": "c.tsv"}],
         )
         assert found.files("train") == [tmp_path / name for name in ("a.en", "a.de", "b.tsv")]
-        assert found.files("dev") == [tmp_path / name for name in ("c.tsv", "a.en", "a.de", "b.tsv")]
+        assert found.files("dev") == [
+            tmp_path / name for name in ("c.tsv", "a.en", "a.de", "b.tsv")
+        ]
         assert found.files("test") == []
 
     def test_every_missing_file_is_told(self, put, corpora, tmp_path):
@@ -349,7 +358,12 @@ class TestHeldOutRows:
         assert dev[-1] == Example(("extra",), "mehr")
 
     def test_sources_that_read_the_same_stay_together(self, corpora, put):
-        variants = "Where is café {}?", "where is CAFÉ {}", " Where... is cafe\u0301 {}!", "Where is café {}?"
+        variants = (
+            "Where is café {}?",
+            "where is CAFÉ {}",
+            " Where... is cafe\u0301 {}!",
+            "Where is café {}?",
+        )
         lines = [f"{v.format(n)}\t{i} {n}" for n in range(300) for i, v in enumerate(variants)]
         random.Random(1).shuffle(lines)
         put("a.tsv", "\n".join(lines))
@@ -360,7 +374,9 @@ class TestHeldOutRows:
         assert not numbers[0] & numbers[1]
 
     def test_the_last_question_decides_in_a_dialogue(self, corpora, put):
-        put("d.jsonl", "\n".join(json.dumps({"turns": [f"u{n % 50}", f"b{n}"]}) for n in range(500)))
+        put(
+            "d.jsonl", "\n".join(json.dumps({"turns": [f"u{n % 50}", f"b{n}"]}) for n in range(500))
+        )
         found = corpora({"file": "d.jsonl"}, dev=[{"rows": 40}], task="chat")
         train, dev = (list(found.iter_split(split)) for split in ("train", "dev"))
         assert not {e.source[-1] for e in train} & {e.source[-1] for e in dev}

@@ -1,5 +1,6 @@
 """Tests of nmt_cli/text/shards.py: ids go to disk and come back, and are reused while right."""
 
+import itertools
 import json
 
 import numpy as np
@@ -53,7 +54,7 @@ def chat(english):
 
 def ids(corpus, side: str) -> list[list[int]]:
     flat, offsets = getattr(corpus, side), getattr(corpus, f"{side}_offsets")
-    return [flat[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)]
+    return [flat[a:b].tolist() for a, b in itertools.pairwise(offsets)]
 
 
 class TestEncoder:
@@ -182,7 +183,9 @@ class TestEncodeCorpus:
     def test_what_is_on_disk_is_what_the_docstring_says(self, encoder, tmp_path):
         encode_corpus(EXAMPLES, encoder, tmp_path / "train-1")
         names = {path.name for path in (tmp_path / "train-1").iterdir()}
-        sides = {f"{side}.{kind}" for side in ("source", "target") for kind in ("ids", "offsets.npy")}
+        sides = {
+            f"{side}.{kind}" for side in ("source", "target") for kind in ("ids", "offsets.npy")
+        }
         assert names == sides | {"meta.json"}
         assert json.loads((tmp_path / "train-1" / "meta.json").read_text()) == {"dtype": "uint16"}
 
@@ -202,7 +205,10 @@ class TestCorpusFingerprint:
 
     def test_changes_with_a_byte_a_file_their_order_or_a_setting(self, files):
         found = [corpus_fingerprint(files, {"x": 1})]
-        found += [corpus_fingerprint(files[::-1], {"x": 1}), corpus_fingerprint(files[:1], {"x": 1})]
+        found += [
+            corpus_fingerprint(files[::-1], {"x": 1}),
+            corpus_fingerprint(files[:1], {"x": 1}),
+        ]
         found += [corpus_fingerprint(files, {"x": 2}), corpus_fingerprint(files, {"y": 1})]
         files[1].write_text("B")
         found.append(corpus_fingerprint(files, {"x": 1}))

@@ -1,5 +1,6 @@
 """Tests of nmt_cli/text/vocabulary.py: trained once, used again while nothing changed."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -192,10 +193,8 @@ class TestReuse:
         with monkeypatch.context() as patch:
             patch.setattr(Path, "unlink", dying(Path.unlink))
             patch.setattr(Path, "replace", dying(Path.replace))
-            try:
+            with contextlib.suppress(Killed):
                 make(tokenizer={"joint": joint})
-            except Killed:
-                pass
         expected = make(tokenizer={"joint": joint})[0]
         assert expected.joint == joint
         assert not make(tokenizer={"joint": joint})[1]

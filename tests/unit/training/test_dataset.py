@@ -26,6 +26,7 @@ def make_corpus() -> EncodedCorpus:
 
 
 CORPUS = make_corpus()
+START = Cursor()
 
 
 def make_config(accumulate_steps: int = 2, **train) -> Config:
@@ -34,7 +35,7 @@ def make_config(accumulate_steps: int = 2, **train) -> Config:
     return Config.model_validate({"name": "x", "data": data, "train": train})
 
 
-def take(count: int, cursor: Cursor = Cursor(), **train) -> list[StepBatches]:
+def take(count: int, cursor: Cursor = START, **train) -> list[StepBatches]:
     return list(itertools.islice(iter_steps(CORPUS, make_config(**train), cursor), count))
 
 
