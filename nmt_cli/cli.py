@@ -57,7 +57,7 @@ class _Group(TyperGroup):
             console.error(str(error), error.hint)
             raise typer.Exit(error.exit_code) from error
         except BrokenPipeError:
-            # The reader went away (`| head`): nothing is wrong, and nothing may be written any more.
+            # The reader went away (`| head`): nothing is wrong; Python must not flush to it again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, KeyboardInterrupt):

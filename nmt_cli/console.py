@@ -83,7 +83,7 @@ def live_progress(*columns: Any) -> Iterator["Progress | None"]:
 
     with Progress(
         "{task.description}",
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         *columns,
         TimeRemainingColumn(compact=True),
         console=rich_stderr(),

@@ -1,4 +1,4 @@
-"""`nmt tokenize`: trains the subword vocabulary of a configuration, or shows how it splits a text."""
+"""`nmt tokenize`: trains the vocabulary of a configuration, or shows how it splits a text."""
 
 from typing import Annotated
 

@@ -1,5 +1,6 @@
 """Training events -> terminal: a live line on a terminal, plain lines elsewhere."""
 
+import textwrap
 import time
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from nmt_cli.training.loop import Evaluated, Event, Finished, Started, StepDone
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display
+_SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
 
 
@@ -66,11 +68,13 @@ class TrainingView:
         self._loss = _smooth(self._loss, event.loss)
         best = "" if self._best is None else f" best {self._best:.2f}"
         facts = (
-            f"epoch {event.epoch + 1} loss {self._loss:.3f} rate {event.learning_rate:.1e} "
-            f"{self._rate:,.0f} tokens/s padding {event.padding:.0%}{best}"
+            f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
+            f"{self._rate:,.0f} tokens/s pad {event.padding:.0%}{best}"
         )
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, completed=event.step, facts=facts)
+            is_next = event.step % self._config.train.eval_steps == 0
+            doing = "evaluating" if is_next else "training"
+            self._progress.update(self._task, completed=event.step, facts=facts, description=doing)
         elif event.step % _PLAIN_EVERY == 0:
             left = self._time_left(event.step)
             console.note(
@@ -93,9 +97,9 @@ class TrainingView:
         )
         for sample in event.samples:
             self._sentence = sample.source
-            console.note(f"    source     {sample.source}")
-            console.note(f"    output     {sample.output}")
-            console.note(f"    reference  {sample.reference}")
+            for name in ("source", "output", "reference"):
+                text = textwrap.shorten(getattr(sample, name), _SAMPLE_WIDTH, placeholder=" ...")
+                console.note(f"    {name:<10} {text}")
 
     def _finished(self, event: "Finished") -> None:
         if event.bundle is None:

@@ -1,8 +1,8 @@
 """The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
 
-Graphs are traced once for each set of features, with all sizes dynamic, so no sentence retraces. The
-code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite every
-Python `if` and take most of the tracing time, is off.
+Graphs are traced once for each set of features, with all sizes dynamic, so no sentence retraces.
+The code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite
+every Python `if` and take most of the tracing time, is off.
 The room for output starts small and doubles while some sentence still goes on.
 """
 

@@ -1,4 +1,4 @@
-"""What goes wrong gives one `error:` line with place and mend, the designed exit code, no traceback."""
+"""What goes wrong gives an `error:` line with place and mend, its exit code, and no traceback."""
 
 import resource
 import shutil

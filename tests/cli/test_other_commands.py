@@ -66,7 +66,17 @@ def test_dry_run_trains_nothing(run_nmt, tmp_path):
 def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, tmp_path):
     (tmp_path / "s").write_text("a b c\nb c\n")
     (tmp_path / "r").write_text("a b c\nb c\n")
-    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "r", "--beam", "2"]
+    command = [
+        "evaluate",
+        "-m",
+        str(toy_bundle),
+        "--source",
+        "s",
+        "--reference",
+        "r",
+        "--beam",
+        "2",
+    ]
     done = run_nmt(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     bleu, chrf = done.stdout.splitlines()

@@ -9,7 +9,7 @@ import pytest
 HEAVY = ["tensorflow", "keras", "numpy", "tokenizers", "rich", "yaml", "pydantic", "safetensors",
          "sacrebleu", "prompt_toolkit", "ctranslate2", "matplotlib"]  # fmt: skip
 COMMANDS = ["init", "tokenize", "train", "translate", "chat", "evaluate", "info"]
-REPORT = "; import sys, json; print(json.dumps([m for m in %r if m in sys.modules]))" % (HEAVY,)
+REPORT = f"\nimport sys, json\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
 
 
 def heavy_after(code: str) -> list[str]:
@@ -30,9 +30,8 @@ def test_help_imports_nothing_heavy_and_shows_an_example(command):
         f"try: app({[*command, '--help']!r}, prog_name='nmt')\n"
         "except SystemExit as stop: assert not stop.code"
     )
-    report = "\nimport sys, json\n" + REPORT.removeprefix("; import sys, json; ")
     done = subprocess.run(
-        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, check=True
     )
     *help_lines, heavy = done.stdout.splitlines()
     assert json.loads(heavy) == []

@@ -8,7 +8,8 @@ import sys
 import pexpect
 import pytest
 
-NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300, "a b"]
+NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300,
+         "a b"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

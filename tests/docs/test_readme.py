@@ -19,8 +19,8 @@ SHORT = ["train.max_steps=4", "train.eval_steps=4", "train.checkpoint_steps=2", 
 
 
 def test_the_configuration_reference_is_up_to_date():
-    begin, end = "<!-- configuration reference: begin -->\n", "<!-- configuration reference: end -->"
-    written = README.split(begin)[1].split(end)[0]
+    marker = "<!-- configuration reference: {} -->"
+    written = README.split(marker.format("begin") + "\n")[1].split(marker.format("end"))[0]
     assert written == reference_markdown()
 
 

@@ -1,7 +1,7 @@
 """Whole trainings, on the samples and on real data: minutes to hours, so never in the default run.
 
-    pytest -m slow tests/quality                                     the bundled samples
-    NMT_REAL_DATA=FOLDER pytest -m slow tests/quality                and Multi30k in FOLDER/multi30k
+pytest -m slow tests/quality                                     the bundled samples
+NMT_REAL_DATA=FOLDER pytest -m slow tests/quality                and Multi30k in FOLDER/multi30k
 """
 
 import json

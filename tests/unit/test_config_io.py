@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.config import Config, Section
-from nmt_cli.config_io import describe, fixed_keys, load_config, to_yaml
+from nmt_cli.config_io import describe, fixed_keys, load_config, reference_markdown, to_yaml
 from nmt_cli.errors import ConfigError
 from nmt_cli.resources import bundled_configs
 
@@ -445,6 +445,24 @@ class TestToYaml:
     def test_the_help_ends_with_type_unit_and_range(self, section, key, text):
         field = Config.model_fields[section].annotation.model_fields[key]
         assert describe(field) == f"{field.description} {text}"
+
+
+def test_the_reference_has_a_row_for_every_key(load):
+    heading, ruler, *rows = reference_markdown().splitlines()
+    cells = [row.split("|") for row in (heading, ruler, *rows)]
+    assert {len(row) for row in cells} == {5}  # a bar in a cell would make another column
+    config = load(GOOD)
+    keys = {
+        f"{name}.{key}" if isinstance(value, Section) else name
+        for name, value in config
+        for key in (value.model_dump() if isinstance(value, Section) else [""])
+    }
+    keys |= {f"data.train.N.{key}" for key in config.data.train[0].model_dump()}
+    assert sorted(row[1].strip(" `") for row in cells[2:]) == sorted(keys)
+    assert "| `name` | required | the run folder below runs/ (str) |" in rows
+    assert '| `model.norm` | `"pre"` | layer normalisation before or after each sublayer ' in (
+        reference_markdown()
+    )
 
 
 class TestFixedKeys:
