@@ -234,7 +234,7 @@ def test_dropout_keeps_the_expected_loss_near(make_pair):
         return model.logits(states).numpy()
 
     still = logits(None)
-    runs = [logits(RandomStream(tf.constant([7, i], tf.int32))) for i in range(60)]
+    runs = [logits(RandomStream(tf.constant([7, i], tf.int32))) for i in range(30)]
     deviation = np.std(runs, axis=0) / np.sqrt(len(runs))
     # Five standard errors, and a little for the bend of softmax and norm.
     assert np.all(

@@ -5,7 +5,7 @@ import pytest
 from schedules_by_hand import label_smoothed_cross_entropy
 
 from nmt_cli.config import Config
-from nmt_cli.model.weights import named_variables, read_weights
+from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.step import Stepper
@@ -39,7 +39,7 @@ def config(seed: int = 1, **train) -> Config:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def make_stepper(make_model):
     """A function that builds a new model with its stepper: (stepper, model, optimizer)."""
 
@@ -51,17 +51,36 @@ def make_stepper(make_model):
     return make
 
 
+@pytest.fixture(scope="module")
+def shared(make_stepper):
+    """One stepper without dropout for the whole file, traced once, and its first state."""
+    stepper, model, optimizer = make_stepper()
+    return stepper, model, optimizer, read_weights(model), optimizer.read_state()
+
+
+@pytest.fixture
+def plain(shared):
+    """The shared stepper as if it were new: (stepper, model, optimizer)."""
+    stepper, model, optimizer, weights, state = shared
+    assign_weights(model, weights)
+    optimizer.assign_state(state)
+    return stepper, model, optimizer
+
+
 def gradient_of(optimizer) -> dict[str, np.ndarray]:
     """Return the gradient of the one step taken: Adam's m is a tenth of it."""
     return {name: 10 * m for name, m in optimizer.read_state().items() if name.startswith("m.")}
 
 
-def test_micro_batches_equal_one_batch(make_stepper):
+def test_micro_batches_equal_one_batch(plain):
     """Summed and divided once by all target pieces, however they are shared out and padded."""
     splits = ([batch(0, 1, 2, 3)], [batch(0, 1), batch(2, 3)], [batch(3), batch(0, 2, 1, extra=2)])
+    stepper, model, optimizer = plain
+    weights, state = read_weights(model), optimizer.read_state()
     results = []
     for micro_batches in splits:
-        stepper, _, optimizer = make_stepper()
+        assign_weights(model, weights)
+        optimizer.assign_state(state)
         result = stepper.step(micro_batches, 1, 1e-3)
         results.append((result, gradient_of(optimizer)))
 
@@ -115,8 +134,7 @@ def test_dropout_differs_by_seed_step_and_micro_batch(make_stepper):
     start = read_weights(model)
 
     def loss(of, number, micro_batches):
-        for name, variable in named_variables(of._model).items():
-            variable.assign(start[name])
+        assign_weights(of._model, start)
         return of.step(micro_batches, number, 1e-9).loss
 
     one = [batch(0, 1)]
@@ -127,8 +145,8 @@ def test_dropout_differs_by_seed_step_and_micro_batch(make_stepper):
     assert loss(stepper, 1, one * 2) != loss(stepper, 1, one)
 
 
-def test_no_batch_retraces(make_stepper):
-    stepper, _, _ = make_stepper()
+def test_no_batch_retraces(plain):
+    stepper, _, _ = plain
     for number, indices in enumerate(([0], [0, 1, 2], [3, 1], [2], [0, 1, 2, 3]), start=1):
         stepper.step([batch(*indices, extra=number), batch(*indices)], number, 1e-3)
         stepper.evaluate([batch(*indices, extra=number)])
@@ -136,8 +154,8 @@ def test_no_batch_retraces(make_stepper):
         assert function.experimental_get_tracing_count() == 1
 
 
-def test_steps_lower_the_loss_and_evaluating_changes_nothing(make_stepper):
-    stepper, model, _ = make_stepper(label_smoothing=0.0)
+def test_steps_lower_the_loss_and_evaluating_changes_nothing(plain):
+    stepper, model, _ = plain
     whole = [batch(0, 1, 2, 3)]
     before = stepper.evaluate(whole)
     weights = read_weights(model)
