@@ -171,8 +171,9 @@ class TestReuse:
 
     @pytest.mark.parametrize("good_calls", range(8))
     @pytest.mark.parametrize("joint", [True, False])
+    @pytest.mark.parametrize("next_joint", [True, False])
     def test_breaking_off_anywhere_leaves_a_folder_to_go_on_with(
-        self, make, folder, monkeypatch, good_calls, joint
+        self, make, folder, monkeypatch, good_calls, joint, next_joint
     ):
         """Whatever a killed run did to the files, the next run gets the vocabulary it asks for."""
         make(tokenizer={"joint": not joint})
@@ -195,10 +196,9 @@ class TestReuse:
             patch.setattr(Path, "replace", dying(Path.replace))
             with contextlib.suppress(Killed):
                 make(tokenizer={"joint": joint})
-        expected = make(tokenizer={"joint": joint})[0]
-        assert expected.joint == joint
-        assert not make(tokenizer={"joint": joint})[1]
-        assert make(tokenizer={"joint": not joint})[0].joint != joint
+        assert len(calls) > min(good_calls, 5)
+        assert make(tokenizer={"joint": next_joint})[0].joint == next_joint
+        assert not make(tokenizer={"joint": next_joint})[1]
 
     def test_a_damaged_vocabulary_is_told(self, make, folder):
         make()
