@@ -19,7 +19,7 @@ from generators.small_talk_rows import DEV, TEST, TRAIN, Row, make_rows
 from generators.small_talk_script import read_conversations, read_intents, read_slots
 
 SEED = 2024
-DIALOGUES = {TRAIN: 3000, DEV: 150}
+DIALOGUES = {TRAIN: 2000, DEV: 100}
 DEFAULT_OUT_DIR = Path(__file__).parent.parent / "small-talk-en"
 
 

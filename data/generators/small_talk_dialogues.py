@@ -44,10 +44,9 @@ class DialogueMaker:
         self._intents = intents
         self._phrasings = {name: phrasings(intent, split) for name, intent in intents.items()}
         self._conversations = Deck([c for c in conversations for _ in range(c.weight)], rng)
-        self._by_place = {
-            place: Deck([i.name for i in intents.values() if i.place is place], rng)
-            for place in Place
-        }
+        self._openings = self._deck(Place.OPENING)
+        self._fillings = self._deck(Place.OPENING, Place.ANYWHERE)
+        self._closings = self._deck(Place.CLOSING)
 
     def make(self, number: int) -> list[Dialogue]:
         """Return `number` different dialogues."""
@@ -63,21 +62,24 @@ class DialogueMaker:
         room = self._rng.randint(shortest, self._rng.randint(shortest, MAX_EXCHANGES)) - len(core)
         opening, closing = [], []
         if room and self._rng.random() < OPENING_SHARE:
-            opening = self._exchange_about(Place.OPENING)
+            opening = self._exchange_about(self._openings.draw())
             room -= 1
         if room and self._rng.random() < CLOSING_SHARE:
-            closing = self._exchange_about(Place.CLOSING)
+            closing = self._exchange_about(self._closings.draw())
             room -= 1
-        others = [self._exchange_about(Place.ANYWHERE) for _ in range(room)]
+        others = [self._exchange_about(self._fillings.draw()) for _ in range(room)]
         gap = next((i for i, exchange in enumerate(core) if exchange.after_gap), 0)
         turns = self._turns(core)
         before, after = turns[: 2 * gap], turns[2 * gap :]
         middle = [turn for exchange in others for turn in exchange]
         return (*opening, *before, *middle, *after, *closing)
 
-    def _exchange_about(self, place: Place) -> list[str]:
-        name = f"@{self._by_place[place].draw()}"
-        return self._turns([Exchange([name], [name])])
+    def _deck(self, *places: Place) -> Deck[str]:
+        """Return a deck of the names of the intents that may stand in `places`."""
+        return Deck([i.name for i in self._intents.values() if i.place in places], self._rng)
+
+    def _exchange_about(self, name: str) -> list[str]:
+        return self._turns([Exchange([f"@{name}"], [f"@{name}"])])
 
     def _turns(self, exchanges: Sequence[Exchange]) -> list[str]:
         """Return the turns of exchanges, with a random alternative for each turn."""

@@ -53,8 +53,8 @@ class Place(StrEnum):
     """Where in a conversation an intent may stand."""
 
     ANYWHERE = ""
-    OPENING = "opening"
-    CLOSING = "closing"
+    OPENING = "opening"  # best in the first turn
+    CLOSING = "closing"  # only in the last turn
     CONTEXT = "context"  # only where the conversation calls for it
 
 

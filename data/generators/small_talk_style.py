@@ -73,8 +73,8 @@ def casual(text: str, _rng: random.Random) -> str:
 
 
 def addressed(text: str, rng: random.Random) -> str:
-    """Return a question after a short address ("Hi, what is ..."), other texts as `casual`."""
-    if not text.endswith("?") or not asks(text):
+    """Return a question after an address ("Hi, what is ..."), and other texts as `casual`."""
+    if not text.endswith("?") or not asks(text) or "Nemo" in text:
         return casual(text, rng)
     return rng.choice(ADDRESSES) + text[0].lower() + text[1:]
 

@@ -51,7 +51,7 @@ def dropout(x: Tensor, rate: float, random: RandomStream | None) -> Tensor:
     """
     if random is None or rate == 0.0:
         return x
-    threshold = round(rate * _UINT16_VALUES)
+    threshold = min(round(rate * _UINT16_VALUES), _UINT16_VALUES - 1)
     size = tf.size(x)
     words = tf.random.stateless_uniform(
         [(size + 1) // 2],

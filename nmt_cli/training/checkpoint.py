@@ -147,10 +147,6 @@ class Checkpoints:
                 total[name] = total.get(name, 0.0) + array.astype(np.float64)
         return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
 
-    def delete_all(self) -> None:
-        """Forget everything (`--fresh`)."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
 
 def _load(path: Path) -> Checkpoint:
     state = _verified_state(path)

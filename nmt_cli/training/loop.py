@@ -35,6 +35,7 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.step import Stepper
 
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
+_FINGERPRINT = "fingerprint"
 _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only samples are shown
 
 
@@ -147,7 +148,7 @@ class _Trainer:
         self._stepper = Stepper(self._model, self._optimizer, self._config)
         self._engine = NativeEngine(self._model)
         self._checkpoints = Checkpoints(prepared.folder.checkpoints, train_config.keep_checkpoints)
-        self._settings = fixed_keys(self._config) | {"fingerprint": prepared.fingerprint}
+        self._settings = fixed_keys(self._config) | {_FINGERPRINT: prepared.fingerprint}
         self._dev = list(prepared.corpora.iter_split("dev"))
         self._progress, self._warnings = self._restore()
         with os_errors_as(TrainingError, f"{prepared.folder.path}: cannot be written"):
@@ -175,7 +176,10 @@ class _Trainer:
         checkpoint, warnings = self._checkpoints.load_latest()
         if checkpoint is None:
             return Progress(), warnings
-        changed = changed_settings(checkpoint.settings, self._settings)
+        changed = [
+            "the training text or its vocabulary" if name == _FINGERPRINT else name
+            for name in changed_settings(checkpoint.settings, self._settings)
+        ]
         if changed:
             raise ConfigError(
                 f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",

@@ -161,7 +161,7 @@ class TestDialogues:
         "intent",
         [
             *("and_you", "why", "really", "more", "which_one", "yes", "no", "another"),
-            *("what_is_his_name", "repeat", "have_you_been_there", "what_should_i_do"),
+            *("what_is_his_name", "repeat", "what_should_i_do", "user_does_not_know"),
         ],
     )
     def test_follow_ups_are_answered_in_context(self, dialogues, intents, intent):

@@ -51,9 +51,11 @@ def engine(make_pair) -> NativeEngine:
 @each_variant
 @pytest.mark.parametrize("beams", [1, 3])
 def test_decoding_step_by_step_equals_the_full_pass(make_pair, changes, beams):
-    """With a cache that has more room than is used, and padding inside the batch."""
+    """With a cache that has more room than is used, and padding at the end and in the middle."""
     model, _ = make_pair(**changes)
-    inputs = tf.repeat(padded([[BOS_ID, *target[:-1]] for target in TARGETS]), beams, axis=0)
+    rows_of_ids = [[BOS_ID, *target[:-1]] for target in TARGETS]
+    rows_of_ids[2] = [BOS_ID, 7, 0, 9, 10]
+    inputs = tf.repeat(padded(rows_of_ids), beams, axis=0)
     memory = model.encode(padded(SOURCES))
     repeated = model.encode(tf.repeat(padded(SOURCES), beams, axis=0))
     states, _ = model.decode(inputs, model.start_cache(repeated))

@@ -172,9 +172,11 @@ def test_greedy_stops_at_the_end_piece():
 
 def test_each_sentence_keeps_its_own_limit():
     a = FIRST_LETTER
-    model = Chain({BOS_ID: {a: 1.0}, a: {a: 1.0}})  # never ends by itself
-    found = [ids for ids, _ in search_greedy(model, [3, 1, 5])]
-    assert found == [(a,) * 3, (a,), (a,) * 5]
+    model = Chain({BOS_ID: {a: 1.0}, a: {a: 0.9, EOS_ID: 0.1}})  # never ends by itself
+    found = search_greedy(model, [3, 1, 5])
+    assert [ids for ids, _ in found] == [(a,) * 3, (a,), (a,) * 5]
+    expected = [2 * math.log(0.9), 0.0, 4 * math.log(0.9)]  # what follows a limit adds nothing
+    np.testing.assert_allclose([log_prob for _, log_prob in found], expected, atol=SCORE)
 
 
 def test_control_tokens_are_never_written_though_they_keep_their_share():
@@ -257,6 +259,16 @@ def test_a_beam_finds_what_greedy_walks_past():
     ((best, *_),), _ = search_beam(model, [4], 2, length_penalty=0.0)
     assert best[0] == (b, EOS_ID)
     assert best[1] == pytest.approx(math.log(0.4 * 0.99), abs=SCORE)
+
+
+def test_a_hypothesis_that_ends_leaves_its_place_to_another():
+    """Of three beginnings the likeliest ends at once; both others live on in a beam of two."""
+    a, b, c = range(FIRST_LETTER, FIRST_LETTER + 3)
+    model = Chain(
+        {BOS_ID: {EOS_ID: 0.5, a: 0.3, b: 0.2}, a: {c: 0.9, EOS_ID: 0.1}, b: {EOS_ID: 1.0}}
+    )
+    (found,), _ = search_beam(model, [5], 2, n_best=2)
+    assert [ids for ids, _ in found] == [(EOS_ID,), (b, EOS_ID)]
 
 
 def test_a_sentence_does_not_depend_on_its_neighbours():

@@ -194,6 +194,10 @@ def test_no_dropout_without_a_rate_or_a_stream(rate, random):
     assert dropout(x, rate, stream() if random else None) is x
 
 
+def test_a_rate_just_below_one_keeps_next_to_nothing():
+    assert np.isfinite(dropout(tf.ones([1000]), 0.9999999, stream())).all()
+
+
 def test_dropout_keeps_shape_and_number_format():
     found = dropout(tf.ones([2, 3, 5], tf.bfloat16), 0.5, stream())
     assert (found.shape, found.dtype) == ((2, 3, 5), tf.bfloat16)

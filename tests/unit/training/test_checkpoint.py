@@ -271,15 +271,6 @@ def test_a_damaged_one_has_no_part_in_an_average(store):
     assert store.average(3).keys() == arrays(1).keys()
 
 
-def test_a_fresh_start_forgets_everything(store):
-    store.save(checkpoint(1))
-    folder = store.paths()[0].parent
-    store.delete_all()
-    assert not folder.exists()
-    store.delete_all()  # twice does no harm
-    assert store.load_latest() == (None, [])
-
-
 def test_a_checkpoint_of_the_same_step_is_replaced(store):
     store.save(checkpoint(1))
     changed = Checkpoint(Progress(step=1), arrays(50), arrays(51), {})

@@ -107,6 +107,20 @@ def test_a_folder_that_cannot_be_written_is_told(corpus):
         run(corpus)
 
 
+def test_a_run_that_is_forgotten_keeps_its_text(corpus):
+    prepared, _, _ = run(corpus)
+    folder = prepared.folder
+    folder.forget()  # there may be nothing to forget
+    for made in (folder.checkpoints, folder.model):
+        made.mkdir()
+        (made / "file").write_text("x")
+    folder.events.write_text("x")
+    folder.forget()
+    left = {path.name for path in folder.path.iterdir()}
+    assert {"shards", "tokenizer.json"} <= left
+    assert not {"checkpoints", "model", "events.jsonl"} & left
+
+
 # --- the log --------------------------------------------------------------------------------------
 
 

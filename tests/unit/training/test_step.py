@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from schedules_by_hand import label_smoothed_cross_entropy
 
 from nmt_cli.config import Config
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
+from nmt_cli.training.loss import loss_sums
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.step import Stepper
 
@@ -93,6 +95,23 @@ def test_micro_batches_equal_one_batch(plain):
         for name, array in gradient.items():
             # Float32 sums of a dozen terms in another order.
             np.testing.assert_allclose(other[name], array, atol=1e-6, err_msg=name)
+
+
+def test_the_gradient_is_that_of_the_loss_per_target_piece(plain):
+    stepper, model, optimizer = plain
+    whole = batch(0, 1, 2, 3)
+    variables = named_variables(model)
+    with tf.GradientTape() as tape:
+        sums = loss_sums(model, tf.constant(whole.source), tf.constant(whole.target), 0.1, None)
+        loss = sums.smoothed / NUM_TOKENS
+    expected = tape.gradient(loss, [variable.value for variable in variables.values()])
+
+    stepper.step([batch(0, 1), batch(2, 3)], 1, 1e-3)
+
+    found = gradient_of(optimizer)
+    for name, gradient in zip(variables, expected, strict=True):
+        # Float32 sums of a dozen terms in another order.
+        np.testing.assert_allclose(found[f"m.{name}"], tf.convert_to_tensor(gradient), atol=1e-6)
 
 
 def test_the_loss_is_per_target_piece(make_pair):
