@@ -31,7 +31,9 @@ def test_the_wheel_trains_from_an_empty_folder(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "train: 14,000 pairs" in done.stderr
     location = "import nmt_cli; print(nmt_cli.__file__)"
-    where = subprocess.run([python, "-c", location], capture_output=True, text=True, check=True)
+    where = subprocess.run(
+        [python, "-c", location], cwd=empty, capture_output=True, text=True, check=True
+    )
     assert Path(where.stdout.strip()).is_relative_to(environment)
     assert list(empty.iterdir()) == []
 
