@@ -37,7 +37,7 @@ def test_an_odd_width_is_refused():
 
 def test_an_odd_width_is_refused_in_the_configuration_too():
     with pytest.raises(ValidationError, match=r"need an even d_model \(it is 5\)"):
-        ModelConfig(d_model=5, num_heads=1, positions="sinusoidal")
+        ModelConfig(d_model=5, num_heads=1)
 
 
 @pytest.mark.parametrize("module", ["positions", "weights"])

@@ -28,7 +28,9 @@ def gradients(step: int) -> dict[str, np.ndarray]:
 def apply(optimizer, step, rate=0.01):
     """Take a step as training does: inside a graph."""
     values = [tf.constant(g, tf.float32) for g in gradients(step).values()]
-    norm = tf.function(optimizer.apply)(values, tf.constant(rate), tf.constant(float(step)))
+    norm = tf.function(optimizer.apply, autograph=False)(
+        values, tf.constant(rate), tf.constant(float(step))
+    )
     return float(norm)
 
 
