@@ -247,6 +247,13 @@ class ChatConfig(Section):
 
     history_turns: int = key(3, "earlier turns that the model sees before the last one", ge=0)
     persona: str | None = key(None, "a line put before every conversation")
+    borrowed_history: float = key(
+        0.5,
+        "share of examples without history that get the exchanges before them as history, so that "
+        "the model learns to answer the last turn whatever came before",
+        ge=0.0,
+        le=1.0,
+    )
 
 
 class Config(Section):

@@ -4,6 +4,7 @@ An example is what the model learns from: some turns of source text (one for tra
 of the conversation for chat) and one target text. Every problem names its file and line.
 """
 
+import collections
 import csv
 import functools
 import hashlib
@@ -54,6 +55,13 @@ class Corpora:
         Raises:
             DataError: A file is missing, misaligned, misshapen or not UTF-8.
         """
+        examples = self._iter_split(split)
+        if self._config.task != "chat":
+            return examples
+        chat = self._config.chat
+        return _with_borrowed_history(examples, chat.history_turns, chat.borrowed_history)
+
+    def _iter_split(self, split: str) -> Iterator[Example]:
         corpora: list[CorpusConfig] = getattr(self._config.data, split)
         rows = sum(corpus.rows or 0 for corpus in self._config.data.dev)
         for corpus in corpora:
@@ -211,6 +219,26 @@ def _read_dialogues(path: Path, history_turns: int) -> Iterator[Example]:
         for reply in range(1, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
             yield Example(tuple(turns[first:reply]), turns[reply])
+
+
+def _with_borrowed_history(
+    examples: Iterable[Example], history_turns: int, share: float
+) -> Iterator[Example]:
+    """Put the exchanges before it in front of every so many example that has no history.
+
+    A conversation moves from one subject to the next; a model that only saw single questions is
+    lost as soon as anything stands before the one it is asked.
+    """
+    earlier: collections.deque[str] = collections.deque(maxlen=history_turns // 2 * 2)
+    due = 0.0
+    for example in examples:
+        due += share if len(example.source) == 1 else 0.0
+        if len(example.source) == 1 and due >= 1.0:
+            due -= 1.0
+            yield Example((*earlier, *example.source), example.target)
+        else:
+            yield example
+        earlier += (example.source[-1], example.target)
 
 
 def _json_records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:

@@ -140,7 +140,7 @@ def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -
         "corpora": [corpus.model_dump() for corpus in getattr(config.data, split)],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
-        "history_turns": config.chat.history_turns if config.task == "chat" else 0,
+        "chat": config.chat.model_dump() if config.task == "chat" else None,
         "encoder": encoder.fingerprint(),
     }
     return corpus_fingerprint(corpora.files(split), settings)[:16]

@@ -257,6 +257,42 @@ class TestDialogues:
         put("d.jsonl", '{"q": "u1", "a": "b1"}\n')
         assert self.read(corpora, history=3, columns=["q", "a"]) == [(("u1",), "b1")]
 
+    @pytest.mark.parametrize(
+        ("history", "share", "expected"),
+        [
+            (2, 1.0, [("a",), ("a", "1", "b"), ("b", "2", "c"), ("c", "3", "d")]),
+            (2, 0.5, [("a",), ("a", "1", "b"), ("c",), ("c", "3", "d")]),
+            (
+                5,
+                1.0,
+                [("a",), ("a", "1", "b"), ("a", "1", "b", "2", "c"), ("b", "2", "c", "3", "d")],
+            ),
+            (2, 0.0, [("a",), ("b",), ("c",), ("d",)]),
+            (1, 1.0, [("a",), ("b",), ("c",), ("d",)]),
+        ],
+    )
+    def test_single_rows_borrow_the_rows_before_them(self, put, tmp_path, history, share, expected):
+        """Whole exchanges, so that the speakers alternate, and as many as the history takes."""
+        put("a.tsv", "a\t1\nb\t2\nc\t3\nd\t4\n")
+        chat = {"history_turns": history, "borrowed_history": share}
+        data = {"train": [{"file": "a.tsv"}], "dev": [{"file": "a.tsv"}]}
+        config = Config.model_validate({"name": "x", "task": "chat", "data": data, "chat": chat})
+        examples = list(Corpora(config, tmp_path).iter_split("train"))
+        assert [example.source for example in examples] == expected
+        assert [example.target for example in examples] == ["1", "2", "3", "4"]
+
+    def test_nothing_held_out_is_borrowed(self, put, tmp_path):
+        """A question of dev never stands in a training example, not even as history."""
+        put("a.tsv", "".join(f"q{i}\ta{i}\n" for i in range(40)))
+        chat = {"history_turns": 4, "borrowed_history": 1.0}
+        data = {"train": [{"file": "a.tsv"}], "dev": [{"rows": 10}]}
+        config = Config.model_validate({"name": "x", "task": "chat", "data": data, "chat": chat})
+        corpora = Corpora(config, tmp_path)
+        held_out = {example.source[-1] for example in corpora.iter_split("dev")}
+        seen = {turn for example in corpora.iter_split("train") for turn in example.source}
+        assert len(held_out) == 10
+        assert not held_out & seen
+
     def test_dialogues_are_for_chat(self, put, problem):
         put("d.jsonl", '{"turns": ["a", "b"]}\n')
         assert "needs text in the keys source and target" in problem(file="d.jsonl")[0]
