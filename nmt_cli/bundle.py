@@ -4,6 +4,7 @@
     config.yaml         the configuration it was trained with
     tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json if separate)
     model.safetensors   the weights by name
+    ctranslate2/        the same for the fast engine, a folder for each number format
     README.md           a model card
 
 Reading one runs no code from it. The manifest reads with the standard library alone, so finding and
@@ -12,22 +13,25 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 
 import json
 import os
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
 from nmt_cli import __version__
 from nmt_cli.errors import ModelFileError
-from nmt_cli.files import atomic_dir, existing_dir, os_errors_as, sha256_of
+from nmt_cli.files import atomic_dir, existing_dir, os_errors_as, sha256_of, write_text
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
+    from nmt_cli.convert import Conversion
     from nmt_cli.model.weights import Arrays
     from nmt_cli.text.vocabulary import Vocabularies
 
 FORMAT_VERSION = 1
 MANIFEST = "bundle.json"
 WEIGHTS = "model.safetensors"
+CTRANSLATE2 = "ctranslate2"
+PLAIN_FORMAT = "float32"
 _RUNS = Path("runs")
 _MADE_BY = {"translation": "nmt train", "chat": "nmt train chat"}
 
@@ -48,6 +52,7 @@ class Manifest:
         vocabulary: `{"source": pieces, "target": pieces, "joint": bool}`.
         scores: `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`.
         training: Steps, pairs, data fingerprint.
+        ctranslate2: `{"auto": number format to use, "formats": {name: what is known of it}}`.
         versions: Of nmt and of the libraries that matter.
         files: File name -> `{"bytes", "sha256"}`.
         format_version: Of this layout.
@@ -65,6 +70,7 @@ class Manifest:
     scores: dict[str, dict[str, dict[str, Any]]]
     training: dict[str, Any]
     versions: dict[str, str]
+    ctranslate2: dict[str, Any] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
 
@@ -101,6 +107,34 @@ class Bundle:
             return dict(load_file(self.path / WEIGHTS))
         except (SafetensorError, OSError) as error:
             raise ModelFileError(f"{self.path / WEIGHTS}: damaged: {error}") from error
+
+    def ctranslate2_folder(self, number_format: str | None = None) -> Path:
+        """Return the folder that the fast engine loads.
+
+        Args:
+            number_format: Such as "int8"; None is the one that the manifest chose.
+
+        Raises:
+            ModelFileError: The bundle does not have it.
+        """
+        wanted = number_format or self.manifest.ctranslate2.get("auto")
+        if wanted not in self.manifest.ctranslate2.get("formats", {}):
+            option = f" --format {number_format}" if number_format else ""
+            raise ModelFileError(
+                f"{self.path}: holds nothing for CTranslate2"
+                + (f" in {number_format}" if number_format else ""),
+                hint=f"make it with: nmt export --model {self.path}{option}   "
+                "(or use: --engine tensorflow)",
+            )
+        return self.path / CTRANSLATE2 / str(wanted)
+
+    def conversion(self, vocabularies: "Vocabularies") -> "Conversion":
+        """Return what `convert.py` needs of this bundle.
+
+        Raises:
+            ModelFileError: The weights are damaged.
+        """
+        return _conversion(self.manifest.model, self.load_weights(), vocabularies)
 
 
 def save_bundle(
@@ -140,6 +174,8 @@ def save_bundle(
         except SafetensorError as error:
             raise OSError(None, str(error)) from error
         (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
+        conversion = _conversion(config.model.model_dump(mode="json"), weights, vocabularies)
+        conversion.write(folder / CTRANSLATE2 / PLAIN_FORMAT, PLAIN_FORMAT)
         manifest = Manifest(
             name=config.name,
             task=config.task,
@@ -153,21 +189,85 @@ def save_bundle(
             scores=scores,
             training=training,
             versions=_versions(),
+            ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
         )
         (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
-        files = {
-            file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
-            for file in sorted(folder.iterdir())
-        }
-        text = json.dumps({**asdict(manifest), "files": files}, indent=2, ensure_ascii=False)
-        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        manifest = replace(manifest, files=_describe_files(folder, folder))
+        (folder / MANIFEST).write_text(_as_text(manifest), encoding="utf-8")
     return open_bundle(path)
+
+
+def add_ctranslate2(
+    bundle: Bundle,
+    vocabularies: "Vocabularies",
+    number_format: str,
+) -> Bundle:
+    """Write one more form for the fast engine into a bundle, which is whole at every moment.
+
+    Args:
+        bundle: Gets the form; one that it has already is written anew.
+        vocabularies: The bundle's.
+        number_format: One of `convert.NUMBER_FORMATS`.
+
+    Raises:
+        OSError: The disk is full or the folder is not writable.
+        ModelFileError: The weights are damaged.
+    """
+    conversion = bundle.conversion(vocabularies)
+    folder = bundle.path / CTRANSLATE2 / number_format
+    with atomic_dir(folder) as temporary:
+        conversion.write(temporary, number_format)
+    known = bundle.manifest.ctranslate2
+    formats = {**known.get("formats", {}), number_format: {}}
+    return rewrite_manifest(
+        bundle,
+        files=bundle.manifest.files | _describe_files(folder, bundle.path),
+        ctranslate2={"auto": known.get("auto", number_format), "formats": formats},
+    )
+
+
+def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
+    """Replace fields of a bundle's manifest on disk, atomically; return the changed bundle."""
+    manifest = replace(bundle.manifest, **changes)
+    write_text(bundle.path / MANIFEST, _as_text(manifest))
+    return Bundle(bundle.path, manifest)
+
+
+def _as_text(manifest: Manifest) -> str:
+    return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
+    return {
+        file.relative_to(root).as_posix(): {
+            "bytes": file.stat().st_size,
+            "sha256": sha256_of(file),
+        }
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def _conversion(
+    model: dict[str, Any], weights: "Arrays", vocabularies: "Vocabularies"
+) -> "Conversion":
+    from nmt_cli.convert import Conversion
+
+    return Conversion(
+        model=model,
+        weights=weights,
+        source_pieces=vocabularies.source.all_pieces(),
+        target_pieces=vocabularies.target.all_pieces(),
+    )
 
 
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {"nmt": __version__, **{name: version(name) for name in ("tensorflow", "tokenizers")}}
+    return {
+        "nmt": __version__,
+        **{name: version(name) for name in ("tensorflow", "tokenizers", "ctranslate2")},
+    }
 
 
 def open_bundle(path: Path) -> Bundle:

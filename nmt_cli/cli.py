@@ -9,16 +9,18 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from nmt_cli import __version__
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.evaluate import evaluate
+from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
+from nmt_cli.commands.score import score
 from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
@@ -92,6 +94,43 @@ def _report_bug(error: Exception, *, show: bool) -> None:
     )
 
 
+class _PlainValue:
+    """Turns what was typed for an option into its type: text, a number, or a list of texts.
+
+    Typer would do it with pydantic, whose import takes longer than a translation.
+
+    Args:
+        kind: The option's annotation without its `None`.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value; raises what Click prints as a usage error."""
+        if get_origin(self._kind) is list:
+            return list(value) if value else None
+        if self._kind not in (int, float) or value is None:
+            return value
+        try:
+            return self._kind(value)
+        except ValueError:
+            wanted = "a whole number" if self._kind is int else "a number"
+            raise typer.BadParameter(f"'{value}' is not {wanted}.", ctx, param) from None
+
+
+class _Command(TyperCommand):
+    """A subcommand whose options are texts, numbers, switches and lists of texts."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, `--help` too, with our own conversion of their values."""
+        params: list[Any] = list(super().get_params(ctx))
+        for param in params:
+            plain = _PlainValue(param.type_descriptor.annotation)
+            param.get_runtime_param = lambda plain=plain: plain
+        return params
+
+
 app = typer.Typer(
     cls=_Group,
     rich_markup_mode=None,
@@ -108,8 +147,8 @@ app = typer.Typer(
 )
 
 
-for _command in (init, tokenize, train, translate, chat, evaluate, info):
-    app.command()(_command)
+for _command in (init, tokenize, train, translate, chat, evaluate, score, export, info):
+    app.command(cls=_Command)(_command)
 
 
 def main() -> None:

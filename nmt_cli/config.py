@@ -209,6 +209,12 @@ class DecodeConfig(Section):
     length_penalty: float = key(
         1.0, "alpha: score = log-probability / length^alpha", may_change=True, ge=0.0
     )
+    coverage_penalty: float = key(
+        0.0,
+        "beta: favours outputs that looked at all of the source (Wu et al. 2016)",
+        may_change=True,
+        ge=0.0,
+    )
     max_length: int = key(256, "longest output", unit="pieces with </s>", may_change=True, ge=1)
     max_length_ratio: float | None = key(
         None,
@@ -217,6 +223,9 @@ class DecodeConfig(Section):
         gt=0.0,
     )
     min_length: int = key(1, "shortest output", unit="pieces", may_change=True, ge=0)
+    min_length_ratio: float = key(
+        0.0, "shortest output as a multiple of the source's pieces", may_change=True, ge=0.0
+    )
     no_repeat_ngram_size: int = key(
         0, "never write the same n pieces in a row twice; 0 allows it", may_change=True, ge=0
     )

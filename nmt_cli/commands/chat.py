@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import BeamOption, JsonOption, MaxLengthOption, ModelOption
+from nmt_cli.commands.loading import (
+    BeamOption,
+    EngineOption,
+    JsonOption,
+    MaxLengthOption,
+    ModelOption,
+    ThreadsOption,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.decoding.options import SearchOptions
@@ -37,6 +44,8 @@ def chat(
         int | None, typer.Option("--seed", metavar="N", help="Repeat a sampled conversation.")
     ] = None,
     max_length: MaxLengthOption = None,
+    engine: EngineOption = "auto",
+    threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Chat with a model. In a pipe: a line in, a line out.
@@ -65,7 +74,7 @@ def chat(
         max_length=max_length,
     )
     session = ChatSession(
-        *load_model(bundle),
+        *load_model(bundle, engine=engine, threads=threads),
         history_turns=bundle.manifest.chat["history_turns"],
         persona=bundle.manifest.chat["persona"],
     )

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import BeamOption, JsonOption, LengthPenaltyOption, ModelOption
+from nmt_cli.commands.loading import (
+    BeamOption,
+    EngineOption,
+    JsonOption,
+    LengthPenaltyOption,
+    ModelOption,
+    ThreadsOption,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
@@ -28,6 +35,8 @@ def evaluate(
     ] = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
+    engine: EngineOption = "auto",
+    threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Score a model with sacreBLEU: cased BLEU and chrF on detokenised text.
@@ -50,12 +59,12 @@ def evaluate(
     )
     examples = _examples(bundle, source, reference, split, data_dir)
     options = search_options(bundle, beam_size=beam, length_penalty=length_penalty)
-    engine, vocabularies = load_model(bundle)
+    loaded_engine, vocabularies = load_model(bundle, engine=engine, threads=threads)
     from nmt_cli.training.evaluation import decode_examples, score_outputs
     from nmt_cli.training.run import build_encoder
 
     encoder = build_encoder(loaded.config, vocabularies)
-    outputs = decode_examples(engine, encoder, examples, options)
+    outputs = decode_examples(loaded_engine, encoder, examples, options)
     scores = score_outputs(outputs, examples, encoder, loaded.config)
     if json:
         console.result_json(

@@ -6,8 +6,8 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
+    from nmt_cli.decoding.engine import Engine
     from nmt_cli.decoding.options import SearchOptions
-    from nmt_cli.decoding.translator import Engine
     from nmt_cli.text.vocabulary import Vocabularies
 
 ModelOption = Annotated[
@@ -23,7 +23,19 @@ LengthPenaltyOption = Annotated[
 MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", metavar="N", help="Longest output in pieces.")
 ]
+EngineOption = Annotated[
+    str, typer.Option("--engine", metavar="E", help="auto, ctranslate2 or tensorflow.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", metavar="F", help="CTranslate2's number format; see nmt export."),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", help="Processor cores to use; all.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+
+_ENGINES = ("auto", "ctranslate2", "tensorflow")
 
 
 def search_options(bundle: "Bundle", **changes: Any) -> "SearchOptions":
@@ -33,15 +45,63 @@ def search_options(bundle: "Bundle", **changes: Any) -> "SearchOptions":
     return SearchOptions.from_mapping(bundle.manifest.decode).override(**changes)
 
 
-def load_model(bundle: "Bundle") -> tuple["Engine", "Vocabularies"]:
-    """Return an engine and the vocabularies of a bundle."""
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+def load_model(
+    bundle: "Bundle",
+    *,
+    engine: str = "auto",
+    number_format: str | None = None,
+    threads: int | None = None,
+) -> tuple["Engine", "Vocabularies"]:
+    """Return an engine and the vocabularies of a bundle.
+
+    Args:
+        bundle: The model.
+        engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
+        number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
+        threads: Processor cores to use; None is all.
+
+    Raises:
+        ConfigError: There is no such engine, or it has no choice of number formats.
+        ModelFileError: The bundle is damaged, or lacks what the engine needs.
+    """
+    from nmt_cli import console
+    from nmt_cli.errors import ConfigError, did_you_mean
     from nmt_cli.text.vocabulary import Vocabularies
 
+    if engine not in _ENGINES:
+        hint = did_you_mean(engine, _ENGINES)
+        raise ConfigError(f"--engine must be {', '.join(_ENGINES)} (it is {engine}).{hint}")
+    if threads is not None and threads < 1:
+        raise ConfigError(f"--threads must be at least 1 (it is {threads})")
     vocabularies = Vocabularies.load(bundle.path)
+    if engine == "auto" and not bundle.manifest.ctranslate2:
+        console.note(
+            f"{bundle.path} has no ctranslate2/ folder; the slower TensorFlow engine starts "
+            "(nmt export adds it)"
+        )
+        engine = "tensorflow"
+    if engine == "tensorflow":
+        if number_format is not None:
+            raise ConfigError("--format is an option of --engine ctranslate2")
+        return _native_engine(bundle, threads), vocabularies
+    from nmt_cli.decoding.fast import FastEngine
+
+    folder = bundle.ctranslate2_folder(number_format)
+    fast = FastEngine(
+        folder,
+        vocabularies,
+        max_length=bundle.manifest.model["max_length"],
+        threads=threads or 0,
+    )
+    return fast, vocabularies
+
+
+def _native_engine(bundle: "Bundle", threads: int | None) -> "Engine":
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
     weights_are_readable = bundle.load_weights  # fail on damaged files before the slow import
     weights_are_readable()
-    quiet_tensorflow()
+    quiet_tensorflow(threads)
     from nmt_cli.decoding.native import load_engine
 
-    return load_engine(bundle), vocabularies
+    return load_engine(bundle)

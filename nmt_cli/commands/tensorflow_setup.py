@@ -3,13 +3,22 @@
 import os
 
 
-def quiet_tensorflow() -> None:
-    """Import TensorFlow without its start-up log on the terminal."""
+def quiet_tensorflow(threads: int | None = None) -> None:
+    """Import TensorFlow without its start-up log on the terminal.
+
+    Args:
+        threads: Processor cores it may use; None is all.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     with _silent_stderr():
-        import tensorflow  # noqa: F401
+        import tensorflow as tf
+
+        tf.get_logger().setLevel("ERROR")
+        if threads is not None:
+            tf.config.threading.set_intra_op_parallelism_threads(threads)
+            tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
 class _silent_stderr:

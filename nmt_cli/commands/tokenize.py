@@ -25,7 +25,7 @@ def tokenize(
     from nmt_cli.errors import TrainingError
     from nmt_cli.files import os_errors_as
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.text.vocabulary import load_or_train
+    from nmt_cli.text.vocabulary_cache import load_or_train
     from nmt_cli.training.run import RunFolder
 
     loaded = load_config(config, overrides)

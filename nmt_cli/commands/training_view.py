@@ -8,7 +8,8 @@ from nmt_cli import console
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
-    from nmt_cli.training.loop import Evaluated, Event, Finished, Started, StepDone
+    from nmt_cli.training.export import Measured
+    from nmt_cli.training.loop import Evaluated, Event, Exported, Finished, Started, StepDone
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
@@ -49,6 +50,7 @@ class TrainingView:
             "Started": self._started,
             "StepDone": self._step_done,
             "Evaluated": self._evaluated,
+            "Exported": self._exported,
             "Finished": self._finished,
         }.get(kind)
         if handler is not None:
@@ -101,6 +103,9 @@ class TrainingView:
                 text = textwrap.shorten(getattr(sample, name), _SAMPLE_WIDTH, placeholder=" ...")
                 console.note(f"    {name:<10} {text}")
 
+    def _exported(self, event: "Exported") -> None:
+        console.note(f"exported {describe(event.measured)}")
+
     def _finished(self, event: "Finished") -> None:
         if event.bundle is None:
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
@@ -112,6 +117,14 @@ class TrainingView:
         is_chat = self._config.task == "chat"
         example = self._sentence.replace('"', "'")
         console.note("next: nmt chat" if is_chat else f'next: nmt translate "{example}"')
+
+
+def describe(measured: "Measured") -> str:
+    """Return one line about a number format of the fast engine."""
+    facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
+    if measured.bleu is None or measured.lines_per_second is None:
+        return facts
+    return f"{facts}  dev bleu {measured.bleu:.2f}  {measured.lines_per_second:,.0f} lines/s"
 
 
 def _smooth(average: float, value: float) -> float:

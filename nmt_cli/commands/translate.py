@@ -10,10 +10,13 @@ import typer
 
 from nmt_cli.commands.loading import (
     BeamOption,
+    EngineOption,
+    FormatOption,
     JsonOption,
     LengthPenaltyOption,
     MaxLengthOption,
     ModelOption,
+    ThreadsOption,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ def translate(
     ] = None,
     length_penalty: LengthPenaltyOption = None,
     max_length: MaxLengthOption = None,
+    engine: EngineOption = "auto",
+    number_format: FormatOption = None,
+    threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
@@ -60,7 +66,10 @@ def translate(
         bundle, beam_size=beam, n_best=n_best, length_penalty=length_penalty, max_length=max_length
     )
     lines = _lines(text, input_file)
-    translator = Translator(*load_model(bundle), on_warning=console.warn)
+    translator = Translator(
+        *load_model(bundle, engine=engine, number_format=number_format, threads=threads),
+        on_warning=console.warn,
+    )
     if lines is None:
         _prompt(translator, options, as_json=json, is_n_best=n_best is not None)
         return

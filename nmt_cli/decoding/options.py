@@ -16,9 +16,13 @@ class SearchOptions:
         beam_size: Hypotheses kept at each step; 1 is greedy.
         n_best: Hypotheses returned; at most `beam_size`.
         length_penalty: alpha in score = log-probability / length^alpha, length with `</s>`.
+        coverage_penalty: beta in score + beta * sum over source pieces of log(min(attention that
+            the piece got, 1)) (Wu et al. 2016, section 7, arXiv 1609.08144), with the attention of
+            the last decoder layer, mean over its heads; beam search only.
         max_length: Longest output in pieces, with `</s>`.
         max_length_ratio: Longest output as a multiple of the source's pieces, plus 10; None is off.
         min_length: Shortest output in pieces, without `</s>`.
+        min_length_ratio: Shortest output as a multiple of the source's pieces; 0 is off.
         no_repeat_ngram_size: No n pieces in a row are written twice; 0 is off.
         repetition_penalty: Divides the positive logits (multiplies the negative ones) of pieces
             already written (Keskar et al. 2019, section 4.1, arXiv 1909.05858); 1 is off.
@@ -28,14 +32,19 @@ class SearchOptions:
         top_p: Sampling among the likeliest pieces that together hold this probability
             (Holtzman et al. 2020, arXiv 1904.09751).
         seed: Random state of sampling.
+        prefix: Target ids that every output begins with. Scores count what follows, divided by the
+            whole length.
+        suppressed: Rows of target ids that no output holds.
     """
 
     beam_size: int = 5
     n_best: int = 1
     length_penalty: float = 1.0
+    coverage_penalty: float = 0.0
     max_length: int = 256
     max_length_ratio: float | None = None
     min_length: int = 1
+    min_length_ratio: float = 0.0
     no_repeat_ngram_size: int = 0
     repetition_penalty: float = 1.0
     sample: bool = False
@@ -43,6 +52,8 @@ class SearchOptions:
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 0
+    prefix: tuple[int, ...] = ()
+    suppressed: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
@@ -67,8 +78,10 @@ class SearchOptions:
             ("beam_size", self.beam_size >= 1, "at least 1"),
             ("n_best", self.n_best >= 1, "at least 1"),
             ("length_penalty", self.length_penalty >= 0, "at least 0"),
+            ("coverage_penalty", self.coverage_penalty >= 0, "at least 0"),
             ("max_length", self.max_length >= 1, "at least 1"),
             ("min_length", self.min_length >= 0, "at least 0"),
+            ("min_length_ratio", self.min_length_ratio >= 0, "at least 0"),
             (
                 "max_length_ratio",
                 self.max_length_ratio is None or self.max_length_ratio > 0,
@@ -88,6 +101,8 @@ class SearchOptions:
             raise ConfigError("n_best needs a beam; it does not go with sampling")
         if self.n_best > self.beam_size:
             raise ConfigError(f"n_best {self.n_best} needs a beam of at least {self.n_best}")
+        if self.coverage_penalty and (self.sample or self.beam_size == 1):
+            raise ConfigError("coverage_penalty needs a beam of at least 2")
 
     def output_limit(self, source_length: int, model_max_length: int) -> int:
         """Return the longest output, in pieces with `</s>`, for a source of that many pieces."""
@@ -96,15 +111,6 @@ class SearchOptions:
             limit = min(limit, int(source_length * self.max_length_ratio) + 10)
         return max(1, limit)
 
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One output of a search.
-
-    Attributes:
-        ids: Target ids, with `</s>` if the hypothesis ended.
-        score: log-probability / length^alpha; see `SearchOptions.length_penalty`.
-    """
-
-    ids: list[int]
-    score: float
+    def output_floor(self, source_length: int) -> int:
+        """Return the shortest output, in pieces without `</s>`, for a source of that length."""
+        return max(self.min_length, int(source_length * self.min_length_ratio))

@@ -20,9 +20,62 @@ def is_control(vocab_size: Tensor) -> Tensor:
     return (ids < len(CONTROL_TOKENS)) & (ids != EOS_ID)
 
 
-def end_too_early(vocab_size: Tensor, position: Tensor, min_length: Tensor) -> Tensor:
-    """Return [V] bool, True at `</s>` while fewer than `min_length` pieces are written."""
-    return (tf.range(vocab_size) == EOS_ID) & (position < min_length)
+def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tensor:
+    """Return [N, V] bool, True at `</s>` while a row has fewer pieces than its floor.
+
+    Args:
+        vocab_size: V.
+        position: Scalar, the number of pieces written.
+        floors: [N] shortest outputs.
+    """
+    is_end = tf.range(vocab_size) == EOS_ID
+    return is_end[None, :] & (position < floors)[:, None]
+
+
+def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
+    """Give the next piece of the prefix probability one while there is one.
+
+    Args:
+        log_probs: [N, V].
+        position: Scalar, the number of pieces written.
+        prefix: [P] ids.
+    """
+    length = tf.shape(prefix)[0]
+    padded = tf.concat([prefix, [0]], axis=0)
+    wanted = tf.range(tf.shape(log_probs)[1]) == padded[tf.minimum(position, length)]
+    only = tf.where(wanted, 0.0, IMPOSSIBLE)[None, :]
+    return tf.where(position < length, only, log_probs)
+
+
+def sequences_blocked(
+    logits: Tensor, sequences: Tensor, position: Tensor, suppressed: tuple[tuple[int, ...], ...]
+) -> Tensor:
+    """Forbid the last piece of each suppressed row of ids where the others have been written.
+
+    Args:
+        logits: [N, V].
+        sequences: [N, C] what each row has written before `position`.
+        position: Scalar, the number of pieces written.
+        suppressed: Rows of ids, none empty.
+    """
+    pieces = tf.range(tf.shape(logits)[1])
+    for *before, last in suppressed:
+        matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))
+        for distance, piece in enumerate(reversed(before), start=1):
+            written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)
+            matches &= written == piece
+        logits = tf.where(matches[:, None] & (pieces == last)[None, :], IMPOSSIBLE, logits)
+    return logits
+
+
+def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
+    """Return sum over the source of log(min(coverage, 1)) (Wu et al. 2016, equation 14).
+
+    Args:
+        coverage: [N, S] attention that each source piece got in all steps so far.
+        mask: [N, S] bool, True at real pieces.
+    """
+    return tf.reduce_sum(tf.where(mask, tf.math.log(tf.minimum(coverage, 1.0)), 0.0), axis=1)
 
 
 def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> Tensor:

@@ -15,10 +15,12 @@ import tensorflow as tf
 from nmt_cli.decoding.scoring import (
     IMPOSSIBLE,
     end_too_early,
+    forced,
     is_control,
     ngram_blocked,
     normalised_score,
     repetition_penalised,
+    sequences_blocked,
 )
 from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
 
@@ -26,13 +28,18 @@ Tensor = Any
 Cache = Any
 StepFn = Callable[[Tensor, Cache, Tensor], tuple[Tensor, Cache]]
 ReorderFn = Callable[[Cache, Tensor], Cache]
+BonusFn = Callable[[Cache], Tensor]
 
 
 class Parameters(NamedTuple):
-    """The numbers of `SearchOptions` as scalar tensors, so that new values need no new graph."""
+    """The numbers of `SearchOptions` as tensors, so that new values need no new graph.
+
+    All are scalars but `prefix`, [P] int32.
+    """
 
     length_penalty: Tensor
-    min_length: Tensor
+    coverage_penalty: Tensor
+    prefix: Tensor
     n_best: Tensor
     repetition_penalty: Tensor
     temperature: Tensor
@@ -46,6 +53,8 @@ class Features(NamedTuple):
     sample: bool
     penalise_repetition: bool
     no_repeat_ngram_size: int
+    suppressed: tuple[tuple[int, ...], ...]
+    cover: bool
 
 
 class GreedyState(NamedTuple):
@@ -54,6 +63,7 @@ class GreedyState(NamedTuple):
     Attributes:
         position: Scalar, pieces written so far.
         limits: [B] longest output.
+        floors: [B] shortest output.
         sequences: [B, C] int32 pieces written, 0 beyond the end.
         log_probs: [B] sum over the pieces written.
         done: [B] bool.
@@ -63,6 +73,7 @@ class GreedyState(NamedTuple):
 
     position: Tensor
     limits: Tensor
+    floors: Tensor
     sequences: Tensor
     log_probs: Tensor
     done: Tensor
@@ -76,6 +87,7 @@ class BeamState(NamedTuple):
     Attributes:
         position: Scalar, pieces written so far.
         limits: [B] longest output.
+        floors: [B] shortest output.
         sequences: [B, K, C] int32 pieces of live hypotheses.
         log_probs: [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken.
         ended_sequences: [B, K, C] ended hypotheses, best first.
@@ -88,6 +100,7 @@ class BeamState(NamedTuple):
 
     position: Tensor
     limits: Tensor
+    floors: Tensor
     sequences: Tensor
     log_probs: Tensor
     ended_sequences: Tensor
@@ -101,12 +114,15 @@ class BeamState(NamedTuple):
 State = TypeVar("State", GreedyState, BeamState)
 
 
-def start_greedy(cache: Cache, limits: Tensor, noise: Tensor, capacity: Tensor) -> GreedyState:
+def start_greedy(
+    cache: Cache, limits: Tensor, floors: Tensor, noise: Tensor, capacity: Tensor
+) -> GreedyState:
     """Return the state before the first piece."""
     batch = tf.shape(limits)[0]
     return GreedyState(
         position=tf.constant(0),
         limits=limits,
+        floors=floors,
         sequences=tf.zeros([batch, capacity], tf.int32),
         log_probs=tf.zeros([batch]),
         done=tf.zeros([batch], tf.bool),
@@ -115,7 +131,9 @@ def start_greedy(cache: Cache, limits: Tensor, noise: Tensor, capacity: Tensor) 
     )
 
 
-def start_beam(cache: Cache, limits: Tensor, beam_size: Tensor, capacity: Tensor) -> BeamState:
+def start_beam(
+    cache: Cache, limits: Tensor, floors: Tensor, beam_size: Tensor, capacity: Tensor
+) -> BeamState:
     """Return the state before the first piece: one live hypothesis, K - 1 free places."""
     batch = tf.shape(limits)[0]
     sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
@@ -124,6 +142,7 @@ def start_beam(cache: Cache, limits: Tensor, beam_size: Tensor, capacity: Tensor
     return BeamState(
         position=tf.constant(0),
         limits=limits,
+        floors=floors,
         sequences=sequences,
         log_probs=tf.where(first, 0.0, free),
         ended_sequences=sequences,
@@ -145,7 +164,7 @@ def advance_greedy(
         logits, cache = step(
             _last_pieces(state.sequences, state.position), state.cache, state.position
         )
-        log_probs = _log_probs(logits, state.sequences, state.position, parameters, features)
+        log_probs = _log_probs(logits, state.sequences, state, parameters, features)
         if features.sample:
             noise = tf.gather(state.noise, state.position, axis=1)
             pieces = _draw(log_probs, noise, parameters)
@@ -167,28 +186,42 @@ def advance_greedy(
 
 
 def advance_beam(
-    state: BeamState, step: StepFn, reorder: ReorderFn, parameters: Parameters, features: Features
+    state: BeamState,
+    step: StepFn,
+    reorder: ReorderFn,
+    bonus: BonusFn | None,
+    parameters: Parameters,
+    features: Features,
 ) -> BeamState:
     """Write pieces until the capacity is full or all sentences are done.
 
     A step takes the best 2K continuations of a sentence's K hypotheses. Those among the best K that
     end are set aside with their score; the best K that do not end live on. A sentence is done when
-    K have ended, at its length limit, or, without a length penalty, as soon as enough have ended
-    and one of them was the likeliest of all, since no other can then overtake it.
+    K have ended, at its length limit, or, without a length penalty or bonus, as soon as enough have
+    ended and one of them was the likeliest of all, since no other can then overtake it.
+
+    Args:
+        state: What to go on from.
+        step: The model.
+        reorder: Lets rows continue from others.
+        bonus: Gives what the rows of a cache add to the score of a hypothesis that ends, [N].
+        parameters: Numbers.
+        features: What the graph holds.
     """
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
     def body(state: BeamState) -> tuple[BeamState]:
         sequences = tf.reshape(state.sequences, [-1, capacity])
         logits, cache = step(_last_pieces(sequences, state.position), state.cache, state.position)
-        log_probs = _log_probs(logits, sequences, state.position, parameters, features)
+        log_probs = _log_probs(logits, sequences, state, parameters, features)
         totals = log_probs + tf.reshape(state.log_probs, [-1, 1])  # [N, V]
         vocab_size = tf.shape(totals)[1]
         values, flat = tf.math.top_k(
             tf.reshape(totals, [batch, -1]), tf.minimum(2, vocab_size) * beam_size
         )
         beams, pieces = flat // vocab_size, flat % vocab_size  # [B, 2K]
-        state = _set_aside(state, values, beams, pieces, parameters)
+        extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None
+        state = _set_aside(state, values, beams, pieces, extra, parameters)
         live, kept = tf.math.top_k(tf.where(pieces == EOS_ID, IMPOSSIBLE, values), beam_size)
         beams, pieces = (tf.gather(x, kept, batch_dims=1) for x in (beams, pieces))  # [B, K]
         rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])
@@ -206,7 +239,12 @@ def advance_beam(
 
 
 def _set_aside(
-    state: BeamState, values: Tensor, beams: Tensor, pieces: Tensor, parameters: Parameters
+    state: BeamState,
+    values: Tensor,
+    beams: Tensor,
+    pieces: Tensor,
+    extra: Tensor | None,
+    parameters: Parameters,
 ) -> BeamState:
     """Put those of the best K candidates that end among the ended hypotheses."""
     beam_size = tf.shape(state.log_probs)[1]
@@ -216,6 +254,8 @@ def _set_aside(
     is_end = (pieces == EOS_ID) & (values > IMPOSSIBLE / 2)
     ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
     scores = normalised_score(values, length, parameters.length_penalty)
+    if extra is not None:
+        scores += tf.gather(extra, beams, batch_dims=1)
     all_scores = tf.concat([state.ended_scores, tf.where(ended, scores, IMPOSSIBLE)], axis=1)
     best, which = tf.math.top_k(all_scores, beam_size)  # of 2K
     candidates = _write(
@@ -230,7 +270,8 @@ def _set_aside(
     num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)
     top_ended = state.top_ended | is_end[:, 0]
     enough = num_ended >= beam_size
-    certain = (parameters.length_penalty == 0.0) & top_ended & (num_ended >= parameters.n_best)
+    is_final = (parameters.length_penalty == 0.0) & (extra is None)
+    certain = is_final & top_ended & (num_ended >= parameters.n_best)
     return state._replace(
         ended_sequences=tf.gather(everything, which, batch_dims=1),
         ended_scores=best,
@@ -273,7 +314,11 @@ def _write(sequences: Tensor, position: Tensor, pieces: Tensor) -> Tensor:
 
 
 def _log_probs(
-    logits: Tensor, sequences: Tensor, position: Tensor, parameters: Parameters, features: Features
+    logits: Tensor,
+    sequences: Tensor,
+    state: GreedyState | BeamState,
+    parameters: Parameters,
+    features: Features,
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 
@@ -283,11 +328,15 @@ def _log_probs(
     if features.penalise_repetition:
         logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
     if features.no_repeat_ngram_size:
-        logits = ngram_blocked(logits, sequences, position, features.no_repeat_ngram_size)
-    vocab_size = tf.shape(logits)[1]
-    too_early = end_too_early(vocab_size, position, parameters.min_length)
-    log_probs = tf.nn.log_softmax(tf.where(too_early[None, :], IMPOSSIBLE, logits))
-    return tf.where(is_control(vocab_size)[None, :], IMPOSSIBLE, log_probs)
+        logits = ngram_blocked(logits, sequences, state.position, features.no_repeat_ngram_size)
+    if features.suppressed:
+        logits = sequences_blocked(logits, sequences, state.position, features.suppressed)
+    num_rows, vocab_size = tf.unstack(tf.shape(logits))
+    floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])
+    too_early = end_too_early(vocab_size, state.position, floors)
+    log_probs = tf.nn.log_softmax(tf.where(too_early, IMPOSSIBLE, logits))
+    log_probs = tf.where(is_control(vocab_size)[None, :], IMPOSSIBLE, log_probs)
+    return forced(log_probs, state.position, parameters.prefix)
 
 
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:

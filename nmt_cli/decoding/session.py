@@ -1,7 +1,8 @@
 """A conversation with a chat model: its history and its replies. No input or output here."""
 
+from nmt_cli.decoding.engine import Engine
 from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.translator import Engine, one_line
+from nmt_cli.decoding.translator import one_line
 from nmt_cli.text.template import join_turns
 from nmt_cli.text.vocabulary import Vocabularies
 

@@ -1,4 +1,4 @@
-"""Lines of text -> translations: encode, sort by length, batch, search, decode, input order.
+"""Lines of text -> translations: encode, cut what is too long, search, decode, join.
 
 N lines give N translations. A blank line stays as it is without asking the model; any other gets a
 text that is not blank.
@@ -7,26 +7,13 @@ text that is not blank.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from nmt_cli.decoding.options import Hypothesis, SearchOptions
+from nmt_cli.decoding.engine import Engine, Hypothesis
+from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _WINDOW = 2048  # lines that are sorted together
-_BATCH_PIECES = 2048  # source pieces, padding counted, in one search
-_MAX_BATCH = 128
-
-
-class Engine(Protocol):
-    """What searches: the TensorFlow engine or another that keeps the same contract."""
-
-    max_length: int
-
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses for each source; see `NativeEngine.search`."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +75,8 @@ class Translator:
             cuts += parts
             cuts_of_line.append(len(parts))
         first = window[0][0] if window else 0
-        results = iter(search_sorted(self._engine, cuts, options, first_index=first))
+        found = self._engine.search(cuts, options, first_index=first) if cuts else []
+        results = iter(found)
         for (_, line), count in zip(window, cuts_of_line, strict=True):
             parts_results = list(itertools.islice(results, count))
             yield Translation(line, self._join(line, parts_results))
@@ -125,29 +113,3 @@ class Translator:
 def one_line(vocabulary: Subwords, ids: Sequence[int]) -> str:
     """Return the text of target ids with line ends, should the model write any, as spaces."""
     return vocabulary.decode(ids).replace("\n", " ").replace("\r", " ")
-
-
-def search_sorted(
-    engine: Engine,
-    sources: Sequence[Sequence[int]],
-    options: SearchOptions,
-    *,
-    first_index: int = 0,
-) -> list[list[Hypothesis]]:
-    """Search for all sources in batches of similar length; results in input order."""
-    if options.sample:  # samples depend on a source's running number, which sorting would change
-        return [
-            engine.search([source], options, first_index=first_index + i)[0]
-            for i, source in enumerate(sources)
-        ]
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]), reverse=True)
-    results: list[list[Hypothesis]] = [[] for _ in sources]
-    while order:
-        longest = len(sources[order[0]])
-        size = max(1, min(_MAX_BATCH, _BATCH_PIECES // longest))
-        batch, order = order[:size], order[size:]
-        for i, found in zip(
-            batch, engine.search([sources[i] for i in batch], options), strict=True
-        ):
-            results[i] = found
-    return results

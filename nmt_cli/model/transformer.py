@@ -303,6 +303,13 @@ class Transformer(Layer):
                 maps[f"decoder_layer{index + 1}_block2_decenc_att"] = cross_weights
         return self.decoder.finish(x), cache._replace(own=tuple(own))
 
+    def last_cross_attention(self, maps: AttentionMaps) -> Tensor:
+        """Return the last decoder layer's attention to the encoder: [B, H, N/B*T, S] of `decode`.
+
+        Alignments and coverage look at this layer, as CTranslate2 does by default.
+        """
+        return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
+
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [..., V] of decoder states [..., D]."""
         return tf.cast(linear(states, tf.transpose(self.output_table)), tf.float32)

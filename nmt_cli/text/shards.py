@@ -24,6 +24,7 @@ from nmt_cli.files import atomic_dir, sha256_of
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.template import join_turns
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.vocabulary import Vocabularies
 
 _CHUNK = 10_000
 _SIDES = ("source", "target")
@@ -46,6 +47,11 @@ class Encoder:
     is_chat: bool
     persona: str | None
     max_length: int
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """Both sides together."""
+        return Vocabularies(self.source, self.target)
 
     def fingerprint(self) -> str:
         """Return a hash of everything that decides which ids a text gets."""

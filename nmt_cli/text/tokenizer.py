@@ -11,16 +11,20 @@ Nothing is lost: `decode(encode(x)) == normalise(x)` for any text. Control token
 pipeline, so a `</s>` that somebody types is five ordinary characters.
 """
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from nmt_cli.config import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
+
+if TYPE_CHECKING:
+    from nmt_cli.config import TokenizerConfig
 
 PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
@@ -47,11 +51,10 @@ class Subwords:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._normalizer = _public_normalizer(tokenizer)
         self.vocab_size: int = tokenizer.get_vocab_size()
 
     @classmethod
-    def train(cls, texts: Iterable[str], config: TokenizerConfig) -> "Subwords":
+    def train(cls, texts: Iterable[str], config: "TokenizerConfig") -> "Subwords":
         """Learn a vocabulary of at most `config.vocab_size` pieces.
 
         Args:
@@ -89,21 +92,18 @@ class Subwords:
         except Exception as error:
             reason = "no such file" if not path.exists() else f"not a tokenizer file: {error}"
             raise ModelFileError(f"{path}: {reason}") from error
-        vocabulary = tokenizer.get_vocab()
-        if any(vocabulary.get(token) != i for i, token in enumerate(CONTROL_TOKENS)):
+        if any(tokenizer.token_to_id(token) != i for i, token in enumerate(CONTROL_TOKENS)):
             raise ModelFileError(f"{path}: its first pieces are not {' '.join(CONTROL_TOKENS)}")
         is_foreign = (
-            not vocabulary.keys() >= set(BYTE_TOKENS)
+            any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS)
             or tokenizer.get_added_tokens_decoder()
             or tokenizer.pre_tokenizer is None
             or tokenizer.decoder is None
+            or not isinstance(tokenizer.normalizer, normalizers.Sequence)
         )
         if is_foreign:
             raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
-        try:
-            return cls(tokenizer)
-        except (KeyError, TypeError) as error:
-            raise ModelFileError(f"{path}: not a tokenizer that nmt wrote") from error
+        return cls(tokenizer)
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json` atomically."""
@@ -115,7 +115,18 @@ class Subwords:
 
     def normalise(self, text: str) -> str:
         """Return the text as the model sees it: normal form and case, nothing else changed."""
-        return str(self._normalizer.normalize_str(text))
+        return str(self._public_normalizer.normalize_str(text))
+
+    @functools.cached_property
+    def _public_normalizer(self) -> normalizers.Normalizer:
+        """The normaliser's steps that change what a text is, without the escapes."""
+        names = {
+            "NFC": normalizers.NFC,
+            "NFKC": normalizers.NFKC,
+            "Lowercase": normalizers.Lowercase,
+        }
+        steps = json.loads(self.to_json())["normalizer"]["normalizers"]
+        return normalizers.Sequence([names[s["type"]]() for s in steps if s["type"] in names])
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without control tokens.
@@ -137,6 +148,15 @@ class Subwords:
         """Return the written form of each id (`▁Hello`, `,`, `<0xE2>`, `</s>`)."""
         return [str(self._tokenizer.id_to_token(i)) for i in ids]
 
+    def all_pieces(self) -> list[str]:
+        """Return the written form of every id, in order."""
+        return self.pieces(range(self.vocab_size))
+
+    def ids(self, pieces: Sequence[str]) -> list[int]:
+        """Return the ids of written pieces; what is no piece is left out."""
+        found = map(self._tokenizer.token_to_id, pieces)
+        return [i for i in found if i is not None]
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids; control tokens are left out, broken bytes become U+FFFD."""
         content = [i for i in ids if i >= len(CONTROL_TOKENS)]
@@ -155,7 +175,7 @@ def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
     return sorted(counts, key=lambda char: (char != _MARKER, -counts[char], char))[:limit]
 
 
-def _normalizer(config: TokenizerConfig) -> normalizers.Normalizer:
+def _normalizer(config: "TokenizerConfig") -> normalizers.Normalizer:
     steps: list[normalizers.Normalizer] = []
     if config.normalization != "none":
         steps.append({"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}[config.normalization]())
@@ -188,10 +208,3 @@ def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
     state = json.loads(tokenizer.to_str())
     state["added_tokens"] = []
     return Tokenizer.from_str(json.dumps(state))
-
-
-def _public_normalizer(tokenizer: Tokenizer) -> normalizers.Normalizer:
-    """Return the normaliser's steps that change what a text is, without the escapes."""
-    names = {"NFC": normalizers.NFC, "NFKC": normalizers.NFKC, "Lowercase": normalizers.Lowercase}
-    steps = json.loads(tokenizer.to_str())["normalizer"]["normalizers"]
-    return normalizers.Sequence([names[s["type"]]() for s in steps if s["type"] in names])

@@ -1,21 +1,13 @@
-"""The vocabularies of a run: trained once, kept in its folder, used again while nothing changed."""
+"""The vocabularies of a model: one or two `Subwords` and the files they are kept in."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.config import Config
-from nmt_cli.errors import TrainingError
-from nmt_cli.files import write_text
-from nmt_cli.text.corpus import Corpora, texts
-from nmt_cli.text.shards import corpus_fingerprint
 from nmt_cli.text.tokenizer import Subwords
 
-_JOINT = "tokenizer.json"
-_SEPARATE = ("tokenizer.source.json", "tokenizer.target.json")
-_KEY = "tokenizer.key"
+JOINT = "tokenizer.json"
+SEPARATE = ("tokenizer.source.json", "tokenizer.target.json")
 
 
 @dataclass(frozen=True)
@@ -41,10 +33,10 @@ class Vocabularies:
     def save(self, folder: Path) -> None:
         """Write `tokenizer.json`, or one file a side when separate."""
         if self.joint:
-            self.source.save(folder / _JOINT)
+            self.source.save(folder / JOINT)
         else:
-            self.source.save(folder / _SEPARATE[0])
-            self.target.save(folder / _SEPARATE[1])
+            self.source.save(folder / SEPARATE[0])
+            self.target.save(folder / SEPARATE[1])
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabularies":
@@ -53,62 +45,7 @@ class Vocabularies:
         Raises:
             ModelFileError: A file is missing or damaged.
         """
-        if (folder / _SEPARATE[0]).exists():
-            return cls(*(Subwords.load(folder / name) for name in _SEPARATE))
-        joint = Subwords.load(folder / _JOINT)
+        if (folder / SEPARATE[0]).exists():
+            return cls(*(Subwords.load(folder / name) for name in SEPARATE))
+        joint = Subwords.load(folder / JOINT)
         return cls(joint, joint)
-
-
-def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
-    """Return the run's vocabularies and whether they were trained just now.
-
-    Those in `folder` are used again when text and settings are those they were trained from.
-
-    Raises:
-        TrainingError: The training text is empty.
-        DataError: It cannot be read.
-    """
-    settings = {
-        "tokenizer": config.tokenizer.model_dump(),
-        "train": [corpus.model_dump() for corpus in config.data.train],
-        "held_out": [corpus.rows for corpus in config.data.dev],
-        "seed": config.seed,
-        "task": config.task,
-        "chat": config.chat.model_dump() if config.task == "chat" else None,
-    }
-    key = corpus_fingerprint(corpora.files("train"), settings)
-    key_file = folder / _KEY
-    if key_file.is_file() and key_file.read_bytes() == json.dumps(key).encode():
-        return Vocabularies.load(folder), False
-    vocabularies = _train(config, corpora)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (_KEY, _JOINT, *_SEPARATE):  # the key first: it vouches for the others
-        (folder / name).unlink(missing_ok=True)
-    vocabularies.save(folder)
-    write_text(key_file, json.dumps(key))
-    return vocabularies, True
-
-
-def _train(config: Config, corpora: Corpora) -> Vocabularies:
-    if next(corpora.iter_split("train"), None) is None:
-        files = ", ".join(map(str, corpora.files("train")))
-        raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
-    if config.tokenizer.joint:
-        joint = Subwords.train(_TrainingTexts(corpora, "joint"), config.tokenizer)
-        return Vocabularies(joint, joint)
-    source, target = (
-        Subwords.train(_TrainingTexts(corpora, side), config.tokenizer)
-        for side in ("source", "target")
-    )
-    return Vocabularies(source, target)
-
-
-@dataclass(frozen=True)
-class _TrainingTexts:
-    """One side's training text, read from the files each time it is iterated."""
-
-    corpora: Corpora
-    side: str
-
-    def __iter__(self) -> Iterator[str]:
-        return texts(self.corpora.iter_split("train"), self.side)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from nmt_cli.config import Config
+from nmt_cli.decoding.engine import Engine
 from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.translator import Engine, Translator, one_line, search_sorted
+from nmt_cli.decoding.translator import Translator, one_line
 from nmt_cli.metrics import Score, corpus_scores
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
-from nmt_cli.text.vocabulary import Vocabularies
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ def decode_examples(
     """Return the model's output for each example's source."""
     if encoder.is_chat:
         sources = encoder.encode_sources([example.source for example in examples])
-        found = search_sorted(engine, sources, options)
+        found = engine.search(sources, options)
         return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
-    translator = Translator(engine, Vocabularies(encoder.source, encoder.target))
+    translator = Translator(engine, encoder.vocabularies)
     lines = (example.source[0] for example in examples)
     return [t.hypotheses[0].text for t in translator.translate(lines, options)]
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ctranslate2 import get_supported_compute_types
+
 from nmt_cli.bundle import open_bundle, save_bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import fixed_keys, to_yaml
@@ -29,6 +31,7 @@ from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, chang
 from nmt_cli.training.dataset import iter_steps
 from nmt_cli.training.device import resolve_precision
 from nmt_cli.training.evaluation import Sample, decode_examples, samples_of, score_outputs
+from nmt_cli.training.export import Measured, measure_formats
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.run import EventLog, Prepared
 from nmt_cli.training.schedule import learning_rate
@@ -94,7 +97,15 @@ class Finished:
     bundle: str | None
 
 
-Event = Started | StepDone | Evaluated | Saved | Finished
+@dataclass(frozen=True)
+class Exported:
+    """The bundle has a form for the fast engine in one more number format."""
+
+    step: int
+    measured: Measured
+
+
+Event = Started | StepDone | Evaluated | Saved | Exported | Finished
 
 
 def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -323,7 +334,22 @@ class _Trainer:
                 bundle.manifest.scores | ({"test": _json_scores(scores)} if scores else {}),
                 bundle.manifest.training | {"finished_step": step},
             )
+            yield from self._export()
         yield Finished(step, reason, scores, str(folder))
+
+    def _export(self) -> Iterator[Exported]:
+        """Find out which number format translates fastest; replies have no score to go by."""
+        if self._config.task == "chat":
+            return
+        formats = measure_formats(
+            open_bundle(self._prepared.folder.model),
+            self._prepared.encoder,
+            self._config,
+            self._dev,
+            sorted({"int8", "float32"} & get_supported_compute_types("cpu")),
+        )
+        for measured in formats:
+            yield Exported(self._progress.step, measured)
 
     def _score_test(self, test: list[Example]) -> dict[str, Score]:
         options = self._search_options()

@@ -19,7 +19,8 @@ from nmt_cli.text.shards import (
     encode_corpus,
     remove_other_shards,
 )
-from nmt_cli.text.vocabulary import Vocabularies, load_or_train
+from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.text.vocabulary_cache import load_or_train
 
 RUNS_DIR = Path("runs")
 

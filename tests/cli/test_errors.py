@@ -96,7 +96,19 @@ def test_a_truncated_weights_file(run_nmt, toy_bundle, tmp_path):
     shutil.copytree(toy_bundle, damaged)
     weights = damaged / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    check_fails(run_nmt("translate", "-m", str(damaged), "a", cwd=tmp_path), 4, "model.safetensors")
+    command = ("translate", "-m", str(damaged), "--engine", "tensorflow", "a")
+    check_fails(run_nmt(*command, cwd=tmp_path), 4, "model.safetensors")
+
+
+@pytest.mark.parametrize("place", [0, 8, 200], ids=["version", "name", "first-weight"])
+def test_a_ctranslate2_file_with_changed_bytes(run_nmt, toy_bundle, tmp_path, place):
+    damaged = tmp_path / "model"
+    shutil.copytree(toy_bundle, damaged)
+    weights = damaged / "ctranslate2" / "float32" / "model.bin"
+    content = bytearray(weights.read_bytes())
+    content[place : place + 40] = b"\xff" * 40
+    weights.write_bytes(content)
+    check_fails(run_nmt("translate", "-m", str(damaged), "a", cwd=tmp_path), 4, "ctranslate2")
 
 
 def test_a_weights_file_with_changed_header(run_nmt, toy_bundle, tmp_path):
@@ -104,7 +116,8 @@ def test_a_weights_file_with_changed_header(run_nmt, toy_bundle, tmp_path):
     shutil.copytree(toy_bundle, damaged)
     weights = damaged / "model.safetensors"
     weights.write_bytes(b"\xff" * 16 + weights.read_bytes()[16:])
-    check_fails(run_nmt("translate", "-m", str(damaged), "a", cwd=tmp_path), 4, "model.safetensors")
+    command = ("translate", "-m", str(damaged), "--engine", "tensorflow", "a")
+    check_fails(run_nmt(*command, cwd=tmp_path), 4, "model.safetensors")
 
 
 def test_info_verify_finds_a_changed_byte(run_nmt, toy_bundle, tmp_path):

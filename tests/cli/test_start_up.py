@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = ["tensorflow", "keras", "numpy", "tokenizers", "rich", "yaml", "pydantic", "safetensors",
          "sacrebleu", "prompt_toolkit", "ctranslate2", "matplotlib"]  # fmt: skip
-COMMANDS = ["init", "tokenize", "train", "translate", "chat", "evaluate", "info"]
+COMMANDS = ["init", "tokenize", "train", "translate", "chat", "evaluate", "score", "export", "info"]
 REPORT = f"\nimport sys, json\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
 
 
@@ -53,3 +53,37 @@ def test_info_imports_no_tensorflow(toy_bundle):
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"), [(["translate", "a dog"], ""), (["translate"], "a dog\n")]
+)
+def test_translating_imports_nothing_but_the_fast_engine(toy_bundle, command, typed):
+    """A person waits for these imports each time; pydantic alone would double them."""
+    code = (
+        "from nmt_cli.cli import app\n"
+        f"try: app([*{command!r}, '-m', {str(toy_bundle)!r}, '--beam', '2'], prog_name='nmt')\n"
+        "except SystemExit as stop: assert not stop.code"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT],
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    translation, heavy = done.stdout.splitlines()
+    assert translation
+    assert set(json.loads(heavy)) == {"ctranslate2", "tokenizers"}
+
+
+def test_chatting_imports_nothing_but_the_fast_engine(toy_chat):
+    code = (
+        "from nmt_cli.cli import app\n"
+        f"try: app(['chat', '-m', {str(toy_chat)!r}], prog_name='nmt')\n"
+        "except SystemExit as stop: assert not stop.code"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT], input="hi\n", capture_output=True, text=True
+    )
+    assert set(json.loads(done.stdout.splitlines()[-1])) == {"ctranslate2", "tokenizers"}

@@ -107,11 +107,23 @@ def test_a_beam_of_one_is_greedy(engine):
         return cache._replace(own=own, own_mask=tf.gather(cache.own_mask, rows))
 
     cache = model.start_step_cache(model.encode(padded(SOURCES)), 1, tf.constant(limit))
-    state = start_beam(cache, tf.fill([4], limit), tf.constant(1), tf.constant(limit))
-    numbers = Parameters(
-        *(tf.constant(x) for x in (1.0, 1, 1, 1.0, 1.0, 0, 1.0))  # the defaults
+    state = start_beam(
+        cache, tf.fill([4], limit), tf.fill([4], 1), tf.constant(1), tf.constant(limit)
     )
-    state = advance_beam(state, step, reorder, numbers, Features(False, False, 0))
+    numbers = Parameters(
+        length_penalty=tf.constant(1.0),
+        coverage_penalty=tf.constant(0.0),
+        prefix=tf.zeros([0], tf.int32),
+        n_best=tf.constant(1),
+        repetition_penalty=tf.constant(1.0),
+        temperature=tf.constant(1.0),
+        top_k=tf.constant(0),
+        top_p=tf.constant(1.0),
+    )
+    features = Features(
+        sample=False, penalise_repetition=False, no_repeat_ngram_size=0, suppressed=(), cover=False
+    )
+    state = advance_beam(state, step, reorder, None, numbers, features)
 
     for found, row, score in zip(
         greedy, state.ended_sequences.numpy(), state.ended_scores.numpy(), strict=True

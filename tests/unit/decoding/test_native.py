@@ -93,7 +93,7 @@ def test_no_sentence_retraces(engine):
     for graph in plain:
         for function in (graph.start, graph.advance, graph.grow):
             assert function.experimental_get_tracing_count() == 1
-    assert engine._score_graph.experimental_get_tracing_count() == 1
+    assert engine._forced.experimental_get_tracing_count() == 1
 
 
 def test_each_sentence_keeps_its_own_limit(engine):
@@ -244,3 +244,31 @@ def test_a_bundle_with_damaged_weights_is_refused(toy_bundle, tmp_path):
     weights.write_bytes(b"\xff" * weights.stat().st_size)  # of the right size
     with pytest.raises(ModelFileError, match=r"model\.safetensors: damaged"):
         load_engine(open_bundle(copy))
+
+
+def test_batches_hold_similar_lengths_within_the_budget():
+    lengths = [5, 1000, 3, 900, 4, 3000, 2] + [2] * 300
+    rows = [[7] * length for length in lengths]
+
+    batches = list(native._batches(rows))
+
+    assert sorted(i for batch in batches for i in batch) == list(range(len(rows)))
+    for batch in batches:
+        longest = max(lengths[i] for i in batch)
+        assert len(batch) <= native._MAX_BATCH
+        assert len(batch) == 1 or len(batch) * longest <= native._BATCH_PIECES
+    longest_of_batch = [max(lengths[i] for i in batch) for batch in batches]
+    assert longest_of_batch == sorted(longest_of_batch, reverse=True)
+
+
+def test_samples_are_drawn_in_input_order_with_running_numbers(engine):
+    """Sorting would give a source another random stream when its neighbours change."""
+    options = dataclasses.replace(SAMPLE, max_length=12)
+    batch = sources(5, seed=3)
+    together = engine.search(batch, options, first_index=10)
+    last_alone = engine.search(batch[4:], options, first_index=14)
+    assert ids(together)[4:] == ids(last_alone)
+
+
+def test_no_source_asks_nothing(engine):
+    assert engine.search([], GREEDY) == []

@@ -16,7 +16,7 @@ def test_the_defaults_are_those_of_the_configuration():
 
 def test_every_key_of_the_configuration_is_an_option():
     options = {field.name for field in dataclasses.fields(SearchOptions)}
-    assert set(DecodeConfig.model_fields) == options - {"n_best", "seed"}
+    assert set(DecodeConfig.model_fields) == options - {"n_best", "seed", "prefix", "suppressed"}
 
 
 def test_what_is_no_option_is_left_out():

@@ -29,7 +29,9 @@ from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID
 FIRST_LETTER = len(CONTROL_TOKENS)  # ids below are control tokens
 VOCAB_SIZE = FIRST_LETTER + 3
 _PRIME, _FACTOR = 251, 37
-PLAIN = Features(sample=False, penalise_repetition=False, no_repeat_ngram_size=0)
+PLAIN = Features(
+    sample=False, penalise_repetition=False, no_repeat_ngram_size=0, suppressed=(), cover=False
+)
 SAMPLE = PLAIN._replace(sample=True)
 SCORE = 1e-5  # sums of a few float32 log-probabilities
 
@@ -84,7 +86,8 @@ class Chain(FakeModel):
 def parameters(**changes) -> Parameters:
     values = {
         "length_penalty": 1.0,
-        "min_length": 0,
+        "coverage_penalty": 0.0,
+        "prefix": [],
         "n_best": 1,
         "repetition_penalty": 1.0,
         "temperature": 1.0,
@@ -92,7 +95,7 @@ def parameters(**changes) -> Parameters:
         "top_p": 1.0,
     }
     values.update(changes)
-    integers = {"min_length", "n_best", "top_k"}
+    integers = {"prefix", "n_best", "top_k"}
     return Parameters(
         **{
             name: tf.constant(value, tf.int32 if name in integers else tf.float32)
@@ -101,12 +104,15 @@ def parameters(**changes) -> Parameters:
     )
 
 
-def search_greedy(model, limits, *, capacity=None, features=PLAIN, noise=None, **changes):
+def search_greedy(
+    model, limits, *, capacity=None, features=PLAIN, noise=None, min_length=0, **changes
+):
     """Return (ids, log-probability) of each sentence."""
     noise = np.zeros((len(limits), max(limits))) if noise is None else noise
     state = start_greedy(
         model.start(len(limits)),
         tf.constant(limits),
+        tf.fill([len(limits)], min_length),
         tf.constant(noise, tf.float32),
         tf.constant(capacity or max(limits)),
     )
@@ -117,15 +123,16 @@ def search_greedy(model, limits, *, capacity=None, features=PLAIN, noise=None, *
     ]
 
 
-def search_beam(model, limits, beam_size, *, features=PLAIN, **changes):
+def search_beam(model, limits, beam_size, *, features=PLAIN, min_length=0, bonus=None, **changes):
     """Return the ended (ids, score) of each sentence, best first, and the final state."""
     state = start_beam(
         model.start(len(limits) * beam_size),
         tf.constant(limits),
+        tf.fill([len(limits)], min_length),
         tf.constant(beam_size),
         tf.constant(max(limits)),
     )
-    state = advance_beam(state, model.step, model.reorder, parameters(**changes), features)
+    state = advance_beam(state, model.step, model.reorder, bonus, parameters(**changes), features)
     return ended(state), state
 
 
@@ -330,15 +337,17 @@ def test_growing_room_changes_nothing(kind):
     model, limits, rows = FakeModel(5, spread=0.7), [9, 6], 2 if kind == "greedy" else 6
 
     def start(capacity):
-        limit = tf.constant(limits)
+        between = (tf.constant(limits), tf.constant([4, 4]))
         if kind == "greedy":
-            return start_greedy(model.start(rows), limit, tf.zeros([2, 1]), tf.constant(capacity))
-        return start_beam(model.start(rows), limit, tf.constant(3), tf.constant(capacity))
+            return start_greedy(
+                model.start(rows), *between, tf.zeros([2, 1]), tf.constant(capacity)
+            )
+        return start_beam(model.start(rows), *between, tf.constant(3), tf.constant(capacity))
 
     def advance(state):
         if kind == "greedy":
-            return advance_greedy(state, model.step, parameters(min_length=4), PLAIN)
-        return advance_beam(state, model.step, model.reorder, parameters(min_length=4), PLAIN)
+            return advance_greedy(state, model.step, parameters(), PLAIN)
+        return advance_beam(state, model.step, model.reorder, None, parameters(), PLAIN)
 
     whole, state = advance(start(9)), advance(start(2))
     for capacity in (5, 9):
@@ -488,3 +497,72 @@ def test_the_fake_distinguishes_histories():
     prefixes = [p for n in range(3) for p in itertools.product((A, B, C), repeat=n)]
     rows = {tuple(np.round(model.next_log_probs(p), 6)) for p in prefixes}
     assert len(rows) == len(prefixes)
+
+
+PREFIX = [FIRST_LETTER + 1, FIRST_LETTER]
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_a_forced_prefix_is_an_exhaustive_search_among_what_begins_with_it(length_penalty):
+    """The prefix counts in the length and not in the log-probability."""
+    model, limit = FakeModel(11), 4
+
+    def after_prefix(prefix):
+        if len(prefix) < len(PREFIX):
+            only = np.full(VOCAB_SIZE, -np.inf)
+            only[PREFIX[len(prefix)]] = 0.0
+            return only
+        return model.next_log_probs(prefix)
+
+    expected = [
+        (list(ids), score)
+        for ids, score in best_sequences(
+            after_prefix, EOS_ID, VOCAB_SIZE, limit, length_penalty, n=5
+        )
+        if math.isfinite(score)
+    ]
+    (found,), _ = search_beam(
+        model, [limit], 64, n_best=5, prefix=PREFIX, length_penalty=length_penalty
+    )
+
+    assert [list(ids) for ids, _ in found[:5]] == [ids for ids, _ in expected]
+    np.testing.assert_allclose(
+        [score for _, score in found[:5]], [score for _, score in expected], atol=SCORE
+    )
+
+
+def test_greedy_search_begins_with_the_prefix():
+    model = FakeModel(12)
+    (plain,) = search_greedy(model, [6])
+    (found,) = search_greedy(model, [6], prefix=PREFIX)
+    assert list(found[0][:2]) == PREFIX != list(plain[0][:2])
+
+
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_no_output_holds_a_suppressed_row(kind):
+    model = FakeModel(13, spread=0.5)
+    search = search_greedy if kind == "greedy" else lambda *a, **k: search_beam(*a, 3, **k)[0][0]
+    (ids, _), *_ = search(model, [9], min_length=8)
+    row = tuple(ids[3:5])
+    features = PLAIN._replace(suppressed=(row,))
+    (others, _), *_ = search(model, [9], min_length=8, features=features)
+    assert row in set(itertools.pairwise(ids))
+    assert row not in set(itertools.pairwise(others))
+
+
+def test_a_bonus_is_added_to_the_score_of_the_row_that_ends():
+    """A bonus for one state of the cache lifts exactly the hypotheses that end there."""
+    model, limit = FakeModel(14), 3
+    (plain,), _ = search_beam(model, [limit], 16, n_best=16, length_penalty=0.0)
+    loser, loser_score = plain[-1]
+    cache = 0
+    for piece in (BOS_ID, *loser[:-1]):
+        cache = (cache * _FACTOR + piece + 1) % _PRIME
+
+    def bonus(caches):
+        return tf.where(caches == cache, 100.0, 0.0)
+
+    (found,), _ = search_beam(model, [limit], 16, n_best=16, length_penalty=0.0, bonus=bonus)
+    assert found[0][1] > 80
+    lifted = {tuple(ids): score for ids, score in found}
+    assert lifted[tuple(loser)] == pytest.approx(loser_score + 100, abs=1e-4)

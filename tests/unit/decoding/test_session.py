@@ -3,7 +3,8 @@
 import pytest
 
 from nmt_cli.config import TokenizerConfig
-from nmt_cli.decoding.options import Hypothesis, SearchOptions
+from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.session import ChatSession
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies

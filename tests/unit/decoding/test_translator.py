@@ -6,8 +6,9 @@ import pytest
 
 from nmt_cli.config import TokenizerConfig
 from nmt_cli.decoding import translator
-from nmt_cli.decoding.options import Hypothesis, SearchOptions
-from nmt_cli.decoding.translator import Translation, Translator, one_line, search_sorted
+from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.translator import Translation, Translator, one_line
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -171,34 +172,3 @@ def test_line_numbers_count_over_windows(vocabularies, monkeypatch):
     warnings = []
     translate(EchoEngine(4), vocabularies, ["a", "", "a", "a", WORDS[2]], warnings=warnings)
     assert warnings[0].startswith("line 5 ")
-
-
-def test_batches_hold_similar_lengths_within_the_budget():
-    engine = EchoEngine(max_length=3000)
-    sources = [[7] * length for length in (5, 1000, 3, 900, 4, 3000, 2)] + [[8, 9]] * 300
-
-    results = search_sorted(engine, sources, OPTIONS)
-
-    assert [found[0].ids for found in results] == sources
-    for batch in engine.batches:
-        longest = max(map(len, batch))
-        assert len(batch) <= translator._MAX_BATCH
-        assert len(batch) == 1 or len(batch) * longest <= translator._BATCH_PIECES
-    longest_of_batch = [max(map(len, batch)) for batch in engine.batches]
-    assert longest_of_batch == sorted(longest_of_batch, reverse=True)
-
-
-def test_samples_are_drawn_in_input_order_with_running_numbers():
-    """Sorting would give a source another random stream when its neighbours change."""
-    engine = EchoEngine()
-    sources = [[7] * length for length in (1, 5, 3)]
-    options = SearchOptions(beam_size=1, sample=True)
-    search_sorted(engine, sources, options, first_index=10)
-    assert engine.batches == [[source] for source in sources]
-    assert engine.first_indices == [10, 11, 12]
-
-
-def test_no_source_asks_nothing():
-    engine = EchoEngine()
-    assert search_sorted(engine, [], OPTIONS) == []
-    assert engine.batches == []

@@ -9,7 +9,8 @@ from nmt_cli.config import Config
 from nmt_cli.errors import DataError, ModelFileError, TrainingError
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.tokenizer import Subwords
-from nmt_cli.text.vocabulary import Vocabularies, load_or_train
+from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.text.vocabulary_cache import load_or_train
 
 DATA = {"train": [{"source": "a.en", "target": "a.de"}], "dev": [{"file": "dev.tsv"}]}
 

@@ -3,7 +3,8 @@
 import pytest
 
 from nmt_cli.config import Config, TokenizerConfig
-from nmt_cli.decoding.options import Hypothesis, SearchOptions
+from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords

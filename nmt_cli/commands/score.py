@@ -1,0 +1,76 @@
+"""`nmt score`: how likely a model finds given translations."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from nmt_cli.commands.loading import (
+    EngineOption,
+    JsonOption,
+    LengthPenaltyOption,
+    ModelOption,
+    ThreadsOption,
+)
+
+
+def score(
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
+    ] = None,
+    model: ModelOption = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="FILE", help="Source lines; with --target.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="FILE", help="Target lines.")
+    ] = None,
+    length_penalty: LengthPenaltyOption = None,
+    engine: EngineOption = "auto",
+    threads: ThreadsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the log-probability of given translations, one a line, as a search would score them.
+
+    A score is the sum over the target's pieces divided by their number to the power of
+    --length-penalty; 0 prints plain log-probabilities. --json adds those of the pieces.
+
+    Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
+    """
+    from nmt_cli import console
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.loading import load_model, search_options
+    from nmt_cli.decoding.pairs import score_pairs
+    from nmt_cli.errors import ConfigError
+
+    if bool(texts) == bool(source or target) or (source is None) != (target is None):
+        raise ConfigError("give either a sentence and its translation, or --source and --target")
+    if texts and len(texts) != 2:
+        raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
+    bundle = find_bundle(model, ("translation",))
+    options = search_options(bundle, length_penalty=length_penalty)
+    loaded, vocabularies = load_model(bundle, engine=engine, threads=threads)
+    pairs = [(texts[0], texts[1])] if texts else _read(str(source), str(target))
+    for found in score_pairs(
+        loaded,
+        vocabularies,
+        pairs,
+        length_penalty=options.length_penalty,
+        on_warning=console.warn,
+    ):
+        console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")
+
+
+def _read(source: str, target: str) -> Iterator[tuple[str, str]]:
+    from nmt_cli.errors import DataError
+    from nmt_cli.files import read_lines
+
+    others = read_lines(target)
+    for number, line in enumerate(read_lines(source), start=1):
+        other = next(others, None)
+        if other is None:
+            raise DataError(f"{target}: ends after line {number - 1}, {source} does not")
+        yield line, other
+    if next(others, None) is not None:
+        raise DataError(f"{source}: ends before {target} does")

@@ -1,0 +1,135 @@
+"""Weights -> the form that CTranslate2 loads: NumPy and CTranslate2's own specification classes.
+
+CTranslate2 (github.com/OpenNMT/CTranslate2) starts and decodes a trained Transformer faster than
+the framework it was trained in. The names of `model/` map one to one: kernels are stored [out, in]
+there, the fused projections are kept as they are.
+
+Attention that CTranslate2 returns, for alignments and coverage, is the mean over the heads of the
+last decoder layer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctranslate2.specs import TransformerSpec
+from ctranslate2.specs.common_spec import Activation
+
+from nmt_cli.model.positions import sinusoids
+from nmt_cli.model.weights import Arrays
+
+LAYER_NORM_EPSILON = 1e-6  # what model/layers.py computes with; CTranslate2's default is 1e-5
+NUMBER_FORMATS = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "int8",
+    "int8_float32",
+    "int8_float16",
+    "int8_bfloat16",
+)
+_ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
+    "swiglu": Activation.SWISH,
+}
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is converted.
+
+    Attributes:
+        model: The `model` section of the configuration.
+        weights: Every weight by name.
+        source_pieces: The source vocabulary in the order of its ids.
+        target_pieces: The target vocabulary in the order of its ids.
+    """
+
+    model: Mapping[str, Any]
+    weights: Arrays
+    source_pieces: Sequence[str]
+    target_pieces: Sequence[str]
+
+    def write(self, folder: Path, number_format: str = "float32") -> None:
+        """Write CTranslate2's files into a new folder.
+
+        Args:
+            folder: Is made if missing; gets `model.bin`, `config.json` and the vocabulary.
+            number_format: One of `NUMBER_FORMATS`.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        spec = self._spec()
+        spec.validate()
+        spec.optimize(quantization=number_format)
+        folder.mkdir(parents=True, exist_ok=True)
+        spec.save(str(folder))
+
+    def _spec(self) -> Any:
+        model, weights = self.model, self.weights
+        spec = TransformerSpec.from_config(
+            (model["encoder_layers"], model["decoder_layers"]),
+            model["num_heads"],
+            pre_norm=model["norm"] == "pre",
+            activation=_ACTIVATIONS[model["activation"]],
+            ffn_glu=model["activation"] == "swiglu",
+            alignment_layer=-1,
+            alignment_heads=0,  # all
+        )
+        self._fill_stack(spec.encoder, "encoder")
+        self._fill_stack(spec.decoder, "decoder")
+        shared = weights.get("embedding")
+        target = weights.get("target_embedding", shared)
+        spec.encoder.embeddings[0].weight = weights.get("source_embedding", shared)
+        spec.decoder.embeddings.weight = target
+        spec.decoder.projection.weight = weights.get("output_embedding", target)
+        spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
+        # No piece is unknown; a name that is no piece would be added beyond the table.
+        spec.config.unk_token = self.target_pieces[0]
+        spec.register_source_vocabulary(list(self.source_pieces))
+        spec.register_target_vocabulary(list(self.target_pieces))
+        return spec
+
+    def _fill_stack(self, spec: Any, side: str) -> None:
+        """Set the layers of the encoder or of the decoder, their last norm and their positions."""
+        model, weights = self.model, self.weights
+        spec.scale_embeddings = True
+        spec.position_encodings.encodings = (
+            weights[f"{side}.positions"]
+            if model["positions"] == "learned"
+            else sinusoids(model["max_length"], model["d_model"])
+        )
+        if model["norm"] == "pre":
+            self._fill_norm(spec.layer_norm, f"{side}.norm")
+        for number, layer in enumerate(spec.layer, start=1):
+            name = f"{side}.layer{number}"
+            self._fill_attention(
+                layer.self_attention, f"{name}.self_att", ("query_key_value", "output")
+            )
+            if side == "decoder":
+                self._fill_attention(
+                    layer.attention, f"{name}.cross_att", ("query", "key_value", "output")
+                )
+            self._fill_feed_forward(layer.ffn, f"{name}.feed_forward")
+
+    def _fill_attention(self, spec: Any, name: str, parts: Sequence[str]) -> None:
+        self._fill_norm(spec.layer_norm, f"{name}.norm")
+        for linear, part in zip(spec.linear, parts, strict=True):
+            linear.weight = self.weights[f"{name}.{part}"].T
+
+    def _fill_feed_forward(self, spec: Any, name: str) -> None:
+        """Set the feed-forward part; the activation acts on `linear_0`, in SwiGLU on the gate."""
+        gated = self.model["activation"] == "swiglu"
+        linears = [(spec.linear_0, "gate" if gated else "inner"), (spec.linear_1, "outer")]
+        linears += [(spec.linear_0_noact, "inner")] if gated else []
+        self._fill_norm(spec.layer_norm, f"{name}.norm")
+        for linear, part in linears:
+            linear.weight = self.weights[f"{name}.{part}.kernel"].T
+            linear.bias = self.weights[f"{name}.{part}.bias"]
+
+    def _fill_norm(self, spec: Any, name: str) -> None:
+        spec.gamma = self.weights[f"{name}.scale"]
+        spec.beta = self.weights[f"{name}.bias"]

@@ -1,0 +1,66 @@
+"""What searches: the contract that the TensorFlow and the CTranslate2 engine both keep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nmt_cli.decoding.options import SearchOptions
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One output of a search.
+
+    Attributes:
+        ids: Target ids, with `</s>` if the hypothesis ended.
+        score: log-probability / length^alpha; see `SearchOptions.length_penalty`.
+    """
+
+    ids: list[int]
+    score: float
+
+
+class Engine(Protocol):
+    """A model that is ready to search.
+
+    Attributes:
+        max_length: Longest source and output in pieces, with `</s>`.
+    """
+
+    max_length: int
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses, best first, for each source.
+
+        The engine makes its own batches; what it finds for a source does not depend on the others.
+
+        Args:
+            sources: Source ids with `</s>`, none longer than `max_length`; any number of them.
+            options: The search options.
+            first_index: Running number of the first source; with the seed it decides the samples.
+
+        Returns:
+            For each source a list of `options.n_best` hypotheses (fewer if no more exist).
+        """
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """Return the log-probability of each target id given its source and the ids before it.
+
+        Args:
+            sources: Source ids with `</s>`.
+            targets: Target ids, with `</s>` where its probability shall count.
+        """
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[list[float]]]:
+        """Return how much each target id looks at each source id.
+
+        Returns:
+            For each pair a [T, S] matrix: the last decoder layer's attention to the encoder, mean
+            over its heads. Rows sum to one.
+        """

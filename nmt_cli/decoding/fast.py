@@ -1,0 +1,189 @@
+"""The CTranslate2 engine: batches of source ids -> hypotheses, without TensorFlow.
+
+CTranslate2 sorts the sources of one call by length, cuts them into batches and shares these out
+among its workers, so a call should hold as many sources as there are.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.errors import ModelFileError
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.vocabulary import Vocabularies
+
+_EOS = CONTROL_TOKENS[EOS_ID]
+_NEVER_WRITTEN = [[token] for token in CONTROL_TOKENS if token != _EOS]
+_BATCH_PIECES = 1024  # source pieces, padding counted, in one of CTranslate2's batches
+
+
+class FastEngine:
+    """Searches with CTranslate2.
+
+    Args:
+        folder: What `convert.py` wrote.
+        vocabularies: The model's subwords.
+        max_length: Longest source and output in pieces, with `</s>`.
+        device: "cpu" or "cuda".
+        threads: Processor cores to use; 0 is all.
+
+    Raises:
+        ModelFileError: The folder is damaged, or this machine cannot run its number format.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        vocabularies: Vocabularies,
+        *,
+        max_length: int,
+        device: str = "cpu",
+        threads: int = 0,
+    ) -> None:
+        self.max_length = max_length
+        self._folder = folder
+        self._vocabularies = vocabularies
+        self._device = device
+        self._threads = threads or available_cores()
+        self._translator = self._load(workers=self._threads)
+        self._sampler: tuple[int, Any] | None = None
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.search`. Samples come from one stream of random numbers, in input order."""
+        del first_index
+        translator = self._seeded(options.seed) if options.sample else self._translator
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        for shortest, longest, indices in self._groups(sources, options):
+            found = translator.translate_batch(
+                [self._vocabularies.source.pieces(sources[i]) for i in indices],
+                **self._arguments(options, len(indices)),
+                min_decoding_length=shortest,
+                max_decoding_length=longest,
+            )
+            for i, result in zip(indices, found, strict=True):
+                results[i] = [
+                    Hypothesis(self._vocabularies.target.ids(pieces), score)
+                    for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+                ]
+        return results
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """See `Engine.score`."""
+        found = self._translator.score_batch(
+            self._source_pieces(sources),
+            [self._vocabularies.target.pieces(_without_end(target)) for target in targets],
+            max_batch_size=_BATCH_PIECES,
+            batch_type="tokens",
+            max_input_length=0,
+        )  # CTranslate2 appends `</s>` and scores it
+        return [
+            result.log_probs[: len(target)] for result, target in zip(found, targets, strict=True)
+        ]
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[list[float]]]:
+        """See `Engine.attention`: the target is forced as the prefix of an output just as long."""
+        results = []
+        for source, target in zip(sources, targets, strict=True):
+            (found,) = self._translator.translate_batch(
+                self._source_pieces([source]),
+                target_prefix=[self._vocabularies.target.pieces(target)],
+                beam_size=1,
+                max_decoding_length=len(target),
+                max_input_length=0,
+                return_end_token=True,
+                return_attention=True,
+            )
+            results.append(found.attention[0])
+        return results
+
+    def _source_pieces(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
+        return [self._vocabularies.source.pieces(source) for source in sources]
+
+    def _groups(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield shortest output, longest output, and the sources that one call can serve.
+
+        One call has one pair of limits.
+        """
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, source in enumerate(sources):
+            shortest = options.output_floor(len(source))
+            longest = options.output_limit(len(source), self.max_length)
+            groups.setdefault((shortest, longest), []).append(i)
+        for (shortest, longest), indices in groups.items():
+            yield shortest, longest, indices
+
+    def _arguments(self, options: SearchOptions, count: int) -> dict[str, Any]:
+        target = self._vocabularies.target
+        arguments: dict[str, Any] = {
+            "beam_size": options.beam_size,
+            "num_hypotheses": options.n_best,
+            "length_penalty": options.length_penalty,
+            "coverage_penalty": options.coverage_penalty,
+            "repetition_penalty": options.repetition_penalty,
+            "no_repeat_ngram_size": options.no_repeat_ngram_size,
+            "suppress_sequences": [*_NEVER_WRITTEN, *map(target.pieces, options.suppressed)],
+            "return_scores": True,
+            "return_end_token": True,
+            "max_input_length": 0,
+            "max_batch_size": _BATCH_PIECES,
+            "batch_type": "tokens",
+        }
+        if options.prefix:
+            arguments["target_prefix"] = [target.pieces(options.prefix)] * count
+        if options.sample:
+            arguments |= {
+                "beam_size": 1,
+                "sampling_topk": options.top_k,
+                "sampling_topp": options.top_p,
+                "sampling_temperature": options.temperature,
+            }
+        if options.sample or options.coverage_penalty:
+            # A batch draws for its rows in turn, so samples would depend on neighbours. Coverage
+            # counts the padding of shorter sources and mixes up rows once one of them has ended.
+            arguments |= {"max_batch_size": 1, "batch_type": "examples"}
+        return arguments
+
+    def _seeded(self, seed: int) -> Any:
+        """Return a translator whose random numbers began with the seed, going on where it was.
+
+        A live translator keeps its generators, whatever `set_random_seed` says later; so each seed
+        gets a translator of its own, with one worker, since two would race for the numbers.
+        """
+        if self._sampler is None or self._sampler[0] != seed:
+            ctranslate2.set_random_seed(seed)
+            self._sampler = (seed, self._load(workers=1))
+        return self._sampler[1]
+
+    def _load(self, workers: int) -> Any:
+        try:
+            return ctranslate2.Translator(
+                str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
+            )
+        except (RuntimeError, ValueError, MemoryError) as error:
+            raise ModelFileError(
+                f"{self._folder}: CTranslate2 cannot load it: {error}",
+                hint="--engine tensorflow needs nothing of this folder; nmt export writes it anew",
+            ) from error
+
+
+def _without_end(ids: Sequence[int]) -> Sequence[int]:
+    return ids[:-1] if ids and ids[-1] == EOS_ID else ids
+
+
+def available_cores() -> int:
+    """Return the processor cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,93 @@
+"""Which number format the fast engine should use: each is scored and timed on dev.
+
+A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU on dev
+is at most `MAX_BLEU_LOSS` below float32's becomes the bundle's own choice.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
+from nmt_cli.config import Config
+from nmt_cli.decoding.fast import FastEngine
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+from nmt_cli.training.evaluation import decode_examples, score_outputs
+
+MAX_BLEU_LOSS = 0.2
+_MAX_EXAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number format of a bundle.
+
+    Attributes:
+        number_format: Such as "int8".
+        megabytes: Size on disk.
+        bleu: On dev, or None when there is no dev text.
+        lines_per_second: On dev, on this machine, or None.
+    """
+
+    number_format: str
+    megabytes: float
+    bleu: float | None
+    lines_per_second: float | None
+
+
+def measure_formats(
+    bundle: Bundle,
+    encoder: Encoder,
+    config: Config,
+    dev: Sequence[Example],
+    formats: Sequence[str],
+) -> Iterator[Measured]:
+    """Write, score and time number formats; at the end the bundle knows which is its best.
+
+    Args:
+        bundle: Gets the formats.
+        encoder: The bundle's vocabularies and template.
+        config: The bundle's configuration.
+        dev: Development examples; empty leaves the bundle's choice as it is.
+        formats: Number formats to write; float32 is always measured beside them.
+
+    Yields:
+        What is known of each format.
+    """
+    dev = list(dev)[:_MAX_EXAMPLES]
+    measured = []
+    for number_format in dict.fromkeys([PLAIN_FORMAT, *formats]):
+        if number_format not in bundle.manifest.ctranslate2.get("formats", {}):
+            bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
+        measured.append(_measure(bundle, encoder, config, dev, number_format))
+        yield measured[-1]
+    known = bundle.manifest.ctranslate2
+    facts = {m.number_format: asdict(m) for m in measured}
+    auto = fastest(measured) if dev else known["auto"]
+    rewrite_manifest(bundle, ctranslate2={"auto": auto, "formats": known["formats"] | facts})
+
+
+def fastest(measured: Sequence[Measured]) -> str:
+    """Return the fastest format whose BLEU is close enough to float32's."""
+    plain = next(m for m in measured if m.number_format == PLAIN_FORMAT)
+    fine = [m for m in measured if (m.bleu or 0) >= (plain.bleu or 0) - MAX_BLEU_LOSS]
+    return max(fine, key=lambda m: m.lines_per_second or 0).number_format
+
+
+def _measure(
+    bundle: Bundle, encoder: Encoder, config: Config, dev: list[Example], number_format: str
+) -> Measured:
+    folder = bundle.ctranslate2_folder(number_format)
+    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+    if not dev:
+        return Measured(number_format, size, None, None)
+    engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
+    options = SearchOptions.from_mapping(bundle.manifest.decode).override(sample=False)
+    decode_examples(engine, encoder, dev[:8], options)  # the first call sets up the workers
+    started = time.perf_counter()
+    outputs = decode_examples(engine, encoder, dev, options)
+    seconds = time.perf_counter() - started
+    bleu = score_outputs(outputs, dev, encoder, config)["bleu"].score
+    return Measured(number_format, size, bleu, len(dev) / seconds)

@@ -1,0 +1,116 @@
+"""`nmt score` and `nmt export` as subprocesses."""
+
+import json
+import shutil
+
+import pytest
+
+
+def score(run_nmt, bundle, *arguments, cwd):
+    done = run_nmt("score", "-m", str(bundle), *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_search_and_a_forced_score_agree(run_nmt, toy_bundle, tmp_path):
+    """What `translate --json` found has, given back to `score`, the same score and pieces.
+
+    CTranslate2 takes the control tokens out before the softmax when it searches, and leaves them in
+    when it scores. Label smoothing gives them some 0.1/330 each in this tiny vocabulary.
+    """
+    done = run_nmt("translate", "-m", str(toy_bundle), "--json", "a dog", cwd=tmp_path)
+    found = json.loads(done.stdout)["hypotheses"][0]
+    assert found["tokens"][-1] == "</s>"
+    (line,) = score(run_nmt, toy_bundle, "a dog", found["text"], "--json", cwd=tmp_path)
+    forced = json.loads(line)
+    assert forced["tokens"] == found["tokens"]
+    assert forced["score"] == pytest.approx(found["score"], abs=5e-3)
+    assert sum(forced["log_probs"]) / len(forced["tokens"]) == pytest.approx(forced["score"])
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "tensorflow"])
+def test_files_give_a_line_a_pair(run_nmt, toy_bundle, tmp_path, engine):
+    (tmp_path / "s").write_text("a dog\n\nthe cat sees a bird\n")
+    (tmp_path / "t").write_text("x\n\n" + "very long " * 60 + "\n")
+    files = ("--source", "s", "--target", "t", "--engine", engine)
+    done = run_nmt("score", "-m", str(toy_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len([float(line) for line in done.stdout.splitlines()]) == 3
+    assert "pair 3 is longer than" in done.stderr
+
+
+def test_plain_log_probabilities(run_nmt, toy_bundle, tmp_path):
+    pair = ("a dog", "a dog")
+    (plain,) = score(run_nmt, toy_bundle, *pair, "--length-penalty", "0", cwd=tmp_path)
+    (detail,) = score(run_nmt, toy_bundle, *pair, "--json", cwd=tmp_path)
+    assert float(plain) == pytest.approx(sum(json.loads(detail)["log_probs"]), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "give either a sentence and its translation, or --source and --target"),
+        (("a",), 2, "give one sentence and one translation (there are 1 texts)"),
+        (("a", "b", "--source", "s", "--target", "t"), 2, "give either"),
+        (("--source", "s"), 2, "give either"),
+        (("--source", "s", "--target", "t"), 3, "t: ends after line 1, s does not"),
+        (("--source", "t", "--target", "s"), 3, "t: ends before s does"),
+        (("a", "b", "--engine", "tensorflwo"), 2, "Did you mean 'tensorflow'?"),
+        (("a", "b", "--threads", "0"), 2, "--threads must be at least 1"),
+        (("a", "b", "--threads", "x"), 2, "'x' is not a whole number"),
+    ],
+)
+def test_what_is_wrong_is_told(run_nmt, toy_bundle, tmp_path, arguments, code, message):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("a\n")
+    done = run_nmt("score", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
+    assert done.returncode == code
+    assert message in done.stderr
+
+
+def test_export_adds_formats_that_translate_alike(run_nmt, toy_bundle, toy_corpus, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(toy_bundle, model)
+    formats = ("--format", "int8", "--format", "int8_float32")
+    options = (*formats, "--data-dir", str(toy_corpus), "--json")
+    done = run_nmt("export", "-m", str(model), *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    rows = {row["number_format"]: row for row in result["formats"]}
+    assert rows.keys() == {"float32", "int8", "int8_float32"}
+    assert rows["int8"]["megabytes"] < rows["float32"]["megabytes"]
+    assert all(row["bleu"] > 80 and row["lines_per_second"] > 0 for row in rows.values())
+    assert rows[result["auto"]]["bleu"] >= rows["float32"]["bleu"] - 0.2
+    assert run_nmt("info", str(model), "--verify", cwd=tmp_path).returncode == 0
+    texts = {
+        run_nmt("translate", "-m", str(model), "--format", name, "a dog", cwd=tmp_path).stdout
+        for name in rows
+    }
+    assert len(texts) == 1
+
+
+def test_export_without_dev_data_says_so_and_keeps_the_choice(run_nmt, toy_bundle, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(toy_bundle, model)
+    done = run_nmt(
+        "export", "-m", str(model), "--format", "float16", "--data-dir", "/nowhere", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no scores: " in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["float32", "float16"]
+    manifest = json.loads((model / "bundle.json").read_text())
+    assert "ctranslate2/float16/model.bin" in manifest["files"]
+    assert (
+        manifest["ctranslate2"]["auto"]
+        == json.loads((toy_bundle / "bundle.json").read_text())["ctranslate2"]["auto"]
+    )
+
+
+def test_a_format_that_is_none_or_is_missing(run_nmt, toy_bundle, tmp_path):
+    done = run_nmt("export", "-m", str(toy_bundle), "--format", "int9", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Did you mean 'int8'?" in done.stderr
+    done = run_nmt("translate", "-m", str(toy_bundle), "--format", "bfloat16", "a", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "nmt export" in done.stderr
+    assert "--format bfloat16" in done.stderr
