@@ -13,6 +13,7 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
@@ -33,6 +34,10 @@ WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
 PLAIN_FORMAT = "float32"
 _RUNS = Path("runs")
+_MEND_HINTS = {
+    False: "copy the model folder again, or run nmt train again to write it anew",
+    True: "nmt export --format float32 writes it anew; --engine tensorflow does without",
+}
 _MADE_BY = {"translation": "nmt train", "chat": "nmt train chat"}
 
 
@@ -94,6 +99,26 @@ class Bundle:
             if digest != known["sha256"]:
                 raise ModelFileError(f"{self.path / name}: its content changed (wrong sha256)")
 
+    def check_sizes(self, is_wanted: Callable[[str], bool]) -> None:
+        """Check that the wanted files are there with the right sizes.
+
+        Raises:
+            ModelFileError: Names the first file that is missing or has another size.
+        """
+        for name, known in self.manifest.files.items():
+            if not is_wanted(name):
+                continue
+            file = self.path / name
+            if not file.is_file():
+                raise ModelFileError(
+                    f"{file}: missing from the model folder", hint=_MEND_HINTS[CTRANSLATE2 in name]
+                )
+            if file.stat().st_size != known["bytes"]:
+                raise ModelFileError(
+                    f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
+                    hint=_MEND_HINTS[CTRANSLATE2 in name],
+                )
+
     def load_weights(self) -> "Arrays":
         """Read the weights by name.
 
@@ -115,7 +140,7 @@ class Bundle:
             number_format: Such as "int8"; None is the one that the manifest chose.
 
         Raises:
-            ModelFileError: The bundle does not have it.
+            ModelFileError: The bundle does not have it, or not whole.
         """
         wanted = number_format or self.manifest.ctranslate2.get("auto")
         if wanted not in self.manifest.ctranslate2.get("formats", {}):
@@ -126,7 +151,9 @@ class Bundle:
                 hint=f"make it with: nmt export --model {self.path}{option}   "
                 "(or use: --engine tensorflow)",
             )
-        return self.path / CTRANSLATE2 / str(wanted)
+        folder = f"{CTRANSLATE2}/{wanted}"
+        self.check_sizes(lambda name: name.startswith(f"{folder}/"))
+        return self.path / folder
 
     def conversion(self, vocabularies: "Vocabularies") -> "Conversion":
         """Return what `convert.py` needs of this bundle.
@@ -227,7 +254,17 @@ def add_ctranslate2(
 
 
 def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
-    """Replace fields of a bundle's manifest on disk, atomically; return the changed bundle."""
+    """Replace fields of a bundle's manifest on disk, atomically; return the changed bundle.
+
+    Raises:
+        ModelFileError: The folder holds another model by now: a training run wrote a better one.
+    """
+    now = _read_manifest(bundle.path / MANIFEST)
+    if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
+        raise ModelFileError(
+            f"{bundle.path}: a training run wrote another model there meanwhile",
+            hint="run the same command again when training has ended",
+        )
     manifest = replace(bundle.manifest, **changes)
     write_text(bundle.path / MANIFEST, _as_text(manifest))
     return Bundle(bundle.path, manifest)
@@ -273,21 +310,15 @@ def _versions() -> dict[str, str]:
 def open_bundle(path: Path) -> Bundle:
     """Read a bundle's manifest and check version and file sizes.
 
+    What only the fast engine reads is checked by `Bundle.ctranslate2_folder`.
+
     Raises:
         ModelFileError: Something is missing, damaged, or from a newer nmt; says what.
     """
     path = existing_dir(path)
-    manifest = _read_manifest(path / MANIFEST)
-    for name, known in manifest.files.items():
-        file = path / name
-        if not file.is_file():
-            raise ModelFileError(f"{file}: missing from the model folder")
-        if file.stat().st_size != known["bytes"]:
-            raise ModelFileError(
-                f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
-                hint="copy the model folder again, or run nmt train again to write it anew",
-            )
-    return Bundle(path, manifest)
+    bundle = Bundle(path, _read_manifest(path / MANIFEST))
+    bundle.check_sizes(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
+    return bundle
 
 
 def _read_manifest(path: Path) -> Manifest:

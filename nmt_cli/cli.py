@@ -104,6 +104,8 @@ class _PlainValue:
     """
 
     def __init__(self, kind: Any) -> None:
+        if kind not in (str, int, float, bool, list[str], tuple[str, str]):
+            raise TypeError(f"no option of nmt may have the type {kind}")
         self._kind = kind
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:

@@ -250,6 +250,12 @@ class DecodeConfig(Section):
         le=1.0,
     )
 
+    @model_validator(mode="after")
+    def _coverage_needs_a_beam(self) -> Self:
+        if self.coverage_penalty and (self.sample or self.beam_size == 1):
+            raise ValueError("coverage_penalty needs a beam of at least 2, and no sampling")
+        return self
+
 
 class ChatConfig(Section):
     """Dialogue context; used when task is chat."""

@@ -23,11 +23,9 @@ LAYER_NORM_EPSILON = 1e-6  # what model/layers.py computes with; CTranslate2's d
 NUMBER_FORMATS = (
     "float32",
     "float16",
-    "bfloat16",
     "int8",
     "int8_float32",
     "int8_float16",
-    "int8_bfloat16",
 )
 _ACTIVATIONS = {
     "relu": Activation.RELU,

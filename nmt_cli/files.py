@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -23,11 +23,12 @@ _HASH_BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path, mend: Callable[[bytes], str] | None = None) -> Iterator[str]:
     """Yield the lines of a UTF-8 text file without their line ends.
 
     Args:
         path: A file, plain or gzip-compressed (by its `.gz` ending), or `-` for standard input.
+        mend: Makes text of a line that is not UTF-8; None raises.
 
     Raises:
         DataError: The file cannot be read, or a line is not UTF-8; names file and line.
@@ -38,7 +39,8 @@ def read_lines(path: str | Path) -> Iterator[str]:
             for number, raw in enumerate(stream, start=1):
                 raw = raw.removeprefix(_BOM) if number == 1 else raw
                 if raw:  # a file with nothing but the mark has no line
-                    yield _decode(raw, name, number)
+                    raw = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
+                    yield _decode(raw, name, number, mend)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
@@ -46,21 +48,33 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:
     if str(path) == "-":
-        return contextlib.nullcontext(sys.stdin.buffer)
+        return contextlib.nullcontext(_stdin_bytes())
     if str(path).endswith(".gz"):
         return io.BufferedReader(gzip.open(path, "rb"))
     return Path(path).open("rb")
 
 
-def _decode(raw: bytes, name: str, number: int) -> str:
+def _stdin_bytes() -> IO[bytes]:
+    """Return standard input with a buffer of its own.
+
+    A thread may wait in it when the program ends; Python would wait for the buffer of `sys.stdin`.
+    """
     try:
-        line = raw.decode("utf-8")
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+    except (OSError, ValueError):  # a test's, or none at all
+        return sys.stdin.buffer
+
+
+def _decode(raw: bytes, name: str, number: int, mend: Callable[[bytes], str] | None) -> str:
+    try:
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        if mend is not None:
+            return mend(raw)
         raise DataError(
             f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
             hint="convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT",
         ) from error
-    return line[:-1].removesuffix("\r") if line.endswith("\n") else line
 
 
 def sha256_of(path: Path) -> str:
@@ -166,6 +180,8 @@ def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -
     """Turn an OSError of the block (disk full, no permission) into `kind`, told in one line."""
     try:
         yield
+    except BrokenPipeError:  # nobody reads the results any more: not what was being done here
+        raise
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise kind(f"{doing}{where}: {error.strerror or error}", hint=hint) from error

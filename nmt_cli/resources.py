@@ -4,6 +4,7 @@ From a wheel they lie inside the package (`nmt_cli/bundled/`); in a checkout, an
 an unpacked sdist they are the top-level `configs/` and `data/` beside it.
 """
 
+import os
 from pathlib import Path
 
 
@@ -17,3 +18,12 @@ def bundled_root() -> Path:
 def bundled_configs() -> dict[str, Path]:
     """Return the bundled configurations by name, as `nmt train NAME` takes them."""
     return {path.stem: path for path in sorted((bundled_root() / "configs").glob("*.yaml"))}
+
+
+def user_data_dir() -> Path:
+    """Return the folder for what nmt remembers of a person: typed lines, conversations.
+
+    `$XDG_DATA_HOME/nmt`, by default `~/.local/share/nmt`.
+    """
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "nmt"

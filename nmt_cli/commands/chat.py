@@ -9,6 +9,7 @@ import typer
 from nmt_cli.commands.loading import (
     BeamOption,
     EngineOption,
+    FormatOption,
     JsonOption,
     MaxLengthOption,
     ModelOption,
@@ -45,6 +46,7 @@ def chat(
     ] = None,
     max_length: MaxLengthOption = None,
     engine: EngineOption = "auto",
+    number_format: FormatOption = None,
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -74,7 +76,7 @@ def chat(
         max_length=max_length,
     )
     session = ChatSession(
-        *load_model(bundle, engine=engine, threads=threads),
+        *load_model(bundle, engine=engine, number_format=number_format, threads=threads),
         history_turns=bundle.manifest.chat["history_turns"],
         persona=bundle.manifest.chat["persona"],
     )

@@ -8,6 +8,7 @@ import typer
 from nmt_cli.commands.loading import (
     BeamOption,
     EngineOption,
+    FormatOption,
     JsonOption,
     LengthPenaltyOption,
     ModelOption,
@@ -36,6 +37,7 @@ def evaluate(
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     engine: EngineOption = "auto",
+    number_format: FormatOption = None,
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -59,7 +61,9 @@ def evaluate(
     )
     examples = _examples(bundle, source, reference, split, data_dir)
     options = search_options(bundle, beam_size=beam, length_penalty=length_penalty)
-    loaded_engine, vocabularies = load_model(bundle, engine=engine, threads=threads)
+    loaded_engine, vocabularies = load_model(
+        bundle, engine=engine, number_format=number_format, threads=threads
+    )
     from nmt_cli.training.evaluation import decode_examples, score_outputs
     from nmt_cli.training.run import build_encoder
 

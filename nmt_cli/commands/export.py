@@ -27,10 +27,9 @@ def export(
 
     Each is scored and timed on the development set, and the fastest whose BLEU is at most 0.2 below
     float32's becomes the one that `nmt translate` uses. Without --format: all that this processor
-    computes in. Formats: float32, float16, bfloat16, int8, int8_float32, int8_float16,
-    int8_bfloat16.
+    computes in. Formats: float32, float16, int8, int8_float32, int8_float16.
 
-    Example: nmt export --format int8 --format float16
+    Example: nmt export --format int8
     """
     import dataclasses
 

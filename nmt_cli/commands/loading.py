@@ -31,18 +31,37 @@ FormatOption = Annotated[
     typer.Option("--format", metavar="F", help="CTranslate2's number format; see nmt export."),
 ]
 ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Processor cores to use; all.")
+    int | None, typer.Option("--threads", metavar="N", help="Processor cores for the search; all.")
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option("--batch-tokens", metavar="N", help="Source pieces searched at a time."),
+]
+SearchSetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any search option, e.g. top_k=5."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 
+_MAX_INT = 1 << 31
 _ENGINES = ("auto", "ctranslate2", "tensorflow")
 
 
-def search_options(bundle: "Bundle", **changes: Any) -> "SearchOptions":
-    """Return the model's search options with those the user gave."""
+def search_options(
+    bundle: "Bundle", settings: list[str] | None = None, **changes: Any
+) -> "SearchOptions":
+    """Return the model's search options with those the user gave.
+
+    Args:
+        bundle: The model.
+        settings: What was given with --set, such as "top_k=5".
+        changes: What was given with flags of its own; None is not given.
+    """
     from nmt_cli.decoding.options import SearchOptions
 
-    return SearchOptions.from_mapping(bundle.manifest.decode).override(**changes)
+    flags = {name: value for name, value in changes.items() if value is not None}
+    options = SearchOptions.from_mapping(bundle.manifest.decode)
+    return options.override(**(SearchOptions.parse(settings or []) | flags))
 
 
 def load_model(
@@ -51,6 +70,7 @@ def load_model(
     engine: str = "auto",
     number_format: str | None = None,
     threads: int | None = None,
+    batch_tokens: int | None = None,
 ) -> tuple["Engine", "Vocabularies"]:
     """Return an engine and the vocabularies of a bundle.
 
@@ -59,6 +79,7 @@ def load_model(
         engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
         number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
         threads: Processor cores to use; None is all.
+        batch_tokens: Source pieces searched at a time; None is the engine's own choice.
 
     Raises:
         ConfigError: There is no such engine, or it has no choice of number formats.
@@ -71,10 +92,11 @@ def load_model(
     if engine not in _ENGINES:
         hint = did_you_mean(engine, _ENGINES)
         raise ConfigError(f"--engine must be {', '.join(_ENGINES)} (it is {engine}).{hint}")
-    if threads is not None and threads < 1:
-        raise ConfigError(f"--threads must be at least 1 (it is {threads})")
+    for option, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
+        if value is not None and not 1 <= value < _MAX_INT:
+            raise ConfigError(f"{option} must be at least 1 (it is {value})")
     vocabularies = Vocabularies.load(bundle.path)
-    if engine == "auto" and not bundle.manifest.ctranslate2:
+    if engine == "auto" and number_format is None and not bundle.manifest.ctranslate2:
         console.note(
             f"{bundle.path} has no ctranslate2/ folder; the slower TensorFlow engine starts "
             "(nmt export adds it)"
@@ -83,8 +105,8 @@ def load_model(
     if engine == "tensorflow":
         if number_format is not None:
             raise ConfigError("--format is an option of --engine ctranslate2")
-        return _native_engine(bundle, threads), vocabularies
-    from nmt_cli.decoding.fast import FastEngine
+        return _native_engine(bundle, threads, batch_tokens), vocabularies
+    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine
 
     folder = bundle.ctranslate2_folder(number_format)
     fast = FastEngine(
@@ -92,16 +114,16 @@ def load_model(
         vocabularies,
         max_length=bundle.manifest.model["max_length"],
         threads=threads or 0,
+        batch_pieces=batch_tokens or BATCH_PIECES,
     )
     return fast, vocabularies
 
 
-def _native_engine(bundle: "Bundle", threads: int | None) -> "Engine":
+def _native_engine(bundle: "Bundle", threads: int | None, batch_tokens: int | None) -> "Engine":
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 
-    weights_are_readable = bundle.load_weights  # fail on damaged files before the slow import
-    weights_are_readable()
+    bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(threads)
-    from nmt_cli.decoding.native import load_engine
+    from nmt_cli.decoding.native import BATCH_PIECES, load_engine
 
-    return load_engine(bundle)
+    return load_engine(bundle, batch_pieces=batch_tokens or BATCH_PIECES)

@@ -7,6 +7,7 @@ import typer
 
 from nmt_cli.commands.loading import (
     EngineOption,
+    FormatOption,
     JsonOption,
     LengthPenaltyOption,
     ModelOption,
@@ -28,6 +29,7 @@ def score(
     ] = None,
     length_penalty: LengthPenaltyOption = None,
     engine: EngineOption = "auto",
+    number_format: FormatOption = None,
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -46,11 +48,15 @@ def score(
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --source and --target")
+    if source == target == "-":
+        raise ConfigError("only one of --source and --target can be standard input")
     if texts and len(texts) != 2:
         raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
     bundle = find_bundle(model, ("translation",))
     options = search_options(bundle, length_penalty=length_penalty)
-    loaded, vocabularies = load_model(bundle, engine=engine, threads=threads)
+    loaded, vocabularies = load_model(
+        bundle, engine=engine, number_format=number_format, threads=threads
+    )
     pairs = [(texts[0], texts[1])] if texts else _read(str(source), str(target))
     for found in score_pairs(
         loaded,

@@ -1,14 +1,18 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
 import contextlib
+import os
+import stat
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_cli.commands.loading import (
+    BatchOption,
     BeamOption,
     EngineOption,
     FormatOption,
@@ -16,12 +20,20 @@ from nmt_cli.commands.loading import (
     LengthPenaltyOption,
     MaxLengthOption,
     ModelOption,
+    SearchSetOption,
     ThreadsOption,
 )
 
 if TYPE_CHECKING:
-    from nmt_cli.decoding.options import SearchOptions
-    from nmt_cli.decoding.translator import Translation, Translator
+    from nmt_cli.bundle import Bundle
+    from nmt_cli.decoding.translator import Translation
+    from nmt_cli.text.sentences import Splitter
+
+_MENDS: dict[str, Callable[[bytes], str] | None] = {
+    "stop": None,
+    "replace": lambda raw: raw.decode("utf-8", errors="replace"),
+    "skip-as-blank": lambda raw: "",
+}
 
 
 def translate(
@@ -41,60 +53,125 @@ def translate(
     ] = None,
     length_penalty: LengthPenaltyOption = None,
     max_length: MaxLengthOption = None,
+    prefix: Annotated[
+        str | None, typer.Option("--prefix", metavar="TEXT", help="Begin every output with this.")
+    ] = None,
+    suppress: Annotated[
+        list[str] | None,
+        typer.Option("--suppress", metavar="TEXT", help="Never write this; may be repeated."),
+    ] = None,
+    settings: SearchSetOption = None,
+    align: Annotated[
+        bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
+    ] = False,
+    token_scores: Annotated[
+        bool, typer.Option("--token-scores", help="Add each piece's log-probability to --json.")
+    ] = False,
+    no_split: Annotated[
+        bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
+    ] = False,
+    on_error: Annotated[
+        str,
+        typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
+    ] = "stop",
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
+    batch_tokens: BatchOption = None,
     json: JsonOption = False,
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
 
-    Every input line gives one output line, in order.
+    Every input line gives one output line, in order. Lines longer than what the model was trained
+    on are split into sentences. --set reaches every search option: sample, temperature, top_k,
+    top_p, seed, coverage_penalty, min_length, min_length_ratio, max_length_ratio,
+    no_repeat_ngram_size, repetition_penalty.
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
     from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.decoding.translator import Translator
-    from nmt_cli.errors import ConfigError
+    from nmt_cli.commands.translate_prompt import TranslatePrompt
+    from nmt_cli.commands.translation_lines import TranslationLines
+    from nmt_cli.decoding.translator import Translator, suppressed_ids
+    from nmt_cli.errors import ConfigError, did_you_mean
 
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
+    if on_error not in _MENDS:
+        hint = did_you_mean(on_error, _MENDS)
+        raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
+    if token_scores and not json:
+        raise ConfigError("--token-scores needs --json")
     bundle = find_bundle(model, ("translation",))
     beam = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
     options = search_options(
-        bundle, beam_size=beam, n_best=n_best, length_penalty=length_penalty, max_length=max_length
+        bundle,
+        settings,
+        beam_size=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        max_length=max_length,
     )
-    lines = _lines(text, input_file)
-    translator = Translator(
-        *load_model(bundle, engine=engine, number_format=number_format, threads=threads),
-        on_warning=console.warn,
+    loaded, vocabularies = load_model(
+        bundle,
+        engine=engine,
+        number_format=number_format,
+        threads=threads,
+        batch_tokens=batch_tokens,
     )
-    if lines is None:
-        _prompt(translator, options, as_json=json, is_n_best=n_best is not None)
+    options = options.override(
+        prefix=tuple(vocabularies.target.encode(prefix)) if prefix else None,
+        suppressed=suppressed_ids(vocabularies.target, suppress) if suppress else None,
+    )
+    splitter = None if no_split else _splitter(bundle)
+    translator = Translator(loaded, vocabularies, splitter=splitter, on_warning=console.warn)
+    writer = TranslationLines(
+        loaded, vocabularies, json=json, n_best=bool(n_best), align=align, scores=token_scores
+    )
+    if not text and input_file is None and sys.stdin.isatty():
+        TranslatePrompt(translator, vocabularies, options, writer).run()
         return
-    with _output(output_file) as stream:
-        for translation in translator.translate(lines, options):
-            _write(stream, translation, as_json=json, is_n_best=n_best is not None)
+    windows = _windows(text, input_file, _MENDS[on_error])
+    with _output(output_file) as stream, _progress(input_file, output_file) as advance:
+        for translation in translator.translate_windows(windows, options):
+            stream.write(writer.of(translation))
+            if stream is sys.stdout:
+                stream.flush()
+            advance(translation)
 
 
-def _lines(text: list[str] | None, input_file: str | None) -> Iterable[str] | None:
-    """Return the input lines, or None for an interactive prompt."""
-    from nmt_cli.errors import ConfigError
+def _splitter(bundle: "Bundle") -> "Splitter":
+    from nmt_cli.text.sentences import Splitter
+
+    manifest = bundle.manifest
+    longest = manifest.training.get("long_source", manifest.model["max_length"])
+    return Splitter(manifest.source_lang, int(longest))
+
+
+def _windows(
+    text: list[str] | None, input_file: str | None, mend: Callable[[bytes], str] | None
+) -> Iterable[list[str]]:
+    """Return the input lines, in windows: of a file as full as may be, of a pipe as they come."""
+    from nmt_cli.decoding.windows import arriving_windows, full_windows
     from nmt_cli.files import read_lines
 
     if text:
-        for argument in text:
-            try:
-                argument.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise ConfigError("TEXT is not valid UTF-8") from error
-        return [
-            " ".join(argument.splitlines()) if "\n" in argument else argument for argument in text
-        ]
-    if input_file is None and sys.stdin.isatty():
-        return None
-    return read_lines(input_file or "-")
+        return full_windows(map(_one_line, text))
+    lines = read_lines(input_file or "-", mend)
+    is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(0).st_mode)
+    return full_windows(lines) if is_whole else arriving_windows(lines)
+
+
+def _one_line(argument: str) -> str:
+    from nmt_cli.errors import ConfigError
+
+    try:
+        argument.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ConfigError("TEXT is not valid UTF-8") from error
+    return " ".join(argument.splitlines()) if "\n" in argument else argument
 
 
 @contextlib.contextmanager
@@ -109,39 +186,35 @@ def _output(path: str | None) -> Iterator[IO[str]]:
         yield stream
 
 
-def _write(stream: IO[str], translation: "Translation", *, as_json: bool, is_n_best: bool) -> None:
-    import json
-
-    best = translation.hypotheses[0]
-    if as_json:
-        found = [vars(hypothesis) for hypothesis in translation.hypotheses]
-        record = {"source": translation.source, "hypotheses": found}
-        lines = [json.dumps(record, ensure_ascii=False)]
-    elif is_n_best:
-        lines = [f"{i}\t{h.score:.4f}\t{h.text}" for i, h in enumerate(translation.hypotheses, 1)]
-    else:
-        lines = [best.text]
-    stream.write("".join(line + "\n" for line in lines))
-    if stream is sys.stdout:
-        stream.flush()
-
-
-def _prompt(
-    translator: "Translator", options: "SearchOptions", *, as_json: bool, is_n_best: bool
-) -> None:
-    """Translate what is typed, line by line, until Ctrl-D."""
-    from prompt_toolkit import PromptSession
-
+@contextlib.contextmanager
+def _progress(
+    input_file: str | None, output_file: str | None
+) -> Iterator[Callable[["Translation"], None]]:
+    """Show lines, rate and time left while a file is written; results on a terminal show enough."""
     from nmt_cli import console
 
-    console.note("Type a sentence; Ctrl-D leaves.")
-    prompt: PromptSession[str] = PromptSession("> ")
-    while True:
-        try:
-            line = prompt.prompt()
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
+    with contextlib.ExitStack() as stack:
+        facts = "{task.fields[facts]}"
+        progress = stack.enter_context(console.live_progress(facts)) if output_file else None
+        if progress is None:
+            yield lambda _: None
             return
-        for translation in translator.translate([line], options):
-            _write(sys.stdout, translation, as_json=as_json, is_n_best=is_n_best)
+        started, lines, size = time.monotonic(), 0, _size(input_file)
+        task = progress.add_task("translating", total=size, facts="")
+
+        def advance(translation: "Translation") -> None:
+            nonlocal lines
+            lines += 1
+            rate = lines / (time.monotonic() - started)
+            num_bytes = len(translation.source.encode()) + 1
+            progress.update(task, advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
+
+        yield advance
+
+
+def _size(input_file: str | None) -> int | None:
+    """Return the bytes to be read, or None where they cannot be known."""
+    if input_file in (None, "-") or str(input_file).endswith(".gz"):
+        return None
+    path = Path(str(input_file))
+    return path.stat().st_size if path.is_file() else None

@@ -39,7 +39,8 @@ class Engine(Protocol):
         Args:
             sources: Source ids with `</s>`, none longer than `max_length`; any number of them.
             options: The search options.
-            first_index: Running number of the first source; with the seed it decides the samples.
+            first_index: Running number of the first source. The TensorFlow engine's samples are a
+                function of it and the seed; CTranslate2's of the seed and the samples before.
 
         Returns:
             For each source a list of `options.n_best` hypotheses (fewer if no more exist).

@@ -4,7 +4,10 @@ CTranslate2 sorts the sources of one call by length, cuts them into batches and 
 among its workers, so a call should hold as many sources as there are.
 """
 
+import functools
+import logging
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,8 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 _EOS = CONTROL_TOKENS[EOS_ID]
 _NEVER_WRITTEN = [[token] for token in CONTROL_TOKENS if token != _EOS]
-_BATCH_PIECES = 1024  # source pieces, padding counted, in one of CTranslate2's batches
+BATCH_PIECES = 1024
+_POLL_SECONDS = 0.001
 
 
 class FastEngine:
@@ -31,6 +35,7 @@ class FastEngine:
         max_length: Longest source and output in pieces, with `</s>`.
         device: "cpu" or "cuda".
         threads: Processor cores to use; 0 is all.
+        batch_pieces: Source pieces, padding counted, in one of CTranslate2's batches.
 
     Raises:
         ModelFileError: The folder is damaged, or this machine cannot run its number format.
@@ -44,30 +49,42 @@ class FastEngine:
         max_length: int,
         device: str = "cpu",
         threads: int = 0,
+        batch_pieces: int = BATCH_PIECES,
     ) -> None:
+        self._batch_pieces = batch_pieces
         self.max_length = max_length
         self._folder = folder
         self._vocabularies = vocabularies
         self._device = device
         self._threads = threads or available_cores()
-        self._translator = self._load(workers=self._threads)
         self._sampler: tuple[int, Any] | None = None
+
+    @functools.cached_property
+    def _translator(self) -> Any:
+        return self._load(workers=self._threads)
 
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
     ) -> list[list[Hypothesis]]:
-        """See `Engine.search`. Samples come from one stream of random numbers, in input order."""
+        """See `Engine.search`. Samples come from one stream of random numbers, in input order.
+
+        So a sample depends on the seed and on how many were drawn since this engine got it.
+        """
         del first_index
         translator = self._seeded(options.seed) if options.sample else self._translator
         results: list[list[Hypothesis]] = [[] for _ in sources]
         for shortest, longest, indices in self._groups(sources, options):
             found = translator.translate_batch(
-                [self._vocabularies.source.pieces(sources[i]) for i in indices],
+                self._source_pieces(sources[i] for i in indices),
                 **self._arguments(options, len(indices)),
                 min_decoding_length=shortest,
                 max_decoding_length=longest,
+                asynchronous=True,
             )
-            for i, result in zip(indices, found, strict=True):
+            for i, job in zip(indices, found, strict=True):
+                while not job.done():  # `result()` would keep Ctrl-C waiting
+                    time.sleep(_POLL_SECONDS)
+                result = job.result()
                 results[i] = [
                     Hypothesis(self._vocabularies.target.ids(pieces), score)
                     for pieces, score in zip(result.hypotheses, result.scores, strict=True)
@@ -81,7 +98,7 @@ class FastEngine:
         found = self._translator.score_batch(
             self._source_pieces(sources),
             [self._vocabularies.target.pieces(_without_end(target)) for target in targets],
-            max_batch_size=_BATCH_PIECES,
+            max_batch_size=self._batch_pieces,
             batch_type="tokens",
             max_input_length=0,
         )  # CTranslate2 appends `</s>` and scores it
@@ -115,14 +132,16 @@ class FastEngine:
     ) -> Iterator[tuple[int, int, list[int]]]:
         """Yield shortest output, longest output, and the sources that one call can serve.
 
-        One call has one pair of limits.
+        One call has one pair of limits; and it takes the longest source first, whose sample would
+        then come first, too.
         """
-        groups: dict[tuple[int, int], list[int]] = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
         for i, source in enumerate(sources):
-            shortest = options.output_floor(len(source))
             longest = options.output_limit(len(source), self.max_length)
-            groups.setdefault((shortest, longest), []).append(i)
-        for (shortest, longest), indices in groups.items():
+            shortest = min(options.output_floor(len(source)), longest)
+            key = (shortest, longest, i) if options.sample else (shortest, longest)
+            groups.setdefault(key, []).append(i)
+        for (shortest, longest, *_), indices in groups.items():
             yield shortest, longest, indices
 
     def _arguments(self, options: SearchOptions, count: int) -> dict[str, Any]:
@@ -138,7 +157,7 @@ class FastEngine:
             "return_scores": True,
             "return_end_token": True,
             "max_input_length": 0,
-            "max_batch_size": _BATCH_PIECES,
+            "max_batch_size": self._batch_pieces,
             "batch_type": "tokens",
         }
         if options.prefix:
@@ -146,13 +165,12 @@ class FastEngine:
         if options.sample:
             arguments |= {
                 "beam_size": 1,
-                "sampling_topk": options.top_k,
+                "sampling_topk": min(options.top_k, target.vocab_size),
                 "sampling_topp": options.top_p,
                 "sampling_temperature": options.temperature,
             }
-        if options.sample or options.coverage_penalty:
-            # A batch draws for its rows in turn, so samples would depend on neighbours. Coverage
-            # counts the padding of shorter sources and mixes up rows once one of them has ended.
+        if options.coverage_penalty:
+            # It counts the padding of shorter sources and mixes up rows once one of them has ended.
             arguments |= {"max_batch_size": 1, "batch_type": "examples"}
         return arguments
 
@@ -168,6 +186,7 @@ class FastEngine:
         return self._sampler[1]
 
     def _load(self, workers: int) -> Any:
+        ctranslate2.set_log_level(logging.ERROR)
         try:
             return ctranslate2.Translator(
                 str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
@@ -175,7 +194,8 @@ class FastEngine:
         except (RuntimeError, ValueError, MemoryError) as error:
             raise ModelFileError(
                 f"{self._folder}: CTranslate2 cannot load it: {error}",
-                hint="--engine tensorflow needs nothing of this folder; nmt export writes it anew",
+                hint=f"nmt export --format {self._folder.name} writes it anew; --engine tensorflow "
+                "does without",
             ) from error
 
 

@@ -36,7 +36,7 @@ from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
 
 Tensor = Any
 _FIRST_CAPACITY = 32
-_BATCH_PIECES = 2048  # source pieces, padding counted, in one search
+BATCH_PIECES = 2048
 _MAX_BATCH = 128
 
 
@@ -45,9 +45,11 @@ class NativeEngine:
 
     Args:
         model: The model; its weights are read anew at every call.
+        batch_pieces: Source pieces, padding counted, in one search.
     """
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, *, batch_pieces: int = BATCH_PIECES) -> None:
+        self._batch_pieces = batch_pieces
         self._model = model
         self._graphs: dict[tuple[bool, Features], _Graph] = {}
         self.max_length = model.config.max_length
@@ -57,7 +59,7 @@ class NativeEngine:
     ) -> list[list[Hypothesis]]:
         """See `Engine.search`. A sample is a function of the seed and the source's number."""
         results: list[list[Hypothesis]] = [[] for _ in sources]
-        for batch in _batches(sources, by_length=not options.sample):
+        for batch in self._batches(sources, by_length=not options.sample):
             found = self._search_batch([sources[i] for i in batch], options, first_index + batch[0])
             for i, hypotheses in zip(batch, found, strict=True):
                 results[i] = hypotheses
@@ -99,7 +101,7 @@ class NativeEngine:
     ) -> list[list[float]]:
         """See `Engine.score`."""
         results: list[list[float]] = [[] for _ in sources]
-        for batch in _batches(sources):
+        for batch in self._batches(sources):
             rows = [targets[i] for i in batch]
             log_probs, _ = self._forced(_padded([sources[i] for i in batch]), _padded(rows))
             for i, row in zip(batch, log_probs.numpy(), strict=True):
@@ -111,7 +113,7 @@ class NativeEngine:
     ) -> list[list[list[float]]]:
         """See `Engine.attention`."""
         results: list[list[list[float]]] = [[] for _ in sources]
-        for batch in _batches(sources):
+        for batch in self._batches(sources):
             rows = [targets[i] for i in batch]
             _, weights = self._forced(_padded([sources[i] for i in batch]), _padded(rows))
             for i, matrix in zip(batch, weights.numpy(), strict=True):
@@ -137,6 +139,20 @@ class NativeEngine:
 
         return forced  # type: ignore[no-any-return]
 
+    def _batches(
+        self, sources: Sequence[Sequence[int]], *, by_length: bool = True
+    ) -> Iterator[list[int]]:
+        """Yield the indices of sources of similar length, or of one source each, in batches."""
+        order = list(range(len(sources)))
+        if not by_length:  # samples depend on a source's running number, which sorting would change
+            yield from ([i] for i in order)
+            return
+        order.sort(key=lambda i: len(sources[i]), reverse=True)
+        while order:
+            size = max(1, min(_MAX_BATCH, self._batch_pieces // len(sources[order[0]])))
+            batch, order = order[:size], order[size:]
+            yield batch
+
     def _graph(self, is_beam: bool, features: Features) -> "_Graph":
         key = (is_beam, features)
         if key not in self._graphs:
@@ -144,7 +160,7 @@ class NativeEngine:
         return self._graphs[key]
 
 
-def load_engine(bundle: Bundle) -> NativeEngine:
+def load_engine(bundle: Bundle, *, batch_pieces: int = BATCH_PIECES) -> NativeEngine:
     """Return an engine with a bundle's model.
 
     Raises:
@@ -158,7 +174,7 @@ def load_engine(bundle: Bundle) -> NativeEngine:
         joint=manifest.vocabulary["joint"],
     )
     assign_weights(model, bundle.load_weights())
-    return NativeEngine(model)
+    return NativeEngine(model, batch_pieces=batch_pieces)
 
 
 class _Cache(NamedTuple):
@@ -276,19 +292,6 @@ def _grow(state: Any, capacity: Tensor) -> Any:
 def _repeated(x: Tensor, rows: Tensor) -> Tensor:
     """Return x [B, ...] with each of its rows repeated as often as `rows` [N, ...] has beams."""
     return tf.repeat(x, tf.shape(rows)[0] // tf.shape(x)[0], axis=0)
-
-
-def _batches(sources: Sequence[Sequence[int]], *, by_length: bool = True) -> Iterator[list[int]]:
-    """Yield the indices of sources of similar length, or of one source each, in batches."""
-    order = list(range(len(sources)))
-    if not by_length:  # samples depend on a source's running number, which sorting would change
-        yield from ([i] for i in order)
-        return
-    order.sort(key=lambda i: len(sources[i]), reverse=True)
-    while order:
-        size = max(1, min(_MAX_BATCH, _BATCH_PIECES // len(sources[order[0]])))
-        batch, order = order[:size], order[size:]
-        yield batch
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Tensor:

@@ -1,11 +1,16 @@
 """The search options: one record for every engine, command and session. Standard library only."""
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, did_you_mean
+
+_NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
+_MAX_BEAM_SIZE, _MAX_INT = 512, 1 << 31
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +66,37 @@ class SearchOptions:
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in known})
 
+    @classmethod
+    def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
+        """Return the options that settings such as "no_repeat_ngram_size=3" give, for `override`.
+
+        Raises:
+            ConfigError: A setting has an unknown name or a value of the wrong type.
+        """
+        kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        names = [name for name in kinds if name not in _NOT_TYPED]
+        changes = {}
+        for setting in settings:
+            name, equals, text = setting.partition("=")
+            if not equals or name not in names:
+                raise ConfigError(
+                    f"--set {setting}: unknown search option.{did_you_mean(name, names)}",
+                    hint=f"they are: {', '.join(names)}",
+                )
+            changes[name] = _value(name, text, kinds[name])
+        return changes
+
     def override(self, **changes: Any) -> Self:
         """Return a copy with the changes that are not None, checked.
+
+        A coverage penalty that came with the model goes when the changes ask for no beam.
 
         Raises:
             ConfigError: A value is out of range, or two do not go together; names the option.
         """
         given = {name: value for name, value in changes.items() if value is not None}
+        if (given.get("sample") or given.get("beam_size") == 1) and "coverage_penalty" not in given:
+            given["coverage_penalty"] = 0.0
         changed = dataclasses.replace(self, **given)
         changed.check()
         return changed
@@ -75,10 +104,10 @@ class SearchOptions:
     def check(self) -> None:
         """Raise ConfigError for the first value out of range."""
         limits = (
-            ("beam_size", self.beam_size >= 1, "at least 1"),
+            ("beam_size", 1 <= self.beam_size <= _MAX_BEAM_SIZE, f"1 to {_MAX_BEAM_SIZE}"),
             ("n_best", self.n_best >= 1, "at least 1"),
-            ("length_penalty", self.length_penalty >= 0, "at least 0"),
-            ("coverage_penalty", self.coverage_penalty >= 0, "at least 0"),
+            ("length_penalty", 0 <= self.length_penalty < math.inf, "at least 0, and finite"),
+            ("coverage_penalty", 0 <= self.coverage_penalty < math.inf, "at least 0, and finite"),
             ("max_length", self.max_length >= 1, "at least 1"),
             ("min_length", self.min_length >= 0, "at least 0"),
             ("min_length_ratio", self.min_length_ratio >= 0, "at least 0"),
@@ -88,11 +117,11 @@ class SearchOptions:
                 "above 0",
             ),
             ("no_repeat_ngram_size", self.no_repeat_ngram_size >= 0, "at least 0"),
-            ("repetition_penalty", self.repetition_penalty > 0, "above 0"),
-            ("temperature", self.temperature > 0, "above 0"),
-            ("top_k", self.top_k >= 0, "at least 0"),
+            ("repetition_penalty", 0 < self.repetition_penalty < math.inf, "above 0, and finite"),
+            ("temperature", 0 < self.temperature < math.inf, "above 0, and finite"),
+            ("top_k", 0 <= self.top_k < _MAX_INT, f"0 to {_MAX_INT - 1}"),
             ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
-            ("seed", self.seed >= 0, "at least 0"),
+            ("seed", 0 <= self.seed < _MAX_INT, f"0 to {_MAX_INT - 1}"),
         )
         for name, fine, wanted in limits:
             if not fine:
@@ -114,3 +143,20 @@ class SearchOptions:
     def output_floor(self, source_length: int) -> int:
         """Return the shortest output, in pieces without `</s>`, for a source of that length."""
         return max(self.min_length, int(source_length * self.min_length_ratio))
+
+
+def _value(name: str, text: str, kind: str) -> Any:
+    """Return what was typed as a value of a field's type."""
+    try:
+        if "bool" in kind:
+            return _TRUTH[text.lower()]
+        return float(text) if "float" in kind else int(text)
+    except (KeyError, ValueError):
+        wanted = (
+            "true or false"
+            if "bool" in kind
+            else "a number"
+            if "float" in kind
+            else "a whole number"
+        )
+        raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None

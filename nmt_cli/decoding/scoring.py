@@ -75,7 +75,9 @@ def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
         coverage: [N, S] attention that each source piece got in all steps so far.
         mask: [N, S] bool, True at real pieces.
     """
-    return tf.reduce_sum(tf.where(mask, tf.math.log(tf.minimum(coverage, 1.0)), 0.0), axis=1)
+    covered = mask & (coverage > 0.0)  # CTranslate2 leaves out what got nothing at all, too
+    logs = tf.math.log(tf.where(covered, tf.minimum(coverage, 1.0), 1.0))
+    return tf.reduce_sum(logs, axis=1)
 
 
 def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> Tensor:

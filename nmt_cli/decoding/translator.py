@@ -1,19 +1,27 @@
-"""Lines of text -> translations: encode, cut what is too long, search, decode, join.
+"""Lines of text -> translations: split, encode, cut what is too long, search, decode, join.
 
 N lines give N translations. A blank line stays as it is without asking the model; any other gets a
-text that is not blank.
+text that is not blank. White space around a line and between its sentences is kept.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nmt_cli.decoding.engine import Engine, Hypothesis
 from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.windows import full_windows
+from nmt_cli.text.sentences import Splitter
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
-_WINDOW = 2048  # lines that are sorted together
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a line that was translated on its own, as ids with `</s>`."""
+
+    source: list[int]
+    target: list[int]
 
 
 @dataclass(frozen=True)
@@ -22,13 +30,15 @@ class TextHypothesis:
 
     Attributes:
         text: Detokenised, on one line.
-        score: See `SearchOptions.length_penalty`.
+        score: See `SearchOptions.length_penalty`; the mean over the parts.
         tokens: The pieces it is made of, with `</s>`.
+        parts: What was searched; none for a blank line.
     """
 
     text: str
     score: float
     tokens: list[str]
+    parts: list[Part]
 
 
 @dataclass(frozen=True)
@@ -39,12 +49,21 @@ class Translation:
     hypotheses: list[TextHypothesis]
 
 
+@dataclass(frozen=True)
+class _Sentence:
+    """Source ids of a sentence, in cuts that the model can read, and the space that follows it."""
+
+    cuts: list[list[int]]
+    space_after: str
+
+
 class Translator:
     """Translates lines with an engine.
 
     Args:
         engine: Searches.
         vocabularies: The model's subwords.
+        splitter: Splits long lines into sentences; None leaves them whole.
         on_warning: Told, in one line, of anything unusual about an input line.
     """
 
@@ -52,64 +71,126 @@ class Translator:
         self,
         engine: Engine,
         vocabularies: Vocabularies,
+        *,
+        splitter: Splitter | None = None,
         on_warning: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._engine = engine
         self._vocabularies = vocabularies
+        self._splitter = splitter
         self._on_warning = on_warning
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
-        numbered = enumerate(lines, start=1)
-        while window := list(itertools.islice(numbered, _WINDOW)):
-            yield from self._translate_window(window, options)
+        yield from self.translate_windows(full_windows(lines), options)
+
+    def translate_windows(
+        self, windows: Iterable[list[str]], options: SearchOptions
+    ) -> Iterator[Translation]:
+        """Yield one translation a line, in order, as soon as the line's window is done."""
+        first = 1
+        for window in windows:
+            yield from self._translate_window(window, first, options)
+            first += len(window)
 
     def _translate_window(
-        self, window: list[tuple[int, str]], options: SearchOptions
+        self, window: list[str], first: int, options: SearchOptions
     ) -> Iterator[Translation]:
-        encoded = self._vocabularies.source.encode_batch([line for _, line in window])
-        cuts: list[list[int]] = []
-        cuts_of_line: list[int] = []
-        for (number, line), ids in zip(window, encoded, strict=True):
-            parts = self._cut(ids, number) if line.strip() else []
-            cuts += parts
-            cuts_of_line.append(len(parts))
-        first = window[0][0] if window else 0
-        found = self._engine.search(cuts, options, first_index=first) if cuts else []
-        results = iter(found)
-        for (_, line), count in zip(window, cuts_of_line, strict=True):
-            parts_results = list(itertools.islice(results, count))
-            yield Translation(line, self._join(line, parts_results))
+        encoded = self._vocabularies.source.encode_batch([line.strip() for line in window])
+        sentences = [
+            self._sentences(line, ids, number) if line.strip() else []
+            for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
+        ]
+        cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
+        found = iter(self._search(cuts, options, first))
+        for line, parts in zip(window, sentences, strict=True):
+            results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
+            yield Translation(line, self._join(line, parts, results))
+
+    def _search(
+        self, lines: list[list[list[int]]], options: SearchOptions, first: int
+    ) -> list[list[Hypothesis]]:
+        """Search for all cuts of all lines; a prefix is for the first cut of each line."""
+        cuts = [cut for line in lines for cut in line]
+        if not cuts:
+            return []
+        if not options.prefix:
+            return self._engine.search(cuts, options, first_index=first)
+        is_first = [number == 0 for line in lines for number in range(len(line))]
+        rest = replace(options, prefix=())
+        results: list[list[Hypothesis]] = [[] for _ in cuts]
+        for begins, wanted in ((True, options), (False, rest)):
+            chosen = [i for i, starts in enumerate(is_first) if starts is begins]
+            found = self._engine.search([cuts[i] for i in chosen], wanted, first_index=first)
+            for i, hypotheses in zip(chosen, found, strict=True):
+                results[i] = hypotheses
+        return results
+
+    def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
+        """Return a line's sentences; a line of usual length stays whole."""
+        if self._splitter is None or not self._splitter.is_long(len(ids) + 1):
+            return [_Sentence(self._cut(ids, number), "")]
+        pieces = self._splitter.split(line.strip())
+        encoded = self._vocabularies.source.encode_batch([text for text, _ in pieces])
+        return [
+            _Sentence(self._cut(row, number), space)
+            for row, (_, space) in zip(encoded, pieces, strict=True)
+        ]
 
     def _cut(self, ids: list[int], number: int) -> list[list[int]]:
-        """Cut a line that is longer than the model reads; each part gets its `</s>`."""
+        """Cut a sentence that is longer than the model reads; each part gets its `</s>`."""
         room = self._engine.max_length - 1
         if len(ids) > room:
             self._on_warning(
-                f"line {number} has {len(ids)} pieces; it is translated in cuts of {room} "
-                f"(model.max_length is {self._engine.max_length})"
+                f"line {number} has a sentence of {len(ids)} pieces; it is translated in cuts of "
+                f"{room} (model.max_length is {self._engine.max_length})"
             )
         return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
 
-    def _join(self, line: str, parts: list[list[Hypothesis]]) -> list[TextHypothesis]:
-        if not parts:
-            return [TextHypothesis(line, 0.0, [])]
-        ranks = range(max(map(len, parts)))
-        candidates = [
-            self._join_rank([part[min(rank, len(part) - 1)] for part in parts]) for rank in ranks
-        ]
+    def _join(
+        self, line: str, sentences: list[_Sentence], results: list[list[list[Hypothesis]]]
+    ) -> list[TextHypothesis]:
+        if not sentences:
+            return [TextHypothesis(line, 0.0, [], [])]
+        ranks = range(max(len(found) for cuts in results for found in cuts))
+        candidates = [self._join_rank(line, sentences, results, rank) for rank in ranks]
         solid = [candidate for candidate in candidates if candidate.text.strip()]
-        return solid or [TextHypothesis(line, candidates[0].score, candidates[0].tokens)]
+        return solid or [replace(candidates[0], text=line)]
 
-    def _join_rank(self, hypotheses: list[Hypothesis]) -> TextHypothesis:
+    def _join_rank(
+        self,
+        line: str,
+        sentences: list[_Sentence],
+        results: list[list[list[Hypothesis]]],
+        rank: int,
+    ) -> TextHypothesis:
+        """Return the line made of each part's hypothesis of that rank, or its last one."""
         target = self._vocabularies.target
+        before, _, after = line.partition(line.strip())
+        texts, parts, scores = [], [], []
+        for sentence, cuts in zip(sentences, results, strict=True):
+            chosen = [found[min(rank, len(found) - 1)] for found in cuts]
+            text = " ".join(one_line(target, hypothesis.ids) for hypothesis in chosen)
+            texts.append(text.strip() + sentence.space_after)
+            scores += [hypothesis.score for hypothesis in chosen]
+            parts += [Part(c, h.ids) for c, h in zip(sentence.cuts, chosen, strict=True)]
         return TextHypothesis(
-            text=" ".join(one_line(target, hypothesis.ids) for hypothesis in hypotheses),
-            score=sum(hypothesis.score for hypothesis in hypotheses) / len(hypotheses),
-            tokens=[piece for h in hypotheses for piece in target.pieces(h.ids)],
+            text=before + "".join(texts) + after,
+            score=sum(scores) / len(scores),
+            tokens=[piece for part in parts for piece in target.pieces(part.target)],
+            parts=parts,
         )
 
 
 def one_line(vocabulary: Subwords, ids: Sequence[int]) -> str:
     """Return the text of target ids with line ends, should the model write any, as spaces."""
     return vocabulary.decode(ids).replace("\n", " ").replace("\r", " ")
+
+
+def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of ids that write the given words, after a space and after punctuation."""
+    solid = [word for word in words if word.strip()]
+    after_space = [vocabulary.encode(word) for word in solid]
+    bracket = vocabulary.encode("(")
+    after_bracket = [vocabulary.encode(f"({word}")[len(bracket) :] for word in solid]
+    return tuple(dict.fromkeys(map(tuple, (*after_space, *after_bracket))))

@@ -30,13 +30,13 @@ PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
-_MARKER = "\u2581"  # the word marker, as SentencePiece writes it
+WORD_MARKER = "\u2581"  # the word marker, as SentencePiece writes it
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
 _WORDS = (
-    rf"{_MARKER}?[\p{{L}}\p{{M}}]+|{_MARKER}?\p{{N}}"
-    rf"|{_MARKER}?[^{_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{_MARKER}"
+    rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
+    rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"
 )
 # Of the pieces that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
@@ -169,10 +169,10 @@ def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
     Equally common ones are taken in code point order: the trainer alone would choose among them by
     chance, differently in every run. Without the marker, spaces would be lost.
     """
-    counts = Counter([_MARKER])
+    counts = Counter([WORD_MARKER])
     for text in texts:
         counts.update(text)
-    return sorted(counts, key=lambda char: (char != _MARKER, -counts[char], char))[:limit]
+    return sorted(counts, key=lambda char: (char != WORD_MARKER, -counts[char], char))[:limit]
 
 
 def _normalizer(config: "TokenizerConfig") -> normalizers.Normalizer:
@@ -183,9 +183,9 @@ def _normalizer(config: "TokenizerConfig") -> normalizers.Normalizer:
         steps.append(normalizers.Lowercase())
     steps += [
         normalizers.Replace(_ESCAPE, _ESCAPED_ESCAPE),
-        normalizers.Replace(_MARKER, _ESCAPED_MARKER),
-        normalizers.Replace(" ", _MARKER),
-        normalizers.Prepend(_MARKER),
+        normalizers.Replace(WORD_MARKER, _ESCAPED_MARKER),
+        normalizers.Replace(" ", WORD_MARKER),
+        normalizers.Prepend(WORD_MARKER),
     ]
     return normalizers.Sequence(steps)
 
@@ -193,11 +193,11 @@ def _normalizer(config: "TokenizerConfig") -> normalizers.Normalizer:
 def _decoder() -> decoders.Decoder:
     return decoders.Sequence(
         [
-            decoders.Replace(_MARKER, " "),
+            decoders.Replace(WORD_MARKER, " "),
             decoders.ByteFallback(),
             decoders.Fuse(),
             decoders.Strip(content=" ", left=1, right=0),
-            decoders.Replace(_ESCAPED_MARKER, _MARKER),
+            decoders.Replace(_ESCAPED_MARKER, WORD_MARKER),
             decoders.Replace(_ESCAPED_ESCAPE, _ESCAPE),
         ]
     )

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from ctranslate2 import get_supported_compute_types
+
 from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
 from nmt_cli.config import Config
 from nmt_cli.decoding.fast import FastEngine
@@ -18,6 +20,7 @@ from nmt_cli.training.evaluation import decode_examples, score_outputs
 
 MAX_BLEU_LOSS = 0.2
 _MAX_EXAMPLES = 1000
+_PASSES = 2  # the first one sets up the workers; the faster one counts
 
 
 @dataclass(frozen=True)
@@ -51,28 +54,33 @@ def measure_formats(
         encoder: The bundle's vocabularies and template.
         config: The bundle's configuration.
         dev: Development examples; empty leaves the bundle's choice as it is.
-        formats: Number formats to write; float32 is always measured beside them.
+        formats: Number formats to write, anew if they are there; all that the bundle then holds are
+            measured, float32 always among them.
 
     Yields:
         What is known of each format.
     """
     dev = list(dev)[:_MAX_EXAMPLES]
+    known = bundle.manifest.ctranslate2.get("formats", {})
+    for number_format in formats:
+        bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
     measured = []
-    for number_format in dict.fromkeys([PLAIN_FORMAT, *formats]):
-        if number_format not in bundle.manifest.ctranslate2.get("formats", {}):
+    for number_format in dict.fromkeys([PLAIN_FORMAT, *known, *formats]):
+        if number_format not in bundle.manifest.ctranslate2["formats"]:
             bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
         measured.append(_measure(bundle, encoder, config, dev, number_format))
         yield measured[-1]
-    known = bundle.manifest.ctranslate2
     facts = {m.number_format: asdict(m) for m in measured}
-    auto = fastest(measured) if dev else known["auto"]
-    rewrite_manifest(bundle, ctranslate2={"auto": auto, "formats": known["formats"] | facts})
+    auto = fastest(measured) if dev else bundle.manifest.ctranslate2["auto"]
+    rewrite_manifest(bundle, ctranslate2={"auto": auto, "formats": facts})
 
 
 def fastest(measured: Sequence[Measured]) -> str:
     """Return the fastest format whose BLEU is close enough to float32's."""
     plain = next(m for m in measured if m.number_format == PLAIN_FORMAT)
-    fine = [m for m in measured if (m.bleu or 0) >= (plain.bleu or 0) - MAX_BLEU_LOSS]
+    native = get_supported_compute_types("cpu")  # others are computed as one of these
+    candidates = [m for m in measured if m.number_format in native]
+    fine = [m for m in candidates if (m.bleu or 0) >= (plain.bleu or 0) - MAX_BLEU_LOSS]
     return max(fine, key=lambda m: m.lines_per_second or 0).number_format
 
 
@@ -85,9 +93,10 @@ def _measure(
         return Measured(number_format, size, None, None)
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
     options = SearchOptions.from_mapping(bundle.manifest.decode).override(sample=False)
-    decode_examples(engine, encoder, dev[:8], options)  # the first call sets up the workers
-    started = time.perf_counter()
-    outputs = decode_examples(engine, encoder, dev, options)
-    seconds = time.perf_counter() - started
+    seconds = []
+    for _ in range(_PASSES):
+        started = time.perf_counter()
+        outputs = decode_examples(engine, encoder, dev, options)
+        seconds.append(time.perf_counter() - started)
     bleu = score_outputs(outputs, dev, encoder, config)["bleu"].score
-    return Measured(number_format, size, bleu, len(dev) / seconds)
+    return Measured(number_format, size, bleu, len(dev) / min(seconds))

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from ctranslate2 import get_supported_compute_types
 
-from nmt_cli.bundle import open_bundle, save_bundle
+from nmt_cli.bundle import PLAIN_FORMAT, open_bundle, save_bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import fixed_keys, to_yaml
 from nmt_cli.decoding.native import NativeEngine
@@ -38,6 +39,7 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.step import Stepper
 
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
+_USUAL = 0.99  # share of the training sources that no splitting of long lines shall touch
 _FINGERPRINT = "fingerprint"
 _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only samples are shown
 
@@ -277,6 +279,7 @@ class _Trainer:
                     "pairs": len(self._prepared.train),
                     "dev_loss": dev_loss,
                     "fingerprint": self._prepared.fingerprint,
+                    "long_source": int(np.quantile(self._prepared.train.source_lengths, _USUAL)),
                 },
             )
             self._progress = dataclasses.replace(
@@ -334,6 +337,7 @@ class _Trainer:
                 bundle.manifest.scores | ({"test": _json_scores(scores)} if scores else {}),
                 bundle.manifest.training | {"finished_step": step},
             )
+        if not open_bundle(folder).manifest.ctranslate2["formats"][PLAIN_FORMAT]:
             yield from self._export()
         yield Finished(step, reason, scores, str(folder))
 
@@ -348,8 +352,9 @@ class _Trainer:
             self._dev,
             sorted({"int8", "float32"} & get_supported_compute_types("cpu")),
         )
-        for measured in formats:
-            yield Exported(self._progress.step, measured)
+        with os_errors_as(TrainingError, f"{self._prepared.folder.model}: cannot be written"):
+            for measured in formats:
+                yield Exported(self._progress.step, measured)
 
     def _score_test(self, test: list[Example]) -> dict[str, Score]:
         options = self._search_options()

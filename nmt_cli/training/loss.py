@@ -1,6 +1,8 @@
 """Label-smoothed cross-entropy, summed over real target pieces (Szegedy et al. 2016, section 7).
 
-The target distribution is (1 - eps) at the label plus eps / V everywhere. Written out,
+The target distribution is (1 - eps) at the label plus eps / V over the V pieces that an output can
+hold. Control tokens are none of these: with a share of eps they would keep probability that no
+search can use, and the engines, which take it out in different ways, would disagree. Written out,
 
     CE_smooth = CE + eps * (logit_label - mean logit)
 
@@ -14,7 +16,7 @@ import tensorflow as tf
 
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
+from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
 
 Tensor = Any
 
@@ -60,6 +62,13 @@ def loss_sums(
     wide = tf.cast(states, tf.float32)
     table = tf.convert_to_tensor(model.output_table)
     label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
-    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, tf.reduce_mean(table, axis=0)))
+    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, _mean_row(table)))
     smoothed = plain + label_smoothing * (label_logits - mean_logits)
     return LossSums(smoothed, plain, tf.cast(tf.size(labels), tf.float32))
+
+
+def _mean_row(table: Tensor) -> Tensor:
+    """Return the mean [D] of the rows of a table [V, D] whose pieces an output can hold."""
+    never = [i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID]
+    total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, never), axis=0)
+    return total / tf.cast(tf.shape(table)[0] - len(never), tf.float32)

@@ -134,7 +134,7 @@ def test_a_chat_needs_a_chat_model(run_nmt, toy_bundle, tmp_path):
 
 def test_options_out_of_range(run_nmt, toy_bundle, tmp_path):
     done = run_nmt("translate", "-m", str(toy_bundle), "--beam", "0", "a", cwd=tmp_path)
-    check_fails(done, 2, "beam_size must be at least 1")
+    check_fails(done, 2, "beam_size must be 1 to 512")
 
 
 def test_a_full_disk_keeps_the_last_checkpoint_whole(run_nmt, project):

@@ -101,3 +101,90 @@ def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+
+
+def test_results_come_while_input_is_still_coming(toy_bundle, tmp_path):
+    """A pipe that trickles: each line is answered before the next is sent."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", "translate", "-m", str(toy_bundle), "--beam", "1"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for source, target in (("red dog", "rot hund"), ("dog", "hund"), ("red", "rot")):
+        process.stdin.write(source + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == target + "\n"
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"), [("replace", "rot\nx\nhund\n"), ("skip-as-blank", "rot\n\nhund\n")]
+)
+def test_a_line_that_is_not_utf8(run_nmt, toy_bundle, tmp_path, what, expected):
+    (tmp_path / "in.txt").write_bytes(b"red\ncaf\xe9\ndog\n")
+    model = ("translate", "-m", str(toy_bundle), "-i", "in.txt")
+    done = run_nmt(*model, "--on-error", what, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split("\n")
+    assert (lines[0], lines[2], lines[3]) == ("rot", "hund", "")
+    assert bool(lines[1]) == bool(expected.split("\n")[1])
+    stopped = run_nmt(*model, "-o", "out.txt", cwd=tmp_path)
+    assert stopped.returncode == 3
+    assert "in.txt:2: not valid UTF-8" in stopped.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt"]
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "tensorflow"])
+def test_alignment_token_scores_prefix_and_suppression(run_nmt, toy_bundle, tmp_path, engine):
+    model = ("translate", "-m", str(toy_bundle), "--engine", engine)
+    done = run_nmt(*model, "--align", "--token-scores", "--json", "red dog", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["hypotheses"][0]
+    assert [target for _, target in found["alignment"]] == [0, 1]
+    assert len(found["token_scores"]) == len(found["tokens"])
+    (part,) = found["attention"]
+    assert len(part["weights"]) == len(part["target"]) == len(found["tokens"])
+    assert all(abs(sum(row) - 1) < 1e-4 for row in part["weights"])
+    plain = run_nmt(*model, "--align", "red dog", cwd=tmp_path).stdout
+    pairs = " ".join(f"{s}-{t}" for s, t in found["alignment"])
+    assert plain == f"{found['text']}\t{pairs}\n"
+    begun = run_nmt(*model, "--prefix", "hund", "red dog", cwd=tmp_path).stdout
+    assert begun.startswith("hund")
+    without = run_nmt(*model, "--suppress", "rot", "red dog", cwd=tmp_path).stdout
+    assert "rot" not in without.split()
+
+
+def test_both_engines_give_the_same_and_options_decide(run_nmt, toy_bundle, tmp_path):
+    lines = "red dog\nbird\n\ncat sees dog\n"
+    outputs = {
+        run_nmt("translate", "-m", str(toy_bundle), *options, cwd=tmp_path, input=lines).stdout
+        for options in (
+            ("--engine", "ctranslate2"),
+            ("--engine", "tensorflow"),
+            ("--batch-tokens", "3"),
+            ("--threads", "1"),
+            ("--format", "float32", "--set", "no_repeat_ngram_size=3"),
+        )
+    }
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "beam=3", "a"), "unknown search option. Did you mean"),
+        (("--on-error", "replce", "a"), "Did you mean 'replace'?"),
+        (("--engine", "tf", "a"), "--engine must be auto, ctranslate2, tensorflow (it is tf)"),
+        (("--token-scores", "a"), "--token-scores needs --json"),
+        (("--engine", "tensorflow", "--format", "int8", "a"), "option of --engine ctranslate2"),
+        (("--batch-tokens", "0", "a"), "--batch-tokens must be at least 1"),
+        (("--set", "coverage_penalty=1", "--beam", "1", "a"), "needs a beam of at least 2"),
+    ],
+)
+def test_a_wrong_option_is_told(run_nmt, toy_bundle, tmp_path, arguments, message):
+    done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -122,6 +122,7 @@ def test_the_gradient_is_the_slope_of_the_references_loss(make_pair, name):
                 reference.decode_logits(inputs, reference.encode(source), source),
                 np.array(target),
                 0.1,
+                [EOS_ID, *range(len(CONTROL_TOKENS), int(model.output_table.shape[0]))],
             )
             for source, inputs, target in zip(SOURCES, decoder_inputs(), TARGETS, strict=True)
         )

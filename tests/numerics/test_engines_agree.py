@@ -141,6 +141,8 @@ OPTIONS = {
     "minimum": {"min_length": 7},
     "minimum by source": {"min_length_ratio": 1.5},
     "maximum": {"max_length": 4},
+    "minimum above the maximum": {"min_length": 9, "max_length": 4},
+    "minimum by source above the maximum": {"min_length_ratio": 9.0},
     "maximum by source": {"max_length_ratio": 0.1},
     "no repeated pair": {"no_repeat_ngram_size": 2, "min_length": 9},
     "repetition penalty": {"repetition_penalty": 1.4, "min_length": 9},

@@ -5,6 +5,7 @@ is the first update.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -96,14 +97,17 @@ def constant(step: int, peak: float, warmup: int = 0) -> float:
 # --- loss -----------------------------------------------------------------------------------------
 
 
-def label_smoothed_cross_entropy(logits: np.ndarray, labels: np.ndarray, epsilon: float) -> float:
+def label_smoothed_cross_entropy(
+    logits: np.ndarray, labels: np.ndarray, epsilon: float, support: Sequence[int] | None = None
+) -> float:
     """Sum the cross-entropy between smoothed labels and predictions, in nats.
 
     Args:
         logits: [N, V].
         labels: The right tokens, [N].
-        epsilon: Share of the target distribution that is spread evenly over all V tokens, the
-            right one included.
+        epsilon: Share of the target distribution that is spread evenly over tokens, the right one
+            included.
+        support: These tokens; None is all V.
 
     Returns:
         The sum over the N predictions; divide by the number of tokens elsewhere.
@@ -115,8 +119,11 @@ def label_smoothed_cross_entropy(logits: np.ndarray, labels: np.ndarray, epsilon
     total = 0.0
     for row, label in zip(np.asarray(logits, np.float64), labels, strict=True):
         log_normalizer = np.max(row) + math.log(np.sum(np.exp(row - np.max(row))))
+        smoothed = range(len(row)) if support is None else support
         for token, logit in enumerate(row):
-            target = (1 - epsilon) * (token == label) + epsilon / len(row)
+            target = (1 - epsilon) * (token == label) + epsilon / len(smoothed) * (
+                token in smoothed
+            )
             total -= target * (logit - log_normalizer)
     return float(total)
 

@@ -238,7 +238,7 @@ class TestOpen:
 
     def problem(self, path: Path) -> ModelFileError:
         with pytest.raises(ModelFileError) as caught:
-            open_bundle(path)
+            open_bundle(path).ctranslate2_folder()
         assert caught.value.exit_code == 4
         assert "\n" not in str(caught.value)
         return caught.value
@@ -307,7 +307,10 @@ class TestOpen:
         os.truncate(path / name, size - 1)
         error = self.problem(path)
         assert str(error) == f"{path / name}: damaged: it has {size - 1} bytes, not {size}"
-        assert "copy the model folder again" in error.hint
+        is_fast = name.startswith("ctranslate2/")
+        assert ("nmt export" if is_fast else "copy the model folder again") in error.hint
+        if is_fast:  # the TensorFlow engine and nmt export do without
+            open_bundle(path)
 
     @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
     def test_a_missing_file(self, save, name):

@@ -246,17 +246,17 @@ def test_a_bundle_with_damaged_weights_is_refused(toy_bundle, tmp_path):
         load_engine(open_bundle(copy))
 
 
-def test_batches_hold_similar_lengths_within_the_budget():
+def test_batches_hold_similar_lengths_within_the_budget(engine):
     lengths = [5, 1000, 3, 900, 4, 3000, 2] + [2] * 300
     rows = [[7] * length for length in lengths]
 
-    batches = list(native._batches(rows))
+    batches = list(engine._batches(rows))
 
     assert sorted(i for batch in batches for i in batch) == list(range(len(rows)))
     for batch in batches:
         longest = max(lengths[i] for i in batch)
         assert len(batch) <= native._MAX_BATCH
-        assert len(batch) == 1 or len(batch) * longest <= native._BATCH_PIECES
+        assert len(batch) == 1 or len(batch) * longest <= native.BATCH_PIECES
     longest_of_batch = [max(lengths[i] for i in batch) for batch in batches]
     assert longest_of_batch == sorted(longest_of_batch, reverse=True)
 

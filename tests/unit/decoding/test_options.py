@@ -38,21 +38,24 @@ def test_override_takes_zero_and_false_for_values():
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("beam_size", 0, "at least 1"),
+        ("beam_size", 0, "1 to 512"),
         ("n_best", 0, "at least 1"),
-        ("length_penalty", -0.1, "at least 0"),
-        ("length_penalty", math.nan, "at least 0"),
+        ("length_penalty", -0.1, "at least 0, and finite"),
+        ("length_penalty", math.nan, "at least 0, and finite"),
         ("max_length", 0, "at least 1"),
         ("min_length", -1, "at least 0"),
         ("max_length_ratio", 0.0, "above 0"),
         ("no_repeat_ngram_size", -1, "at least 0"),
-        ("repetition_penalty", 0.0, "above 0"),
-        ("temperature", 0.0, "above 0"),
-        ("temperature", math.nan, "above 0"),
-        ("top_k", -1, "at least 0"),
+        ("repetition_penalty", 0.0, "above 0, and finite"),
+        ("temperature", 0.0, "above 0, and finite"),
+        ("temperature", math.nan, "above 0, and finite"),
+        ("top_k", -1, "0 to 2147483647"),
         ("top_p", 0.0, "above 0 and at most 1"),
         ("top_p", 1.1, "above 0 and at most 1"),
-        ("seed", -1, "at least 0"),
+        ("beam_size", 513, "1 to 512"),
+        ("length_penalty", math.inf, "at least 0, and finite"),
+        ("seed", 1 << 31, "0 to 2147483647"),
+        ("seed", -1, "0 to 2147483647"),
     ],
 )
 def test_a_value_out_of_range_is_named(name, value, wanted):
@@ -85,3 +88,41 @@ def test_n_best_does_not_go_with_sampling():
 def test_the_longest_output(max_length, ratio, source, model, limit):
     options = SearchOptions(max_length=max_length, max_length_ratio=ratio)
     assert options.output_limit(source, model) == limit
+
+
+def test_settings_are_read_by_the_type_of_their_option():
+    settings = ["beam_size=7", "top_p=0.5", "sample=true", "max_length_ratio=2", "seed=3"]
+    found = SearchOptions.parse(settings)
+    assert found == {
+        "beam_size": 7, "top_p": 0.5, "sample": True, "max_length_ratio": 2.0, "seed": 3
+    }  # fmt: skip
+    assert [type(value) for value in found.values()] == [int, float, bool, float, int]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("beam_sizes=3", "--set beam_sizes=3: unknown search option. Did you mean 'beam_size'?"),
+        ("beam_size", "--set beam_size: unknown search option. Did you mean 'beam_size'?"),
+        ("prefix=3", "--set prefix=3: unknown search option."),
+        ("beam_size=x", "beam_size must be a whole number (it is 'x')"),
+        ("beam_size=2.5", "beam_size must be a whole number (it is '2.5')"),
+        ("top_p=much", "top_p must be a number (it is 'much')"),
+        ("sample=maybe", "sample must be true or false (it is 'maybe')"),
+        ("beam_size=0", "beam_size must be 1 to 512 (it is 0)"),
+        ("top_p=nan", "top_p must be above 0 and at most 1 (it is nan)"),
+        ("coverage_penalty=-1", "coverage_penalty must be at least 0, and finite (it is -1.0)"),
+        ("min_length_ratio=-1", "min_length_ratio must be at least 0 (it is -1.0)"),
+    ],
+)
+def test_a_wrong_setting_is_told(setting, message):
+    with pytest.raises(ConfigError) as caught:
+        SearchOptions().override(**SearchOptions.parse([setting]))
+    assert str(caught.value).startswith(message)
+
+
+def test_a_coverage_penalty_needs_a_beam():
+    for changes in ({"beam_size": 1}, {"sample": True}):
+        with pytest.raises(ConfigError, match="coverage_penalty needs a beam"):
+            SearchOptions().override(coverage_penalty=0.2, **changes)
+        assert SearchOptions(coverage_penalty=0.2).override(**changes).coverage_penalty == 0.0

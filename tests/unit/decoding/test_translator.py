@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from nmt_cli.config import TokenizerConfig
-from nmt_cli.decoding import translator
+from nmt_cli.decoding import windows
 from nmt_cli.decoding.engine import Hypothesis
 from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.translator import Translation, Translator, one_line
+from nmt_cli.decoding.translator import Translation, Translator, one_line, suppressed_ids
+from nmt_cli.text.sentences import Splitter
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -54,7 +55,8 @@ class FixedEngine(EchoEngine):
 
 def translate(engine, vocabularies, lines, options=OPTIONS, warnings=None) -> list[Translation]:
     told = [] if warnings is None else warnings
-    return list(Translator(engine, vocabularies, told.append).translate(lines, options))
+    translator = Translator(engine, vocabularies, on_warning=told.append)
+    return list(translator.translate(lines, options))
 
 
 def test_every_line_gives_its_translation_in_order(vocabularies):
@@ -114,7 +116,9 @@ def test_a_line_longer_than_the_model_reads_is_cut_and_joined(vocabularies):
     text = found[1].hypotheses[0].text
     assert text.split() == line.split()
     (warning,) = warnings
-    assert warning.startswith(f"line 2 has {len(pieces)} pieces; it is translated in cuts of 4")
+    assert warning.startswith(
+        f"line 2 has a sentence of {len(pieces)} pieces; it is translated in cuts of 4"
+    )
     assert "model.max_length is 5" in warning
 
 
@@ -152,7 +156,7 @@ def test_line_ends_that_a_model_writes_become_spaces(vocabularies):
 
 def test_an_endless_input_is_translated_as_it_comes(vocabularies, monkeypatch):
     """Lines are read in windows: the first answers come before the last line is read."""
-    monkeypatch.setattr(translator, "_WINDOW", 4)
+    monkeypatch.setattr(windows, "_MAX_LINES", 4)
     read = 0
 
     def endless():
@@ -168,7 +172,60 @@ def test_an_endless_input_is_translated_as_it_comes(vocabularies, monkeypatch):
 
 
 def test_line_numbers_count_over_windows(vocabularies, monkeypatch):
-    monkeypatch.setattr(translator, "_WINDOW", 2)
+    monkeypatch.setattr(windows, "_MAX_LINES", 2)
     warnings = []
     translate(EchoEngine(4), vocabularies, ["a", "", "a", "a", WORDS[2]], warnings=warnings)
     assert warnings[0].startswith("line 5 ")
+
+
+def test_white_space_around_a_line_is_kept(vocabularies):
+    found = translate(EchoEngine(), vocabularies, ["  a bb \t", "\u3000a"])
+    assert [t.hypotheses[0].text for t in found] == ["  a bb \t", "\u3000a"]
+    assert [len(part.source) for part in found[1].hypotheses[0].parts] == [
+        len(vocabularies.source.encode("a")) + 1
+    ]
+
+
+def split_with(vocabularies, engine, lines, longest, options=OPTIONS):
+    translator = Translator(engine, vocabularies, splitter=Splitter("en", longest))
+    return [t.hypotheses[0] for t in translator.translate(lines, options)]
+
+
+def test_a_long_line_is_split_into_sentences_and_joined_as_it_was(vocabularies):
+    engine = EchoEngine(max_length=200)
+    line = " The old dog sees.  A bird sees the dog!\u3000One two three. "
+    (found,) = split_with(vocabularies, engine, [line], longest=5)
+    assert found.text == line
+    sentences = ["The old dog sees.", "A bird sees the dog!", "One two three."]
+    expected = [[*vocabularies.source.encode(s), EOS_ID] for s in sentences]
+    assert [part.source for part in found.parts] == expected == engine.batches[0]
+
+
+def test_a_line_of_usual_length_stays_whole(vocabularies):
+    engine = EchoEngine(max_length=200)
+    line = "The old dog sees. A bird."
+    length = len(vocabularies.source.encode(line)) + 1
+    split_with(vocabularies, engine, [line], longest=length)
+    split_with(vocabularies, engine, [line], longest=length - 1)
+    assert [len(batch) for batch in engine.batches] == [1, 2]
+
+
+def test_a_prefix_begins_the_line_and_not_its_other_sentences(vocabularies):
+    class Remembering(EchoEngine):
+        def search(self, sources, options, *, first_index=0):
+            self.first_indices.append((options.prefix, len(sources)))
+            return [self.answer(list(source), options) for source in sources]
+
+    engine = Remembering(max_length=200)
+    options = SearchOptions(beam_size=1, prefix=(9,))
+    lines = ["A dog sees. A bird sees. The dog.", "", "The bird sees. A dog."]
+    found = split_with(vocabularies, engine, lines, longest=2, options=options)
+    assert [hypothesis.text for hypothesis in found] == lines
+    assert engine.first_indices == [((9,), 2), ((), 3)]
+
+
+def test_suppressed_words_are_found_after_spaces_and_after_punctuation(vocabularies):
+    subwords = vocabularies.target
+    rows = suppressed_ids(subwords, ["dog", " ", ""])
+    written = {subwords.decode([*subwords.encode("a("), *row]) for row in rows}
+    assert written == {"a( dog", "a(dog"}

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import label_smoothed_cross_entropy
 
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
 from nmt_cli.training.loss import loss_sums
 
 SOURCES = [[7, 8, 9, 2], [6, 2]]
@@ -22,7 +23,8 @@ def by_hand(reference, epsilon) -> float:
     for source, target in zip(SOURCES, TARGETS, strict=True):
         memory = reference.encode(source)
         logits = reference.decode_logits([1, *target[:-1]], memory, source)
-        total += label_smoothed_cross_entropy(logits, np.array(target), epsilon)
+        support = [EOS_ID, *range(len(CONTROL_TOKENS), logits.shape[1])]
+        total += label_smoothed_cross_entropy(logits, np.array(target), epsilon, support)
     return total
 
 

@@ -8,6 +8,7 @@ from schedules_by_hand import label_smoothed_cross_entropy
 from nmt_cli.config import Config
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
 from nmt_cli.training.loss import loss_sums
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.step import Stepper
@@ -125,7 +126,8 @@ def test_the_loss_is_per_target_piece(make_pair):
     for source, target in zip(SOURCES, TARGETS, strict=True):
         logits = reference.decode_logits([1, *target[:-1]], reference.encode(source), source)
         plain += label_smoothed_cross_entropy(logits, np.array(target), 0.0)
-        smoothed += label_smoothed_cross_entropy(logits, np.array(target), 0.1)
+        support = [EOS_ID, *range(len(CONTROL_TOKENS), logits.shape[1])]
+        smoothed += label_smoothed_cross_entropy(logits, np.array(target), 0.1, support)
 
     evaluated = stepper.evaluate([batch(0, 1), batch(2, 3)])
     result = stepper.step([batch(0, 1), batch(2, 3)], 1, 1e-3)

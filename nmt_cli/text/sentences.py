@@ -1,0 +1,42 @@
+"""A long line -> its sentences and the white space between them."""
+
+from sentencex import segment
+
+
+class Splitter:
+    """Splits lines that are longer than what the model was trained on.
+
+    A model that saw sentences translates the first sentences of a paragraph and forgets the rest.
+    Lines as long as training lines are left whole, so that a model that was trained on paragraphs,
+    or on pairs of sentences, gets what it knows.
+
+    Args:
+        language: Code of the language; an unknown one is split like English.
+        longest: Pieces, with `</s>`, of a line that is still left whole.
+    """
+
+    def __init__(self, language: str, longest: int) -> None:
+        self._language = language.replace("_", "-").split("-")[0].lower() or "en"
+        self._longest = longest
+
+    def is_long(self, num_pieces: int) -> bool:
+        """Return whether a line of that many pieces, with `</s>`, is to be split."""
+        return num_pieces > self._longest
+
+    def split(self, text: str) -> list[tuple[str, str]]:
+        """Return the sentences of a text, each with the white space after it.
+
+        Joined again they are the text.
+        """
+        # sentencex panics beside white space of several bytes, such as U+2028.
+        plain = "".join(" " if char.isspace() else char for char in text)
+        found: list[tuple[str, str]] = []
+        start = 0
+        for length in map(len, segment(self._language, plain)):
+            sentence, start = text[start : start + length], start + length
+            words = sentence.rstrip()
+            if words or not found:
+                found.append((words, sentence[len(words) :]))
+            else:  # nothing but space: it belongs to the sentence before
+                found[-1] = (found[-1][0], found[-1][1] + sentence)
+        return found
