@@ -95,25 +95,13 @@ def translate(
     from nmt_cli.commands.translate_prompt import TranslatePrompt
     from nmt_cli.commands.translation_lines import TranslationLines
     from nmt_cli.decoding.translator import Translator, suppressed_ids
-    from nmt_cli.errors import ConfigError, did_you_mean
 
-    if text and input_file:
-        raise ConfigError("give either sentences or --input, not both")
-    if on_error not in _MENDS:
-        hint = did_you_mean(on_error, _MENDS)
-        raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
-    if token_scores and not json:
-        raise ConfigError("--token-scores needs --json")
+    mend = _mend(on_error)
+    _check_flags(is_text_and_file=bool(text and input_file), is_plain=token_scores and not json)
     bundle = find_bundle(model, ("translation",))
-    beam = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
-    options = search_options(
-        bundle,
-        settings,
-        beam_size=beam,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        max_length=max_length,
-    )
+    wide = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
+    flags = {"beam_size": wide, "n_best": n_best, "length_penalty": length_penalty}
+    options = search_options(bundle, settings, **flags, max_length=max_length)
     loaded, vocabularies = load_model(
         bundle,
         engine=engine,
@@ -127,19 +115,38 @@ def translate(
     )
     splitter = None if no_split else _splitter(bundle)
     translator = Translator(loaded, vocabularies, splitter=splitter, on_warning=console.warn)
-    writer = TranslationLines(
+    lines = TranslationLines(
         loaded, vocabularies, json=json, n_best=bool(n_best), align=align, scores=token_scores
     )
     if not text and input_file is None and sys.stdin.isatty():
-        TranslatePrompt(translator, vocabularies, options, writer).run()
+        TranslatePrompt(translator, vocabularies, options, lines).run()
         return
-    windows = _windows(text, input_file, _MENDS[on_error])
+    windows = _windows(text, input_file, mend)
     with _output(output_file) as stream, _progress(input_file, output_file) as advance:
         for translation in translator.translate_windows(windows, options):
-            stream.write(writer.of(translation))
+            stream.write(lines.of(translation))
             if stream is sys.stdout:
                 stream.flush()
             advance(translation)
+
+
+def _mend(on_error: str) -> Callable[[bytes], str] | None:
+    """Return what makes text of a line that is not UTF-8; None stops there."""
+    from nmt_cli.errors import ConfigError, did_you_mean
+
+    if on_error not in _MENDS:
+        hint = did_you_mean(on_error, _MENDS)
+        raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
+    return _MENDS[on_error]
+
+
+def _check_flags(*, is_text_and_file: bool, is_plain: bool) -> None:
+    from nmt_cli.errors import ConfigError
+
+    if is_text_and_file:
+        raise ConfigError("give either sentences or --input, not both")
+    if is_plain:
+        raise ConfigError("--token-scores needs --json")
 
 
 def _splitter(bundle: "Bundle") -> "Splitter":
