@@ -1,7 +1,7 @@
 """`nmt info`: what a model is and how well it does, read from its manifest alone."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,8 +51,19 @@ def info(
     for split, scores in manifest.scores.items():
         for name, value in scores.items():
             rows[f"{split} {name}"] = f"{value['score']:.2f}  {value['signature']}"
+    for name, facts in manifest.ctranslate2.get("formats", {}).items():
+        mark = " (used)" if name == manifest.ctranslate2["auto"] else ""
+        rows[name] = _format_facts(facts) + mark
     rows["versions"] = ", ".join(f"{name} {v}" for name, v in manifest.versions.items())
     if verify:
         rows["files"] = f"{len(manifest.files)} verified"
     for name, text in rows.items():
         console.result(f"{name:<13} {text}")
+
+
+def _format_facts(facts: dict[str, Any]) -> str:
+    """Return what is known of a number format of the fast engine."""
+    size = f"{facts['megabytes']:.1f} MB" if "megabytes" in facts else "not measured"
+    if facts.get("bleu") is None:
+        return size
+    return f"{size}, dev bleu {facts['bleu']:.2f}, {facts['lines_per_second']:,.0f} lines/s"

@@ -92,6 +92,7 @@ def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     text = run_nmt("info", str(toy_bundle), cwd=tmp_path).stdout
     assert "translation" in text
     assert "parameters" in text
+    assert " lines/s (used)" in text
     record = json.loads(run_nmt("info", str(toy_bundle), "--json", cwd=tmp_path).stdout)
     assert record["task"] == "translation"
     assert record["parameters"] > 0
