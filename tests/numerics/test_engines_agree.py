@@ -35,6 +35,7 @@ class Pieces:
 
     def __init__(self, size: int) -> None:
         self.names = [*CONTROL_TOKENS, *BYTE_TOKENS][:size]
+        self.vocab_size = size
 
     def pieces(self, ids):
         return [self.names[i] for i in ids]
@@ -165,3 +166,46 @@ def test_both_engines_find_the_same(engines, changes):
     assert len(same) >= len(pairs) - 1
     for first, second in same:
         np.testing.assert_allclose([h.score for h in first], [h.score for h in second], atol=SCORE)
+
+
+SAMPLE = SearchOptions(max_length=MAX_LENGTH, beam_size=1, sample=True, seed=7)
+
+
+def fresh(engine: FastEngine) -> FastEngine:
+    """Return another engine over the same files."""
+    return FastEngine(engine._folder, engine._vocabularies, max_length=MAX_LENGTH, threads=1)
+
+
+def test_a_seed_repeats_the_samples_of_ctranslate2(engines):
+    """In a new engine; in one that goes on, the next samples are others."""
+    fast, _ = engines
+    rows = sources(12)
+    engine = fresh(fast)
+    first, second = engine.search(rows, SAMPLE), engine.search(rows, SAMPLE)
+    assert fresh(fast).search(rows, SAMPLE) == first != second
+    other = dataclasses.replace(SAMPLE, seed=8)
+    assert engine.search(rows, other) != first
+    assert engine.search(rows, SAMPLE) == first  # a seed begins anew
+
+
+def test_samples_of_ctranslate2_come_in_input_order(engines):
+    """So a sample does not depend on what comes after it."""
+    fast, _ = engines
+    rows = sources(9)
+    together = fresh(fast).search(rows, SAMPLE)
+    assert fresh(fast).search(rows[:4], SAMPLE) == together[:4]
+
+
+def test_sampling_among_more_pieces_than_there_are(engines):
+    fast, _ = engines
+    options = dataclasses.replace(SAMPLE, top_k=10**6)
+    assert fresh(fast).search(sources(3), options) == fresh(fast).search(sources(3), SAMPLE)
+
+
+def test_a_prefix_that_says_all_leaves_nothing_to_search(engines):
+    for engine in engines:
+        ((found,),) = engine.search(
+            sources(1), SearchOptions(max_length=2, prefix=(9, 8), beam_size=2)
+        )
+        assert found.ids == [9, 8]
+        assert found.score == pytest.approx(0.0, abs=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import Config, CorpusConfig, ModelConfig, Section
+from nmt_cli.config import Config, CorpusConfig, DecodeConfig, ModelConfig, Section
 from nmt_cli.config_io import load_config, to_yaml
 from nmt_cli.errors import ConfigError
 
@@ -93,13 +93,23 @@ def models(draw: st.DrawFn) -> dict[str, Any]:
     return {**drawn, "num_heads": heads, "d_model": heads * 2 * draw(st.integers(1, 99))}
 
 
-OTHERS = ("tokenizer", "train", "decode", "chat")
+@st.composite
+def searches(draw: st.DrawFn) -> dict[str, Any]:
+    """Any search; a coverage penalty, which needs a beam, has one."""
+    drawn = draw(sections(DecodeConfig))
+    if drawn.get("coverage_penalty"):
+        drawn |= {"beam_size": max(2, drawn.get("beam_size", 2)), "sample": False}
+    return drawn
+
+
+OTHERS = ("tokenizer", "train", "chat")
 trees = st.fixed_dictionaries(
     {"name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z"), "data": data},
     optional={
         "task": st.sampled_from(["translation", "chat"]),
         "seed": values(Config.model_fields["seed"]),
         "model": models(),
+        "decode": searches(),
         **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
     },
 )
@@ -185,5 +195,5 @@ def test_no_override_makes_anything_but_a_told_problem(file, key, value):
 
 def test_the_strategy_reaches_every_key():
     """Or the round trip above would say little."""
-    assert {"model", "data", "name", "task", "seed", *OTHERS} == set(Config.model_fields)
+    assert {"model", "data", "decode", "name", "task", "seed", *OTHERS} == set(Config.model_fields)
     assert set(CorpusConfig.model_fields) == {"source", "target", "file", "columns", "rows"}
