@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 RUNS = 11
+LIMIT = ("--max-length", "16")  # random weights never end a sentence
 BARE = """
 import json, sys
 import typer, ctranslate2, tokenizers
@@ -22,7 +23,8 @@ tokenizer = tokenizers.Tokenizer.from_file(folder + "/tokenizer.json")
 form = folder + "/ctranslate2/" + manifest["ctranslate2"]["auto"]
 translator = ctranslate2.Translator(form, inter_threads=1, intra_threads=1)
 pieces = tokenizer.encode(text).tokens + ["</s>"]
-found = translator.translate_batch([pieces], beam_size=manifest["decode"]["beam_size"])
+beam_size = manifest["decode"]["beam_size"]
+found = translator.translate_batch([pieces], beam_size=beam_size, max_decoding_length=16)
 print(tokenizer.decode([tokenizer.token_to_id(p) for p in found[0].hypotheses[0]]))
 """
 
@@ -38,7 +40,7 @@ def main() -> None:
     """Measure both in turn, after one run of each to warm the disk."""
     model, text = str(Path(sys.argv[1]).resolve()), sys.argv[2]
     commands = {
-        "nmt": [sys.executable, "-m", "nmt_cli", "translate", "-m", model, text],
+        "nmt": [sys.executable, "-m", "nmt_cli", "translate", "-m", model, text, *LIMIT],
         "bare": [sys.executable, "-c", BARE, model, text],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
