@@ -173,7 +173,9 @@ class TrainConfig(Section):
         3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0
     )
     warmup_steps: int = key(1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1)
-    label_smoothing: Probability = key(0.1, "probability spread evenly over the vocabulary")
+    label_smoothing: Probability = key(
+        0.1, "probability spread evenly over the pieces that an output can hold"
+    )
     clip_norm: float = key(1.0, "largest norm of the gradient; 0 never clips", ge=0.0)
     weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
