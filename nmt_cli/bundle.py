@@ -34,10 +34,6 @@ WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
 PLAIN_FORMAT = "float32"
 _RUNS = Path("runs")
-_MEND_HINTS = {
-    False: "copy the model folder again, or run nmt train again to write it anew",
-    True: "nmt export --format float32 writes it anew; --engine tensorflow does without",
-}
 _MADE_BY = {"translation": "nmt train", "chat": "nmt train chat"}
 
 
@@ -111,12 +107,12 @@ class Bundle:
             file = self.path / name
             if not file.is_file():
                 raise ModelFileError(
-                    f"{file}: missing from the model folder", hint=_MEND_HINTS[CTRANSLATE2 in name]
+                    f"{file}: missing from the model folder", hint=_mend_hint(name)
                 )
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
-                    hint=_MEND_HINTS[CTRANSLATE2 in name],
+                    hint=_mend_hint(name),
                 )
 
     def load_weights(self) -> "Arrays":
@@ -268,6 +264,14 @@ def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
     manifest = replace(bundle.manifest, **changes)
     write_text(bundle.path / MANIFEST, _as_text(manifest))
     return Bundle(bundle.path, manifest)
+
+
+def _mend_hint(name: str) -> str:
+    """Return what to do about a file of a bundle that is missing or damaged."""
+    parts = name.split("/")
+    if parts[0] == CTRANSLATE2:
+        return f"nmt export --format {parts[1]} writes it anew; --engine tensorflow does without"
+    return "copy the model folder again, or run nmt train again to write it anew"
 
 
 def _as_text(manifest: Manifest) -> str:

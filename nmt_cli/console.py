@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 
 
 def use_utf8() -> None:
-    """Read and write UTF-8 whatever the locale; stray bytes in arguments never break printing."""
+    """Read and write UTF-8 whatever the locale; stray bytes in arguments never break printing.
+
+    A stream that was closed (`<&-`, `>&-`) is nowhere: Python would leave None in its place.
+    """
+    sys.stdin = sys.stdin or _nowhere("r")
+    sys.stdout = sys.stdout or _nowhere("w")
+    sys.stderr = sys.stderr or _nowhere("w")
     for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def _nowhere(mode: str) -> IO[str]:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8")
 
 
 def result(text: str) -> None:

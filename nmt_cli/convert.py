@@ -16,17 +16,11 @@ from typing import Any
 from ctranslate2.specs import TransformerSpec
 from ctranslate2.specs.common_spec import Activation
 
+from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.model.positions import sinusoids
 from nmt_cli.model.weights import Arrays
 
-LAYER_NORM_EPSILON = 1e-6  # what model/layers.py computes with; CTranslate2's default is 1e-5
-NUMBER_FORMATS = (
-    "float32",
-    "float16",
-    "int8",
-    "int8_float32",
-    "int8_float16",
-)
+NUMBER_FORMATS = ("float32", "float16", "int8", "int8_float32", "int8_float16")
 _ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
@@ -84,6 +78,7 @@ class Conversion:
         spec.encoder.embeddings[0].weight = weights.get("source_embedding", shared)
         spec.decoder.embeddings.weight = target
         spec.decoder.projection.weight = weights.get("output_embedding", target)
+        # CTranslate2 would take 1e-5.
         spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
         # No piece is unknown; a name that is no piece would be added beyond the table.
         spec.config.unk_token = self.target_pieces[0]

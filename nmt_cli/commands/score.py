@@ -1,6 +1,7 @@
 """`nmt score`: how likely a model finds given translations."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -69,14 +70,7 @@ def score(
 
 
 def _read(source: str, target: str) -> Iterator[tuple[str, str]]:
-    from nmt_cli.errors import DataError
-    from nmt_cli.files import read_lines
+    from nmt_cli.text.corpus import read_parallel
 
-    others = read_lines(target)
-    for number, line in enumerate(read_lines(source), start=1):
-        other = next(others, None)
-        if other is None:
-            raise DataError(f"{target}: ends after line {number - 1}, {source} does not")
-        yield line, other
-    if next(others, None) is not None:
-        raise DataError(f"{source}: ends before {target} does")
+    for example in read_parallel(Path(source), Path(target)):
+        yield example.source[0], example.target

@@ -95,9 +95,13 @@ def translate(
     from nmt_cli.commands.translate_prompt import TranslatePrompt
     from nmt_cli.commands.translation_lines import TranslationLines
     from nmt_cli.decoding.translator import Translator, suppressed_ids
+    from nmt_cli.errors import ConfigError
 
     mend = _mend(on_error)
-    _check_flags(is_text_and_file=bool(text and input_file), is_plain=token_scores and not json)
+    if text and input_file:
+        raise ConfigError("give either sentences or --input, not both")
+    if token_scores and not json:
+        raise ConfigError("--token-scores needs --json")
     bundle = find_bundle(model, ("translation",))
     wide = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
     flags = {"beam_size": wide, "n_best": n_best, "length_penalty": length_penalty}
@@ -140,15 +144,6 @@ def _mend(on_error: str) -> Callable[[bytes], str] | None:
     return _MENDS[on_error]
 
 
-def _check_flags(*, is_text_and_file: bool, is_plain: bool) -> None:
-    from nmt_cli.errors import ConfigError
-
-    if is_text_and_file:
-        raise ConfigError("give either sentences or --input, not both")
-    if is_plain:
-        raise ConfigError("--token-scores needs --json")
-
-
 def _splitter(bundle: "Bundle") -> "Splitter":
     from nmt_cli.text.sentences import Splitter
 
@@ -167,7 +162,7 @@ def _windows(
     if text:
         return full_windows(map(_one_line, text))
     lines = read_lines(input_file or "-", mend)
-    is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(0).st_mode)
+    is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     return full_windows(lines) if is_whole else arriving_windows(lines)
 
 

@@ -75,6 +75,7 @@ class NativeEngine:
             penalise_repetition=options.repetition_penalty != 1.0,
             no_repeat_ngram_size=options.no_repeat_ngram_size,
             suppressed=options.suppressed,
+            force_prefix=bool(options.prefix),
             cover=options.coverage_penalty > 0,
         )
         graph = self._graph(options.beam_size > 1 and not options.sample, features)
@@ -194,15 +195,17 @@ class _Graph:
 
     def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
         self._model = model
+        self._is_beam = is_beam
         self._features = features
         scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
         source, noise = (
             tf.TensorSpec([None, None], tf.int32),
             tf.TensorSpec([None, None], tf.float32),
         )
-        start = self._start_beam if is_beam else self._start_greedy
         self.start = tf.function(
-            start, autograph=False, input_signature=[source, vector, vector, noise, scalar, scalar]
+            self._start,
+            autograph=False,
+            input_signature=[source, vector, vector, noise, scalar, scalar],
         )
         state = tf.nest.map_structure(
             lambda t: tf.TensorSpec(t.shape, t.dtype),
@@ -228,7 +231,7 @@ class _Graph:
         self.advance = advance
         self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
 
-    def _start_greedy(
+    def _start(
         self,
         source: Tensor,
         limits: Tensor,
@@ -236,22 +239,12 @@ class _Graph:
         noise: Tensor,
         beam_size: Tensor,
         capacity: Tensor,
-    ) -> GreedyState:
-        del beam_size  # one signature for both kinds of search
-        return start_greedy(self._start_cache(source, 1, capacity), limits, floors, noise, capacity)
-
-    def _start_beam(
-        self,
-        source: Tensor,
-        limits: Tensor,
-        floors: Tensor,
-        noise: Tensor,
-        beam_size: Tensor,
-        capacity: Tensor,
-    ) -> BeamState:
-        del noise
-        cache = self._start_cache(source, beam_size, capacity)
-        return start_beam(cache, limits, floors, beam_size, capacity)
+    ) -> GreedyState | BeamState:
+        if self._is_beam:
+            cache = self._start_cache(source, beam_size, capacity)
+            return start_beam(cache, limits, floors, beam_size, capacity)
+        cache = self._start_cache(source, 1, capacity)
+        return start_greedy(cache, limits, floors, noise, capacity)
 
     def _start_cache(self, source: Tensor, beams: int | Tensor, capacity: Tensor) -> _Cache:
         decoder = self._model.start_step_cache(self._model.encode(source), beams, capacity)

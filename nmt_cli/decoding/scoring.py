@@ -1,7 +1,7 @@
 """What changes the logits before the softmax, and how log-probabilities become scores.
 
-All follows CTranslate2's rules, so that both engines give the same answers: masks act before the
-log-softmax, and a score is log-probability / length^alpha with `</s>` counted.
+All follows CTranslate2's rules, so that both engines give the same answers: the masks of options
+act before the log-softmax, and a score is log-probability / length^alpha with `</s>` counted.
 """
 
 from typing import Any

@@ -54,6 +54,7 @@ class Features(NamedTuple):
     penalise_repetition: bool
     no_repeat_ngram_size: int
     suppressed: tuple[tuple[int, ...], ...]
+    force_prefix: bool
     cover: bool
 
 
@@ -336,7 +337,9 @@ def _log_probs(
     too_early = end_too_early(vocab_size, state.position, floors)
     log_probs = tf.nn.log_softmax(tf.where(too_early, IMPOSSIBLE, logits))
     log_probs = tf.where(is_control(vocab_size)[None, :], IMPOSSIBLE, log_probs)
-    return forced(log_probs, state.position, parameters.prefix)
+    if features.force_prefix:
+        log_probs = forced(log_probs, state.position, parameters.prefix)
+    return log_probs
 
 
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:

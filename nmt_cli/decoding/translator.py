@@ -7,13 +7,16 @@ text that is not blank. White space around a line and between its sentences is k
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from nmt_cli.decoding.engine import Engine, Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.windows import full_windows
-from nmt_cli.text.sentences import Splitter
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    from nmt_cli.text.sentences import Splitter
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Translator:
         engine: Engine,
         vocabularies: Vocabularies,
         *,
-        splitter: Splitter | None = None,
+        splitter: "Splitter | None" = None,
         on_warning: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._engine = engine

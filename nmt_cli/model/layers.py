@@ -17,9 +17,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.text.tokenizer import PAD_ID
 
-LAYER_NORM_EPSILON = 1e-6
 _MASKED = -1e9  # far below any real score, yet finite, so that a fully masked row is no NaN
 _UINT16_VALUES = 1 << 16
 

@@ -102,7 +102,7 @@ class Corpora:
 
     def _read_raw(self, corpus: CorpusConfig) -> Iterator[Example]:
         if corpus.source is not None and corpus.target is not None:
-            return _read_parallel(self._data_dir / corpus.source, self._data_dir / corpus.target)
+            return read_parallel(self._data_dir / corpus.source, self._data_dir / corpus.target)
         path = self._data_dir / str(corpus.file)
         is_jsonl = path.name.removesuffix(".gz").endswith(".jsonl")
         if is_jsonl and self._config.task == "chat" and corpus.columns is None:
@@ -136,7 +136,12 @@ def _split_hash(example: Example, seed: int) -> int:
     return int.from_bytes(digest.digest())
 
 
-def _read_parallel(source: Path, target: Path) -> Iterator[Example]:
+def read_parallel(source: Path, target: Path) -> Iterator[Example]:
+    """Yield line N of one file with line N of the other.
+
+    Raises:
+        DataError: One has more lines; says how many each has.
+    """
     pairs = itertools.zip_longest(read_lines(source), read_lines(target))
     for number, (left, right) in enumerate(pairs, start=1):
         if left is None or right is None:

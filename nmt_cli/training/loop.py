@@ -350,7 +350,7 @@ class _Trainer:
             self._prepared.encoder,
             self._config,
             self._dev,
-            sorted({"int8", "float32"} & get_supported_compute_types("cpu")),
+            sorted({"int8"} & get_supported_compute_types("cpu")),
         )
         with os_errors_as(TrainingError, f"{self._prepared.folder.model}: cannot be written"):
             for measured in formats:

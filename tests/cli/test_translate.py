@@ -188,3 +188,14 @@ def test_a_wrong_option_is_told(run_nmt, toy_bundle, tmp_path, arguments, messag
     done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "output"), [("<&-", ""), (">&-", ""), ("2>&-", "rot hund\n")])
+def test_a_closed_stream_is_nowhere(toy_bundle, tmp_path, closed, output):
+    command = (
+        f"echo red dog | {{ {sys.executable} -m nmt_cli translate -m {toy_bundle} {closed}; }}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, output, "")

@@ -121,7 +121,12 @@ def test_a_beam_of_one_is_greedy(engine):
         top_p=tf.constant(1.0),
     )
     features = Features(
-        sample=False, penalise_repetition=False, no_repeat_ngram_size=0, suppressed=(), cover=False
+        sample=False,
+        penalise_repetition=False,
+        no_repeat_ngram_size=0,
+        suppressed=(),
+        force_prefix=False,
+        cover=False,
     )
     state = advance_beam(state, step, reorder, None, numbers, features)
 

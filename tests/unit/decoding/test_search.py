@@ -30,9 +30,15 @@ FIRST_LETTER = len(CONTROL_TOKENS)  # ids below are control tokens
 VOCAB_SIZE = FIRST_LETTER + 3
 _PRIME, _FACTOR = 251, 37
 PLAIN = Features(
-    sample=False, penalise_repetition=False, no_repeat_ngram_size=0, suppressed=(), cover=False
+    sample=False,
+    penalise_repetition=False,
+    no_repeat_ngram_size=0,
+    suppressed=(),
+    force_prefix=False,
+    cover=False,
 )
 SAMPLE = PLAIN._replace(sample=True)
+FORCE = PLAIN._replace(force_prefix=True)
 SCORE = 1e-5  # sums of a few float32 log-probabilities
 
 
@@ -522,7 +528,13 @@ def test_a_forced_prefix_is_an_exhaustive_search_among_what_begins_with_it(lengt
         if math.isfinite(score)
     ]
     (found,), _ = search_beam(
-        model, [limit], 64, n_best=5, prefix=PREFIX, length_penalty=length_penalty
+        model,
+        [limit],
+        64,
+        features=FORCE,
+        n_best=5,
+        prefix=PREFIX,
+        length_penalty=length_penalty,
     )
 
     assert [list(ids) for ids, _ in found[:5]] == [ids for ids, _ in expected]
@@ -534,7 +546,7 @@ def test_a_forced_prefix_is_an_exhaustive_search_among_what_begins_with_it(lengt
 def test_greedy_search_begins_with_the_prefix():
     model = FakeModel(12)
     (plain,) = search_greedy(model, [6])
-    (found,) = search_greedy(model, [6], prefix=PREFIX)
+    (found,) = search_greedy(model, [6], features=FORCE, prefix=PREFIX)
     assert list(found[0][:2]) == PREFIX != list(plain[0][:2])
 
 
