@@ -1,6 +1,8 @@
 """Development and test scores: cross-entropy on the encoded pairs, and scores of decoded text."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Engine
@@ -10,6 +12,8 @@ from nmt_cli.metrics import Score, corpus_scores
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
+_MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -18,6 +22,17 @@ class Sample:
     source: str
     output: str
     reference: str
+
+
+def scoring_options(decode: Mapping[str, Any]) -> SearchOptions:
+    """Return a model's search, never sampled, and bounded: a young model rarely ends.
+
+    Args:
+        decode: The `decode` section of its configuration or manifest.
+    """
+    options = SearchOptions.from_mapping(decode)
+    ratio = options.max_length_ratio or _MAX_LENGTH_RATIO
+    return replace(options, sample=False, max_length_ratio=ratio)
 
 
 def decode_examples(

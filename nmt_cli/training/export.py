@@ -13,10 +13,9 @@ from ctranslate2 import get_supported_compute_types
 from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
 from nmt_cli.config import Config
 from nmt_cli.decoding.fast import FastEngine
-from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
-from nmt_cli.training.evaluation import decode_examples, score_outputs
+from nmt_cli.training.evaluation import decode_examples, score_outputs, scoring_options
 
 MAX_BLEU_LOSS = 0.2
 _MAX_EXAMPLES = 1000
@@ -92,7 +91,7 @@ def _measure(
     if not dev:
         return Measured(number_format, size, None, None)
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
-    options = SearchOptions.from_mapping(bundle.manifest.decode).override(sample=False)
+    options = scoring_options(bundle.manifest.decode)
     seconds = []
     for _ in range(_PASSES):
         started = time.perf_counter()

@@ -31,14 +31,19 @@ from nmt_cli.text.corpus import Example
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, changed_settings
 from nmt_cli.training.dataset import iter_steps
 from nmt_cli.training.device import resolve_precision
-from nmt_cli.training.evaluation import Sample, decode_examples, samples_of, score_outputs
+from nmt_cli.training.evaluation import (
+    Sample,
+    decode_examples,
+    samples_of,
+    score_outputs,
+    scoring_options,
+)
 from nmt_cli.training.export import Measured, measure_formats
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.run import EventLog, Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.step import Stepper
 
-_MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
 _USUAL = 0.99  # share of the training sources that no splitting of long lines shall touch
 _FINGERPRINT = "fingerprint"
 _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only samples are shown
@@ -362,10 +367,7 @@ class _Trainer:
         return score_outputs(outputs, test, self._prepared.encoder, self._config)
 
     def _search_options(self) -> SearchOptions:
-        """Return the configured search, never sampled, and bounded: a young model rarely ends."""
-        options = SearchOptions.from_mapping(self._config.decode.model_dump())
-        ratio = options.max_length_ratio or _MAX_LENGTH_RATIO
-        return dataclasses.replace(options, sample=False, max_length_ratio=ratio)
+        return scoring_options(self._config.decode.model_dump())
 
     def _save_bundle(
         self, scores: dict[str, dict[str, dict[str, Any]]], training: dict[str, Any]
