@@ -126,4 +126,4 @@ def _native_engine(bundle: "Bundle", threads: int | None, batch_tokens: int | No
     quiet_tensorflow(threads)
     from nmt_cli.decoding.native import BATCH_PIECES, load_engine
 
-    return load_engine(bundle, batch_pieces=batch_tokens or BATCH_PIECES)
+    return load_engine(bundle, batch_pieces=batch_tokens or BATCH_PIECES, threads=threads or 0)

@@ -6,7 +6,6 @@ among its workers, so a call should hold as many sources as there are.
 
 import functools
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import ctranslate2
 
-from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, available_cores
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.errors import ModelFileError
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
@@ -201,9 +200,3 @@ class FastEngine:
 
 def _without_end(ids: Sequence[int]) -> Sequence[int]:
     return ids[:-1] if ids and ids[-1] == EOS_ID else ids
-
-
-def available_cores() -> int:
-    """Return the processor cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

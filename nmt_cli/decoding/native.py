@@ -1,13 +1,20 @@
 """The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
 
-Graphs are traced once for each set of features, with all sizes dynamic, so no sentence retraces.
+Each kind of search has two sets of graphs. The plain ones are traced once, with all sizes dynamic,
+so no sentence retraces. Once a shape has come up so often that compiling would have paid, XLA
+compiles the loop, with batches, sources and room for output rounded up to a few sizes; the same
+code then runs up to twice as fast. Several batches are searched at a time, on threads of their own:
+what one of them does not keep busy, another does.
+
 The code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite
 every Python `if` and take most of the tracing time, is off.
 The room for output starts small and doubles while some sentence still goes on.
 """
 
+import collections
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +22,7 @@ import tensorflow as tf
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import ModelConfig
-from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, available_cores
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.scoring import coverage_score
 from nmt_cli.decoding.search import (
@@ -29,15 +36,16 @@ from nmt_cli.decoding.search import (
     start_beam,
     start_greedy,
 )
-from nmt_cli.model.layers import AttentionMaps, SelfCache
+from nmt_cli.model.layers import AttentionMaps, KeysValues
 from nmt_cli.model.transformer import DecoderCache, Transformer
 from nmt_cli.model.weights import assign_weights
-from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
+from nmt_cli.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 Tensor = Any
 _FIRST_CAPACITY = 32
+COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
 BATCH_PIECES = 2048
-_MAX_BATCH = 128
+_MAX_BATCH = 64
 
 
 class NativeEngine:
@@ -46,12 +54,27 @@ class NativeEngine:
     Args:
         model: The model; its weights are read anew at every call.
         batch_pieces: Source pieces, padding counted, in one search.
+        workers: Searches at a time.
+        compile_after: Multiplications in one shape after which it is compiled; infinity for never,
+            where a result must repeat to the last bit whatever was searched before.
     """
 
-    def __init__(self, model: Transformer, *, batch_pieces: int = BATCH_PIECES) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        *,
+        batch_pieces: int = BATCH_PIECES,
+        workers: int = 1,
+        compile_after: float = COMPILE_AFTER,
+    ) -> None:
         self._batch_pieces = batch_pieces
+        self._workers = workers
+        self._compile_after = compile_after
         self._model = model
         self._graphs: dict[tuple[bool, Features], _Graph] = {}
+        self._compiled: dict[tuple[bool, Features], _Graph] = {}
+        self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
         self.max_length = model.config.max_length
 
     def search(
@@ -59,10 +82,19 @@ class NativeEngine:
     ) -> list[list[Hypothesis]]:
         """See `Engine.search`. A sample is a function of the seed and the source's number."""
         results: list[list[Hypothesis]] = [[] for _ in sources]
-        for batch in self._batches(sources, by_length=not options.sample):
-            found = self._search_batch([sources[i] for i in batch], options, first_index + batch[0])
-            for i, hypotheses in zip(batch, found, strict=True):
-                results[i] = hypotheses
+        batches = list(self._batches(sources, by_length=not options.sample))
+
+        def found(batch: list[int]) -> list[list[Hypothesis]]:
+            rows = [sources[i] for i in batch]
+            return self._search_batch(rows, options, first_index + batch[0])
+
+        pool = ThreadPoolExecutor(self._workers)
+        try:
+            for batch, hypotheses in zip(batches, pool.map(found, batches), strict=True):
+                for i, best in zip(batch, hypotheses, strict=True):
+                    results[i] = best
+        finally:
+            pool.shutdown(cancel_futures=True)
         return results
 
     def _search_batch(
@@ -70,32 +102,44 @@ class NativeEngine:
     ) -> list[list[Hypothesis]]:
         limits = [options.output_limit(len(source), self.max_length) for source in sources]
         floors = [options.output_floor(len(source)) for source in sources]
-        features = Features(
-            sample=options.sample,
-            penalise_repetition=options.repetition_penalty != 1.0,
-            no_repeat_ngram_size=options.no_repeat_ngram_size,
-            suppressed=options.suppressed,
-            force_prefix=bool(options.prefix),
-            cover=options.coverage_penalty > 0,
-        )
-        graph = self._graph(options.beam_size > 1 and not options.sample, features)
         noise = _noise(options, first_index, len(sources), max(limits))
-        capacity = min(_FIRST_CAPACITY, max(limits))
+        is_compiled = self._pays_to_compile(sources, options, max(limits))
+        graph = self._graph(options, is_compiled=is_compiled)
+        width, longest, more = max(map(len, sources)), max(limits), 0
+        if is_compiled:
+            width, longest = _rounded(width), _rounded(longest)
+            more = self._batch_size(width) - len(sources)
+        capacity = min(_FIRST_CAPACITY, longest)
         state = graph.start(
-            _padded(sources),
-            tf.constant(limits),
-            tf.constant(floors),
+            graph.read(_padded([*sources, *([[EOS_ID]] * more)])),
+            tf.constant(limits + [1] * more),
+            tf.constant(floors + [0] * more),
             noise,
             tf.constant(options.beam_size),
+            tf.constant(width),
             tf.constant(capacity),
         )
         while True:
             state = graph.advance(state, _parameters(options))
-            if capacity >= max(limits) or bool(tf.reduce_all(state.done)):
+            if capacity >= longest or bool(tf.reduce_all(state.done)):
                 break
-            capacity = min(2 * capacity, max(limits))
+            capacity = min(2 * capacity, longest)
             state = graph.grow(state, tf.constant(capacity))
-        return _hypotheses(state, options)
+        return _hypotheses(state, options, len(sources))
+
+    def _pays_to_compile(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, longest: int
+    ) -> bool:
+        """Return whether the batch's shape has made enough work; counts the batch in."""
+        width = _rounded(max(map(len, sources)))
+        is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
+        if is_small or options.sample:
+            return False
+        shape = (_features(options), options.beam_size, width, _rounded(longest))
+        work = self._work[shape] >= self._compile_after
+        rows = len(sources) * options.beam_size
+        self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
+        return work
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
@@ -150,19 +194,35 @@ class NativeEngine:
             return
         order.sort(key=lambda i: len(sources[i]), reverse=True)
         while order:
-            size = max(1, min(_MAX_BATCH, self._batch_pieces // len(sources[order[0]])))
+            size = self._batch_size(_rounded(len(sources[order[0]])))
             batch, order = order[:size], order[size:]
             yield batch
 
-    def _graph(self, is_beam: bool, features: Features) -> "_Graph":
-        key = (is_beam, features)
-        if key not in self._graphs:
-            self._graphs[key] = _Graph(self._model, is_beam, features)
-        return self._graphs[key]
+    def _batch_size(self, width: int) -> int:
+        return max(1, min(_MAX_BATCH, self._batch_pieces // width))
+
+    def _graph(self, options: SearchOptions, *, is_compiled: bool) -> "_Graph":
+        graphs = self._compiled if is_compiled else self._graphs
+        key = (options.beam_size > 1 and not options.sample, _features(options))
+        if key not in graphs:
+            graphs[key] = _Graph(self._model, *key, is_compiled=is_compiled)
+        return graphs[key]
 
 
-def load_engine(bundle: Bundle, *, batch_pieces: int = BATCH_PIECES) -> NativeEngine:
+def load_engine(
+    bundle: Bundle,
+    *,
+    batch_pieces: int = BATCH_PIECES,
+    threads: int = 0,
+    compile_after: float = COMPILE_AFTER,
+) -> NativeEngine:
     """Return an engine with a bundle's model.
+
+    Args:
+        bundle: The model.
+        batch_pieces: Source pieces, padding counted, in one search.
+        threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
+        compile_after: See `NativeEngine`.
 
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
@@ -175,7 +235,11 @@ def load_engine(bundle: Bundle, *, batch_pieces: int = BATCH_PIECES) -> NativeEn
         joint=manifest.vocabulary["joint"],
     )
     assign_weights(model, bundle.load_weights())
-    return NativeEngine(model, batch_pieces=batch_pieces)
+    on_gpu = bool(tf.config.list_physical_devices("GPU"))
+    workers = 1 if on_gpu else threads or available_cores()
+    return NativeEngine(
+        model, batch_pieces=batch_pieces, workers=workers, compile_after=compile_after
+    )
 
 
 class _Cache(NamedTuple):
@@ -191,66 +255,72 @@ class _Cache(NamedTuple):
 
 
 class _Graph:
-    """The traced functions of one kind of search: start, advance, grow."""
+    """The traced functions of one kind of search: read, start, advance, grow."""
 
-    def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
+    def __init__(
+        self, model: Transformer, is_beam: bool, features: Features, *, is_compiled: bool
+    ) -> None:
         self._model = model
         self._is_beam = is_beam
         self._features = features
         scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
-        source, noise = (
-            tf.TensorSpec([None, None], tf.int32),
-            tf.TensorSpec([None, None], tf.float32),
-        )
+        source = tf.TensorSpec([None, None], tf.int32)
+        noise = tf.TensorSpec([None, None], tf.float32)
+        self.read = tf.function(self._read, autograph=False, input_signature=[source])
+        memory = _specs_like(self.read.get_concrete_function().structured_outputs)
         self.start = tf.function(
             self._start,
             autograph=False,
-            input_signature=[source, vector, vector, noise, scalar, scalar],
+            input_signature=[memory, vector, vector, noise, scalar, scalar, scalar],
         )
-        state = tf.nest.map_structure(
-            lambda t: tf.TensorSpec(t.shape, t.dtype),
-            self.start.get_concrete_function().structured_outputs,
-        )
+        state = _specs_like(self.start.get_concrete_function().structured_outputs)
+        self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
+        if is_compiled:  # once for each shape that comes along
+            self.advance = tf.function(self._advance, autograph=False, jit_compile=True)
+            return
         parameters = tf.nest.map_structure(
             lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), _parameters(SearchOptions())
         )
+        self.advance = tf.function(
+            self._advance, autograph=False, input_signature=[state, parameters]
+        )
 
-        @tf.function(autograph=False, input_signature=[state, parameters])
-        def advance(state: Any, parameters: Parameters) -> Any:
-            if not is_beam:
-                return advance_greedy(state, self._step, parameters, features)
-
-            def bonus(cache: _Cache) -> Tensor:
-                mask = _repeated(cache.decoder.memory_mask, cache.coverage)
-                return parameters.coverage_penalty * coverage_score(cache.coverage, mask)
-
-            return advance_beam(
-                state, self._step, _reorder, bonus if features.cover else None, parameters, features
-            )
-
-        self.advance = advance
-        self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
+    def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
+        """Return the encoder's keys and values for each layer of the decoder, and its mask."""
+        cache = self._model.start_cache(self._model.encode(source))
+        return cache.memory, cache.memory_mask
 
     def _start(
         self,
-        source: Tensor,
+        memory: tuple[tuple[KeysValues, ...], Tensor],
         limits: Tensor,
         floors: Tensor,
         noise: Tensor,
         beam_size: Tensor,
+        width: Tensor,
         capacity: Tensor,
     ) -> GreedyState | BeamState:
+        beams = beam_size if self._is_beam else 1
+        decoder = _widened(DecoderCache(*memory), width)
+        batch = tf.shape(decoder.memory_mask)[0]
+        coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
+        cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
         if self._is_beam:
-            cache = self._start_cache(source, beam_size, capacity)
             return start_beam(cache, limits, floors, beam_size, capacity)
-        cache = self._start_cache(source, 1, capacity)
         return start_greedy(cache, limits, floors, noise, capacity)
 
-    def _start_cache(self, source: Tensor, beams: int | Tensor, capacity: Tensor) -> _Cache:
-        decoder = self._model.start_step_cache(self._model.encode(source), beams, capacity)
-        rows = tf.shape(source)[0] * beams
-        width = tf.shape(source)[1] if self._features.cover else 0
-        return _Cache(decoder, tf.zeros([rows, width]))
+    def _advance(self, state: Any, parameters: Parameters) -> Any:
+        features = self._features
+        if not self._is_beam:
+            return advance_greedy(state, self._step, parameters, features)
+
+        def bonus(cache: _Cache) -> Tensor:
+            mask = _repeated(cache.decoder.memory_mask, cache.coverage)
+            return parameters.coverage_penalty * coverage_score(cache.coverage, mask)
+
+        return advance_beam(
+            state, self._step, _reorder, bonus if features.cover else None, parameters, features
+        )
 
     def _step(self, ids: Tensor, cache: _Cache, position: Tensor) -> tuple[Tensor, _Cache]:
         maps: AttentionMaps | None = {} if self._features.cover else None
@@ -262,29 +332,58 @@ class _Graph:
         return self._model.logits(states[:, 0]), _Cache(decoder, coverage)
 
 
+def _widened(cache: DecoderCache, width: Tensor) -> DecoderCache:
+    """Return the cache with the encoder's side padded to so many positions."""
+    more = width - tf.shape(cache.memory_mask)[1]
+    mask = tf.pad(cache.memory_mask, [[0, 0], [0, more]])
+    return cache._replace(memory=_with_more(cache.memory, more), memory_mask=mask)
+
+
+def _with_more(layers: tuple[KeysValues, ...], more: Tensor) -> tuple[KeysValues, ...]:
+    """Return keys and values [B, H, X, P] of each layer with so many more positions, all zero."""
+    pad = [[0, 0], [0, 0], [0, more], [0, 0]]
+    return tuple(KeysValues(tf.pad(keys, pad), tf.pad(values, pad)) for keys, values in layers)
+
+
+def _specs_like(structure: Any) -> Any:
+    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), structure)
+
+
 def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
-    """Let each row of the decoder continue from another row; the encoder's side is shared."""
-    decoder = cache.decoder
-    own = tuple(SelfCache(*(tf.gather(x, rows) for x in layer)) for layer in decoder.own)
-    mask = tf.gather(decoder.own_mask, rows)
-    return _Cache(decoder._replace(own=own, own_mask=mask), tf.gather(cache.coverage, rows))
+    """Let each row of the decoder descend from another row; only the mask says so."""
+    mask = cache.decoder.own_mask
+    by_row = tf.gather(tf.reshape(mask, [-1, tf.shape(mask)[2]]), rows)
+    decoder = cache.decoder._replace(own_mask=tf.reshape(by_row, tf.shape(mask)))
+    return _Cache(decoder, tf.gather(cache.coverage, rows))
 
 
 def _grow(state: Any, capacity: Tensor) -> Any:
     decoder: DecoderCache = state.cache.decoder
-    more = capacity - tf.shape(decoder.own_mask)[1]
-    own = tuple(
-        SelfCache(*(tf.pad(x, [[0, 0], [0, 0], [0, more], [0, 0]]) for x in layer))
-        for layer in decoder.own
-    )
-    mask = tf.pad(decoder.own_mask, [[0, 0], [0, more]])
-    decoder = decoder._replace(own=own, own_mask=mask)
+    more = capacity * tf.shape(decoder.own_mask)[1] - tf.shape(decoder.own_mask)[2]
+    mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])
+    decoder = decoder._replace(own=_with_more(decoder.own, more), own_mask=mask)
     return grow(state, state.cache._replace(decoder=decoder), capacity)
 
 
 def _repeated(x: Tensor, rows: Tensor) -> Tensor:
     """Return x [B, ...] with each of its rows repeated as often as `rows` [N, ...] has beams."""
     return tf.repeat(x, tf.shape(rows)[0] // tf.shape(x)[0], axis=0)
+
+
+def _rounded(length: int) -> int:
+    """Return the length rounded up to one of few sizes: 16, 32, 64, 128, ..."""
+    return max(16, 1 << (length - 1).bit_length())
+
+
+def _features(options: SearchOptions) -> Features:
+    return Features(
+        sample=options.sample,
+        penalise_repetition=options.repetition_penalty != 1.0,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
+        suppressed=options.suppressed,
+        force_prefix=bool(options.prefix),
+        cover=options.coverage_penalty > 0,
+    )
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Tensor:
@@ -297,7 +396,7 @@ def _padded(rows: Sequence[Sequence[int]]) -> Tensor:
 def _noise(options: SearchOptions, first_index: int, count: int, length: int) -> Tensor:
     """Return [count, length] uniform numbers: a function of seed and running number only."""
     if not options.sample:
-        return tf.zeros([count, 1])
+        return tf.zeros([1, 1])
     indices = range(first_index, first_index + count)
     rows = [np.random.default_rng([options.seed, index]).random(length) for index in indices]
     return tf.constant(np.stack(rows), tf.float32)
@@ -316,7 +415,9 @@ def _parameters(options: SearchOptions) -> Parameters:
     )
 
 
-def _hypotheses(state: GreedyState | BeamState, options: SearchOptions) -> list[list[Hypothesis]]:
+def _hypotheses(
+    state: GreedyState | BeamState, options: SearchOptions, num_sources: int
+) -> list[list[Hypothesis]]:
     if isinstance(state, BeamState):
         sequences, scores = state.ended_sequences.numpy(), state.ended_scores.numpy()
         taken = state.num_ended.numpy()
@@ -330,7 +431,7 @@ def _hypotheses(state: GreedyState | BeamState, options: SearchOptions) -> list[
             Hypothesis(_trimmed(sequences[row, place]), float(scores[row, place]))
             for place in range(min(options.n_best, taken[row], sequences.shape[1]))
         ]
-        for row in range(len(sequences))
+        for row in range(num_sources)
     ]
 
 

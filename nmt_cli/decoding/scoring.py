@@ -118,12 +118,9 @@ def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int
 
 def _marked(ids: Tensor, where: Tensor, vocab_size: Tensor) -> Tensor:
     """Return [N, V] bool, True at the ids [N, C] of each row where `where` [N, C] holds."""
-    rows_and_columns = tf.where(where)
-    rows = tf.cast(rows_and_columns[:, 0], tf.int32)
-    pieces = tf.gather_nd(ids, rows_and_columns)
-    counts = tf.scatter_nd(
-        tf.stack([rows, pieces], axis=1), tf.ones_like(pieces), [tf.shape(ids)[0], vocab_size]
-    )
+    rows, length = tf.unstack(tf.shape(ids))
+    indices = tf.stack([tf.repeat(tf.range(rows), length), tf.reshape(ids, [-1])], axis=1)
+    counts = tf.scatter_nd(indices, tf.reshape(tf.cast(where, tf.int32), [-1]), [rows, vocab_size])
     return counts > 0
 
 

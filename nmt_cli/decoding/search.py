@@ -170,7 +170,7 @@ def advance_greedy(
             noise = tf.gather(state.noise, state.position, axis=1)
             pieces = _draw(log_probs, noise, parameters)
         else:
-            pieces = tf.argmax(log_probs, axis=-1, output_type=tf.int32)
+            pieces = _likeliest(log_probs)
         chosen = tf.gather(log_probs, pieces, batch_dims=1)
         length = state.position + 1
         return (
@@ -184,6 +184,13 @@ def advance_greedy(
         )
 
     return _loop(body, state, capacity)
+
+
+def _likeliest(log_probs: Tensor) -> Tensor:
+    """Return the first of each row's best pieces: [N, V] -> [N]; XLA's argmax goes one by one."""
+    vocab_size = tf.shape(log_probs)[1]
+    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)
+    return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)
 
 
 def advance_beam(
@@ -215,12 +222,8 @@ def advance_beam(
         sequences = tf.reshape(state.sequences, [-1, capacity])
         logits, cache = step(_last_pieces(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
-        totals = log_probs + tf.reshape(state.log_probs, [-1, 1])  # [N, V]
-        vocab_size = tf.shape(totals)[1]
-        values, flat = tf.math.top_k(
-            tf.reshape(totals, [batch, -1]), tf.minimum(2, vocab_size) * beam_size
-        )
-        beams, pieces = flat // vocab_size, flat % vocab_size  # [B, 2K]
+        totals = tf.reshape(log_probs, [batch, beam_size, -1]) + state.log_probs[:, :, None]
+        values, beams, pieces = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
         extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None
         state = _set_aside(state, values, beams, pieces, extra, parameters)
         live, kept = tf.math.top_k(tf.where(pieces == EOS_ID, IMPOSSIBLE, values), beam_size)
@@ -237,6 +240,19 @@ def advance_beam(
         )
 
     return _loop(body, state, capacity)
+
+
+def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best of totals [B, K, V], best first, their beams and pieces, all [B, count].
+
+    They lie in the `count` pieces that are best over all beams, or as many: finding the best beam
+    of each piece is one quick pass, which leaves a K-th to choose from.
+    """
+    columns = tf.minimum(count, tf.shape(totals)[2])
+    _, likely = tf.math.top_k(tf.reduce_max(totals, axis=1), columns)  # [B, columns]
+    few = tf.gather(totals, likely, axis=2, batch_dims=1)  # [B, K, columns]
+    values, flat = tf.math.top_k(tf.reshape(few, [tf.shape(few)[0], -1]), count)
+    return values, flat // columns, tf.gather(likely, flat % columns, batch_dims=1)
 
 
 def _set_aside(
@@ -298,7 +314,12 @@ def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor)
     def unfinished(state: State) -> Tensor:
         return (state.position < capacity) & ~tf.reduce_all(state.done)
 
-    (final,) = tf.while_loop(unfinished, body, (state,))
+    def same_shapes(state: State) -> tuple[State]:
+        (after,) = body(state)
+        tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
+        return (after,)
+
+    (final,) = tf.while_loop(unfinished, same_shapes, (state,))
     return cast("State", final)
 
 

@@ -1,8 +1,8 @@
 """The Transformer's parts: masks, dropout, normalisation, attention with a KV cache, feed-forward.
 
 Shapes are written with these letters: `B` batch, `S` source positions, `T` target positions, `C`
-cache capacity, `N` rows of the decoder (B, or B times the beams), `V` vocabulary, `D` d_model,
-`H` heads, `P` width of a head (D/H), `F` d_ff.
+cache capacity, `K` beams of a sentence, `N` rows of the decoder (B times K), `V` vocabulary,
+`D` d_model, `H` heads, `P` width of a head (D/H), `F` d_ff.
 
 Masks are boolean, True = may attend. Weights are float32; each layer computes in the number format
 of its input, softmax and normalisation in float32.
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.python import xla
 
 from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.text.tokenizer import PAD_ID
@@ -181,12 +182,16 @@ class LayerNorm(Layer):
         return tf.cast(normalised * self.scale + self.bias, x.dtype)
 
 
-class SelfCache(NamedTuple):
-    """Keys and values of the decoder's own earlier positions, in one layer.
+class KeysValues(NamedTuple):
+    """What an attention looks at, in one layer.
+
+    For the encoder's output, X is its S positions. For the decoder's own earlier positions it is
+    C*K: what beam k wrote at position c lies at c*K + k, and all beams of a sentence share it. Who
+    descends from whom is left to a mask, so that beams change places without moving any of this.
 
     Attributes:
-        keys: [N, H, C, P].
-        values: [N, H, C, P].
+        keys: [B, H, X, P].
+        values: [B, H, X, P].
     """
 
     keys: Tensor
@@ -224,24 +229,26 @@ class SelfAttention(Layer):
         return self._attend(queries, keys, values, mask, random)
 
     def step(
-        self, x: Tensor, mask: Tensor, cache: SelfCache, position: Tensor
-    ) -> tuple[Tensor, Tensor, SelfCache]:
-        """Attend from one new position to it and all before.
+        self, x: Tensor, mask: Tensor, cache: KeysValues, position: Tensor
+    ) -> tuple[Tensor, Tensor, KeysValues]:
+        """Attend from one new position of each beam to it and to all that the beam comes from.
 
         Args:
-            x: [N, 1, D] the new position.
-            mask: [N, C] bool, True at the positions written so far, this one included.
-            cache: What was written so far.
+            x: [N, 1, D] the new positions, beams of a sentence side by side.
+            mask: [B, K, C*K] bool, True at what each beam comes from, the new position included.
+            cache: What was written so far, [B, H, C*K, P].
             position: Scalar int32 index of the new position; below C.
 
         Returns:
-            [N, 1, D], the weights [N, H, 1, C], and the cache with this position written.
+            [N, 1, D], the weights [B, H, K, C*K], and the cache with this position written.
         """
-        queries, keys, values = self._project(x)
-        here = (tf.range(tf.shape(cache.keys)[2]) == position)[None, None, :, None]
-        cache = SelfCache(tf.where(here, keys, cache.keys), tf.where(here, values, cache.values))
-        output, weights = self._attend(queries, *cache, mask[:, None, :], None)
-        return output, weights, cache
+        batch, beams = tf.shape(mask)[0], tf.shape(mask)[1]
+        queries, keys, values = self._project(tf.reshape(x, [batch, beams, x.shape[-1]]))
+        cache = KeysValues(
+            _written(cache.keys, keys, position), _written(cache.values, values, position)
+        )
+        output, weights = self._attend(queries, *cache, mask, None)
+        return tf.reshape(output, tf.shape(x)), weights, cache
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         fused = linear(x, self.query_key_value)  # [B, T, 3D]
@@ -265,6 +272,17 @@ class SelfAttention(Layer):
         return linear(joined, self.output_projection), weights
 
 
+def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
+    """Return the cache [B, H, C*K, P] with new [B, H, K, P] at a position."""
+    beams = tf.shape(new)[2]
+    if cache.shape.is_fully_defined():  # compiled, where this writes in place
+        return xla.dynamic_update_slice(cache, new, tf.stack([0, 0, position * beams, 0]))
+    batch, heads, room, width = tf.unstack(tf.shape(cache))
+    by_position = tf.reshape(cache, [batch, heads, room // beams, beams, width])
+    here = (tf.range(room // beams) == position)[:, None, None]
+    return tf.reshape(tf.where(here, new[:, :, None], by_position), tf.shape(cache))
+
+
 class CrossAttention(Layer):
     """Multi-head attention from the decoder to the encoder's output.
 
@@ -282,14 +300,14 @@ class CrossAttention(Layer):
         self.key_value = self._matrix("key_value", d_model, d_model, fused=2)
         self.output_projection = self._matrix("output", d_model, d_model)
 
-    def project_memory(self, states: Tensor) -> SelfCache:
+    def project_memory(self, states: Tensor) -> KeysValues:
         """Return the keys and values [B, H, S, P] of the encoder's output [B, S, D]."""
         fused = linear(states, self.key_value)
         keys, values = tf.split(fused, 2, axis=-1)
-        return SelfCache(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
+        return KeysValues(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
 
     def call(
-        self, x: Tensor, memory: SelfCache, mask: Tensor, random: RandomStream | None
+        self, x: Tensor, memory: KeysValues, mask: Tensor, random: RandomStream | None
     ) -> tuple[Tensor, Tensor]:
         """Attend from x to the memory.
 

@@ -16,11 +16,11 @@ from nmt_cli.model.layers import (
     AttentionMaps,
     CrossAttention,
     FeedForward,
+    KeysValues,
     Layer,
     LayerNorm,
     RandomStream,
     SelfAttention,
-    SelfCache,
     Tensor,
     causal_padding_mask,
     dropout,
@@ -48,14 +48,14 @@ class DecoderCache(NamedTuple):
     Attributes:
         memory: For each layer, keys and values [B, H, S, P] of the encoder's output.
         memory_mask: [B, S] bool.
-        own: For each layer, keys and values [N, H, C, P] of the positions decoded so far; empty
+        own: For each layer, keys and values [B, H, C*K, P] of the positions decoded so far; empty
             when `decode` shall run over whole sequences.
-        own_mask: [N, C] bool, True at real positions decoded so far; None with an empty `own`.
+        own_mask: [B, K, C*K] bool, True at what each beam comes from; None with an empty `own`.
     """
 
-    memory: tuple[SelfCache, ...]
+    memory: tuple[KeysValues, ...]
     memory_mask: Tensor
-    own: tuple[SelfCache, ...] = ()
+    own: tuple[KeysValues, ...] = ()
     own_mask: Tensor = None
 
 
@@ -116,12 +116,12 @@ class DecoderLayer(Layer):
         self,
         x: Tensor,
         own_mask: Tensor,
-        own: SelfCache | None,
+        own: KeysValues | None,
         position: Tensor,
-        memory: SelfCache,
+        memory: KeysValues,
         memory_mask: Tensor,
         random: RandomStream | None,
-    ) -> tuple[Tensor, SelfCache | None, Tensor, Tensor]:
+    ) -> tuple[Tensor, KeysValues | None, Tensor, Tensor]:
         """Return the layer's output, its cache, and the weights of block 1 and block 2."""
         inputs = self.self_att_residual.before(x)
         if own is None:
@@ -157,7 +157,7 @@ class _Stack(Layer):
     ) -> Tensor:
         """Return sqrt(D) * embedding + position encoding, [B, T, D] (sections 3.4 and 3.5)."""
         vectors = tf.gather(table, ids) * self.config.d_model**0.5
-        encodings = tf.convert_to_tensor(self.positions)[position : position + tf.shape(ids)[1]]
+        encodings = tf.gather(self.positions, position + tf.range(tf.shape(ids)[1]))
         return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
 
     def finish(self, x: Tensor) -> Tensor:
@@ -242,22 +242,20 @@ class Transformer(Layer):
         )
         return DecoderCache(projected, memory.mask)
 
-    def start_step_cache(
-        self, memory: Memory, beams: int | Tensor, capacity: Tensor
-    ) -> DecoderCache:
+    def make_room(self, cache: DecoderCache, beams: int | Tensor, capacity: Tensor) -> DecoderCache:
         """Return a cache for running `decode` one position at a time.
 
         Args:
-            memory: The encoder's output of B sentences.
-            beams: Rows of the decoder for each sentence.
+            cache: From `start_cache`.
+            beams: K, rows of the decoder for each sentence.
             capacity: Positions that there is room for.
         """
-        heads = self.config.num_heads
-        rows = tf.shape(memory.mask)[0] * beams
-        empty = tf.zeros([rows, heads, capacity, self.config.d_model // heads], memory.states.dtype)
-        own = tuple(SelfCache(empty, empty) for _ in self.decoder_layers)
-        mask = tf.zeros([rows, capacity], tf.bool)
-        return self.start_cache(memory)._replace(own=own, own_mask=mask)
+        batch, heads = tf.shape(cache.memory_mask)[0], self.config.num_heads
+        shape = [batch, heads, capacity * beams, self.config.d_model // heads]
+        empty = tf.zeros(shape, cache.memory[0].keys.dtype)
+        own = tuple(KeysValues(empty, empty) for _ in self.decoder_layers)
+        mask = tf.zeros([batch, beams, capacity * beams], tf.bool)
+        return cache._replace(own=own, own_mask=mask)
 
     def decode(
         self,
@@ -272,7 +270,7 @@ class Transformer(Layer):
 
         Args:
             target_ids: [N, T] int32, beginning with `<s>`; [N, 1] with a step cache.
-            cache: From `start_cache` or `start_step_cache`, or from the step before.
+            cache: From `start_cache` or `make_room`, or from the step before.
             position: Scalar int32 index of the first of these ids.
             random: Seeds of the dropouts; None switches dropout off.
             maps: When given, `decoder_layerN_block1_self_att` and
@@ -283,15 +281,14 @@ class Transformer(Layer):
         """
         stepwise = bool(cache.own)
         if stepwise:
-            here = tf.range(tf.shape(cache.own_mask)[1]) == position
-            own_mask = tf.logical_or(cache.own_mask, here & padding_mask(target_ids))  # [N, C]
+            own_mask = _with_position(cache.own_mask, padding_mask(target_ids), position)
             cache = cache._replace(own_mask=own_mask)
         else:
             own_mask = causal_padding_mask(target_ids)  # [N, T, T]
         x = self.decoder.embed(
             self.target_table, target_ids, position, self.activation_dtype, random
         )
-        own: list[SelfCache] = []
+        own: list[KeysValues] = []
         for index, layer in enumerate(self.decoder_layers):
             layer_cache = cache.own[index] if stepwise else None
             x, layer_cache, self_weights, cross_weights = layer(
@@ -313,3 +310,11 @@ class Transformer(Layer):
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [..., V] of decoder states [..., D]."""
         return tf.cast(linear(states, tf.transpose(self.output_table)), tf.float32)
+
+
+def _with_position(own_mask: Tensor, is_real: Tensor, position: Tensor) -> Tensor:
+    """Return [B, K, C*K] with each beam's entry at a position where the id [N, 1] is real."""
+    shape = tf.shape(own_mask)
+    beams = tf.range(shape[1])
+    entries = tf.range(shape[2])[None, :] == (position * shape[1] + beams)[:, None]  # [K, C*K]
+    return own_mask | (entries & tf.reshape(is_real, [shape[0], shape[1], 1]))

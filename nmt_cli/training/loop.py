@@ -164,7 +164,8 @@ class _Trainer:
             weight_decay=train_config.weight_decay,
         )
         self._stepper = Stepper(self._model, self._optimizer, self._config)
-        self._engine = NativeEngine(self._model)
+        # Never compiled: a run that was resumed decodes to the last bit as one that was not.
+        self._engine = NativeEngine(self._model, compile_after=math.inf)
         self._checkpoints = Checkpoints(prepared.folder.checkpoints, train_config.keep_checkpoints)
         self._settings = fixed_keys(self._config) | {_FINGERPRINT: prepared.fingerprint}
         self._dev = list(prepared.corpora.iter_split("dev"))

@@ -1,11 +1,12 @@
 """The TensorFlow engine beside CTranslate2 in float32, in one process: speed and agreement.
 
-    python tests/benchmarks/engines.py MODEL SOURCE
+    python tests/benchmarks/engines.py MODEL SOURCE [LINES]
 
 Speed: a forced length of 16, batches of 64, greedy and beam 5, medians of runs in turn. Agreement:
 how many best hypotheses are the same with the model's own search options. Prints JSON.
 """
 
+import itertools
 import json
 import statistics
 import sys
@@ -20,7 +21,7 @@ from nmt_cli.files import read_lines
 from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
-RUNS, LENGTH, NUM_LINES = 5, 16, 1000
+RUNS, LENGTH = 5, 16
 
 
 def main() -> None:
@@ -30,10 +31,11 @@ def main() -> None:
 
     bundle = open_bundle(Path(sys.argv[1]))
     vocabularies = Vocabularies.load(bundle.path)
-    lines = [line for _, line in zip(range(NUM_LINES), read_lines(sys.argv[2]), strict=False)]
+    num_lines = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
+    lines = list(itertools.islice(read_lines(sys.argv[2]), num_lines))
     sources = [[*ids, EOS_ID] for ids in vocabularies.source.encode_batch(lines)]
     engines = {
-        "tensorflow": load_engine(bundle),
+        "tensorflow": load_engine(bundle, compile_after=0),
         "ctranslate2": FastEngine(
             bundle.ctranslate2_folder(PLAIN_FORMAT),
             vocabularies,
@@ -49,7 +51,7 @@ def main() -> None:
             for name, engine in engines.items():
                 started = time.perf_counter()
                 engine.search(sources, options)
-                if run:  # the first one traces and warms up
+                if run:  # the first one compiles
                     speeds[name].append(len(sources) / (time.perf_counter() - started))
         medians = {name: statistics.median(values) for name, values in speeds.items()}
         result = {f"{name}_lines_per_second": round(v, 1) for name, v in medians.items()}

@@ -9,7 +9,7 @@ import tensorflow as tf
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.search import Features, Parameters, advance_beam, start_beam
-from nmt_cli.model.layers import RandomStream, SelfCache
+from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
 from nmt_cli.training.loss import loss_sums
@@ -61,7 +61,7 @@ def test_decoding_step_by_step_equals_the_full_pass(make_pair, changes, beams):
     states, _ = model.decode(inputs, model.start_cache(repeated))
     whole = model.logits(states).numpy()
 
-    cache = model.start_step_cache(memory, beams, tf.constant(9))
+    cache = model.make_room(model.start_cache(memory), beams, tf.constant(9))
     real = inputs.numpy() != 0
     for position in range(inputs.shape[1]):
         here = inputs[:, position : position + 1]
@@ -76,7 +76,7 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
     inputs, memory = padded([[BOS_ID, 7, 9]]), model.encode(padded(SOURCES[:1]))
     whole = {}
     model.decode(inputs, model.start_cache(memory), maps=whole)
-    cache = model.start_step_cache(memory, 1, tf.constant(3))
+    cache = model.make_room(model.start_cache(memory), 1, tf.constant(3))
     for position in range(3):
         step = {}
         _, cache = model.decode(
@@ -103,10 +103,10 @@ def test_a_beam_of_one_is_greedy(engine):
         return model.logits(states[:, 0]), cache
 
     def reorder(cache, rows):
-        own = tuple(SelfCache(*(tf.gather(x, rows) for x in layer)) for layer in cache.own)
-        return cache._replace(own=own, own_mask=tf.gather(cache.own_mask, rows))
+        return cache._replace(own_mask=tf.gather(cache.own_mask, rows))
 
-    cache = model.start_step_cache(model.encode(padded(SOURCES)), 1, tf.constant(limit))
+    memory = model.start_cache(model.encode(padded(SOURCES)))
+    cache = model.make_room(memory, 1, tf.constant(limit))
     state = start_beam(
         cache, tf.fill([4], limit), tf.fill([4], 1), tf.constant(1), tf.constant(limit)
     )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import random
 import shutil
 
@@ -91,9 +92,50 @@ def test_no_sentence_retraces(engine):
     plain = [graph for key, graph in engine._graphs.items() if key[1].no_repeat_ngram_size == 0]
     assert len(plain) == 3
     for graph in plain:
-        for function in (graph.start, graph.advance, graph.grow):
+        for function in (graph.read, graph.start, graph.advance, graph.grow):
             assert function.experimental_get_tracing_count() == 1
     assert engine._forced.experimental_get_tracing_count() == 1
+
+
+COMPILED = {
+    "greedy": GREEDY,
+    "beam": BEAM,
+    "coverage": dataclasses.replace(BEAM, coverage_penalty=0.3),
+    "no repeated pair": dataclasses.replace(BEAM, no_repeat_ngram_size=2, min_length=12),
+    "repetition penalty": dataclasses.replace(GREEDY, repetition_penalty=1.5, min_length=8),
+    "prefix": dataclasses.replace(BEAM, prefix=(7, 9)),
+    "suppressed": dataclasses.replace(BEAM, suppressed=((8,), (9, 10))),
+}
+
+
+@pytest.mark.parametrize("options", COMPILED.values(), ids=COMPILED.keys())
+def test_a_compiled_search_finds_the_same(engine, options):
+    """More sources than one batch holds, of several lengths."""
+    compiled = NativeEngine(engine._model, compile_after=0, workers=2)
+    options = dataclasses.replace(options, max_length=15)
+    batch = sources(70, longest=15)
+    expected, found = engine.search(batch, options), compiled.search(batch, options)
+    assert ids(found) == ids(expected)
+    np.testing.assert_allclose(scores(found), scores(expected), atol=SCORE)
+
+
+def test_only_shapes_that_come_up_often_are_compiled(engine):
+    """Never a sample, nor a batch that would be mostly padding."""
+    options = dataclasses.replace(GREEDY, max_length=10)
+    late = NativeEngine(engine._model, compile_after=engine._num_weights * 64 * 10 * 2)
+    for _ in range(2):
+        late.search(sources(64), options)
+    late.search(sources(20), options)
+    late.search(sources(40), dataclasses.replace(SAMPLE, max_length=9))
+    assert not late._compiled
+    late.search(sources(64), options)
+    (graph,) = late._compiled.values()
+    late.search(sources(40), options)  # a batch is padded to one size
+    assert graph.advance.experimental_get_tracing_count() == 1
+
+    never = NativeEngine(engine._model, compile_after=math.inf)
+    never.search(sources(200), options)
+    assert not never._compiled
 
 
 def test_each_sentence_keeps_its_own_limit(engine):

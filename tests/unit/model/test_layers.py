@@ -11,10 +11,10 @@ from nmt_cli.model.layers import (
     CrossAttention,
     Dense,
     FeedForward,
+    KeysValues,
     LayerNorm,
     RandomStream,
     SelfAttention,
-    SelfCache,
     causal_padding_mask,
     dropout,
     masked_softmax,
@@ -121,16 +121,44 @@ def test_self_attention_step_by_step_equals_all_at_once():
     whole, whole_weights = attention(x, causal_padding_mask(ids), None)
 
     empty = tf.zeros([2, 2, 4, 4])
-    cache = SelfCache(empty, empty)
+    cache = KeysValues(empty, empty)
     for position in range(4):
         seen = padding_mask(ids) & (tf.range(4) <= position)
         output, weights, cache = attention.step(
-            x[:, position : position + 1], seen, cache, tf.constant(position)
+            x[:, position : position + 1], seen[:, None], cache, tf.constant(position)
         )
         np.testing.assert_allclose(output[:, 0], whole[:, position], atol=EXACT_FLOAT32)
         np.testing.assert_allclose(
             weights[:, :, 0], whole_weights[:, :, position], atol=EXACT_FLOAT32
         )
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_beams_change_places_by_their_mask_alone(is_compiled):
+    """Two sentences with three beams: each sees its own history, whoever wrote it."""
+    attention = SelfAttention("a", 1, d_model=8, num_heads=2, attention_dropout=0.0)
+    x = normal(6, 4, 8)
+    parents = [[0, 1, 2], [2, 0, 0], [1, 1, 0]]  # of each beam, at the second position and later
+    histories = [[[k] for k in range(3)]]  # which beam wrote each position of each beam's history
+    for choice in parents:
+        histories.append([[*histories[-1][parent], k] for k, parent in enumerate(choice)])
+
+    @tf.function(jit_compile=is_compiled)
+    def step(x, mask, keys, values, position):
+        return attention.step(x, mask, KeysValues(keys, values), position)
+
+    cache = KeysValues(tf.zeros([2, 2, 12, 4]), tf.zeros([2, 2, 12, 4]))
+    for position, history in enumerate(histories):
+        mask = np.zeros((2, 3, 4, 3), bool)
+        for beam, writers in enumerate(history):
+            mask[:, beam, range(len(writers)), writers] = True
+        here = x[:, position : position + 1]
+        output, _, cache = step(here, mask.reshape(2, 3, 12), *cache, tf.constant(position))
+        for row in range(6):
+            rows = [row - row % 3 + writer for writer in history[row % 3]]
+            own = tf.stack([x[r, place] for place, r in enumerate(rows)])[None]
+            whole, _ = attention(own, causal_padding_mask(tf.ones(own.shape[:2], tf.int32)), None)
+            np.testing.assert_allclose(output[row, 0], whole[0, -1], atol=EXACT_FLOAT32)
 
 
 def test_beams_share_the_memory_of_their_sentence():
