@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nmt_cli import __version__
+from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.evaluate import evaluate
 from nmt_cli.commands.export import export
@@ -149,7 +150,7 @@ app = typer.Typer(
 )
 
 
-for _command in (init, tokenize, train, translate, chat, evaluate, score, export, info):
+for _command in (init, tokenize, train, translate, chat, evaluate, score, export, bench, info):
     app.command(cls=_Command)(_command)
 
 

@@ -1,15 +1,10 @@
 """`nmt export`: other forms of a model, each with its size, its score on dev and its speed."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from nmt_cli.commands.loading import JsonOption, ModelOption
-
-if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.text.corpus import Example
 
 
 def export(
@@ -37,6 +32,7 @@ def export(
 
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle, open_bundle
+    from nmt_cli.commands.loading import dev_examples
     from nmt_cli.commands.training_view import describe
     from nmt_cli.config_io import load_config
     from nmt_cli.convert import NUMBER_FORMATS
@@ -58,11 +54,10 @@ def export(
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
+    dev = [] if bundle.manifest.task == "chat" else dev_examples(loaded)
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
-        for measured in measure_formats(
-            bundle, encoder, loaded.config, _dev(bundle, loaded), wanted
-        ):
+        for measured in measure_formats(bundle, encoder, loaded.config, dev, wanted):
             rows.append(dataclasses.asdict(measured))
             if not json:
                 console.result(describe(measured))
@@ -71,18 +66,3 @@ def export(
         console.result_json({"path": str(bundle.path), "auto": auto, "formats": rows})
     else:
         console.note(f"{bundle.path} now translates with {auto}")
-
-
-def _dev(bundle: "Bundle", loaded: "LoadedConfig") -> list["Example"]:
-    """Return the development examples; none, with a note, when they cannot be read."""
-    from nmt_cli import console
-    from nmt_cli.errors import DataError
-    from nmt_cli.text.corpus import Corpora
-
-    if bundle.manifest.task == "chat":
-        return []
-    try:
-        return list(Corpora(loaded.config, loaded.data_dir).iter_split("dev"))
-    except DataError as error:
-        console.warn(f"no scores: {error} (--data-dir says where the data lies now)")
-        return []

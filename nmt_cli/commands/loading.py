@@ -6,8 +6,10 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
+    from nmt_cli.config_io import LoadedConfig
     from nmt_cli.decoding.engine import Engine
     from nmt_cli.decoding.options import SearchOptions
+    from nmt_cli.text.corpus import Example
     from nmt_cli.text.vocabulary import Vocabularies
 
 ModelOption = Annotated[
@@ -86,12 +88,10 @@ def load_model(
         ModelFileError: The bundle is damaged, or lacks what the engine needs.
     """
     from nmt_cli import console
-    from nmt_cli.errors import ConfigError, did_you_mean
+    from nmt_cli.errors import ConfigError
     from nmt_cli.text.vocabulary import Vocabularies
 
-    if engine not in _ENGINES:
-        hint = did_you_mean(engine, _ENGINES)
-        raise ConfigError(f"--engine must be {', '.join(_ENGINES)} (it is {engine}).{hint}")
+    check_engine(engine)
     for option, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
         if value is not None and not 1 <= value < _MAX_INT:
             raise ConfigError(f"{option} must be at least 1 (it is {value})")
@@ -117,6 +117,28 @@ def load_model(
         batch_pieces=batch_tokens or BATCH_PIECES,
     )
     return fast, vocabularies
+
+
+def check_engine(engine: str) -> None:
+    """Raise ConfigError unless there is an engine of that name."""
+    from nmt_cli.errors import ConfigError, did_you_mean
+
+    if engine not in _ENGINES:
+        hint = did_you_mean(engine, _ENGINES)
+        raise ConfigError(f"--engine must be {', '.join(_ENGINES)} (it is {engine}).{hint}")
+
+
+def dev_examples(loaded: "LoadedConfig") -> list["Example"]:
+    """Return a configuration's development examples; none, with a note, if they cannot be read."""
+    from nmt_cli import console
+    from nmt_cli.errors import DataError
+    from nmt_cli.text.corpus import Corpora
+
+    try:
+        return list(Corpora(loaded.config, loaded.data_dir).iter_split("dev"))
+    except DataError as error:
+        console.warn(f"no development data: {error} (--data-dir says where it lies now)")
+        return []
 
 
 def _native_engine(bundle: "Bundle", threads: int | None, batch_tokens: int | None) -> "Engine":

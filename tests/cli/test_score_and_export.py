@@ -96,7 +96,7 @@ def test_export_without_dev_data_says_so_and_keeps_the_choice(run_nmt, toy_bundl
         "export", "-m", str(model), "--format", "float16", "--data-dir", "/nowhere", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert "no scores: " in done.stderr
+    assert "no development data: " in done.stderr
     formats = [line.split()[0] for line in done.stdout.splitlines()]
     assert formats == ["float32", "int8", "float16"]
     manifest = json.loads((model / "bundle.json").read_text())

@@ -8,7 +8,18 @@ import pytest
 
 HEAVY = ["tensorflow", "keras", "numpy", "tokenizers", "rich", "yaml", "pydantic", "safetensors",
          "sacrebleu", "prompt_toolkit", "ctranslate2", "matplotlib"]  # fmt: skip
-COMMANDS = ["init", "tokenize", "train", "translate", "chat", "evaluate", "score", "export", "info"]
+COMMANDS = [
+    "init",
+    "tokenize",
+    "train",
+    "translate",
+    "chat",
+    "evaluate",
+    "score",
+    "export",
+    "bench",
+    "info",
+]
 REPORT = f"\nimport sys, json\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
 
 
