@@ -1,10 +1,17 @@
 """`nmt export`: other forms of a model, each with its size, its score on dev and its speed."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_cli.commands.loading import JsonOption, ModelOption
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle import Bundle
+    from nmt_cli.config import Config
+    from nmt_cli.text.corpus import Example
+    from nmt_cli.text.shards import Encoder
 
 
 def export(
@@ -12,6 +19,9 @@ def export(
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", metavar="F", help="Number format, e.g. int8; may be repeated."),
+    ] = None,
+    saved_model: Annotated[
+        str | None, typer.Option("--saved-model", metavar="DIR", help="Write a SavedModel here.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option("--data-dir", metavar="DIR", help="Where the dev data lies now.")
@@ -23,6 +33,9 @@ def export(
     Each is scored and timed on the development set, and the fastest whose BLEU is at most 0.2 below
     float32's becomes the one that `nmt translate` uses. Without --format: all that this processor
     computes in. Formats: float32, float16, int8, int8_float32, int8_float16.
+
+    --saved-model writes a TensorFlow SavedModel instead, for TensorFlow Serving, with the
+    signatures greedy and beam: padded ids with </s> in, ids and scores out.
 
     Example: nmt export --format int8
     """
@@ -42,6 +55,8 @@ def export(
     from nmt_cli.training.export import measure_formats
     from nmt_cli.training.run import build_encoder
 
+    if saved_model and formats:
+        raise ConfigError("--saved-model and --format do not go together")
     for name in formats or ():
         if name not in NUMBER_FORMATS:
             raise ConfigError(
@@ -55,6 +70,9 @@ def export(
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
     dev = [] if bundle.manifest.task == "chat" else dev_examples(loaded)
+    if saved_model is not None:
+        _write_saved_model(bundle, encoder, loaded.config, dev, saved_model, json=json)
+        return
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
         for measured in measure_formats(bundle, encoder, loaded.config, dev, wanted):
@@ -66,3 +84,39 @@ def export(
         console.result_json({"path": str(bundle.path), "auto": auto, "formats": rows})
     else:
         console.note(f"{bundle.path} now translates with {auto}")
+
+
+def _write_saved_model(
+    bundle: "Bundle",
+    encoder: "Encoder",
+    config: "Config",
+    dev: list["Example"],
+    path: str,
+    *,
+    json: bool,
+) -> None:
+    """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
+    import dataclasses
+
+    from nmt_cli import console
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.commands.training_view import describe
+    from nmt_cli.errors import ConfigError, ModelFileError
+    from nmt_cli.files import os_errors_as
+
+    folder = Path(path)
+    is_ours = folder.is_dir() and (folder / "saved_model.pb").is_file()
+    if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(
+            f"--saved-model {path}: is there already, and no SavedModel",
+            hint="name a new folder, such as serving/1",
+        )
+    quiet_tensorflow()
+    from nmt_cli.training.serving_export import export_saved_model
+
+    with os_errors_as(ModelFileError, f"{path}: cannot be written"):
+        measured = export_saved_model(bundle, encoder, config, dev, folder)
+    if json:
+        console.result_json({"path": path} | dataclasses.asdict(measured))
+    else:
+        console.result(describe(measured))

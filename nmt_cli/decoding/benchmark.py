@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt_cli.decoding.engine import Engine
+from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.options import SearchOptions
 
 
@@ -30,7 +30,7 @@ class Speed:
 
 
 def measure_speed(
-    engine: Engine,
+    engine: Searcher,
     sources: Sequence[Sequence[int]],
     options: SearchOptions,
     batch_size: int,

@@ -21,7 +21,7 @@ class Hypothesis:
     score: float
 
 
-class Engine(Protocol):
+class Searcher(Protocol):
     """A model that is ready to search.
 
     Attributes:
@@ -46,6 +46,10 @@ class Engine(Protocol):
         Returns:
             For each source a list of `options.n_best` hypotheses (fewer if no more exist).
         """
+
+
+class Engine(Searcher, Protocol):
+    """A model that is ready for anything."""
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -71,8 +71,8 @@ class NativeEngine:
         self._workers = workers
         self._compile_after = compile_after
         self._model = model
-        self._graphs: dict[tuple[bool, Features], _Graph] = {}
-        self._compiled: dict[tuple[bool, Features], _Graph] = {}
+        self._graphs: dict[tuple[bool, Features], SearchGraph] = {}
+        self._compiled: dict[tuple[bool, Features], SearchGraph] = {}
         self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
         self.max_length = model.config.max_length
@@ -111,7 +111,7 @@ class NativeEngine:
             more = self._batch_size(width) - len(sources)
         capacity = min(_FIRST_CAPACITY, longest)
         state = graph.start(
-            graph.read(_padded([*sources, *([[EOS_ID]] * more)])),
+            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
             noise,
@@ -120,7 +120,7 @@ class NativeEngine:
             tf.constant(capacity),
         )
         while True:
-            state = graph.advance(state, _parameters(options))
+            state = graph.advance(state, parameters_of(options))
             if capacity >= longest or bool(tf.reduce_all(state.done)):
                 break
             capacity = min(2 * capacity, longest)
@@ -135,7 +135,7 @@ class NativeEngine:
         is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
         if is_small or options.sample:
             return False
-        shape = (_features(options), options.beam_size, width, _rounded(longest))
+        shape = (features_of(options), options.beam_size, width, _rounded(longest))
         work = self._work[shape] >= self._compile_after
         rows = len(sources) * options.beam_size
         self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
@@ -148,7 +148,7 @@ class NativeEngine:
         results: list[list[float]] = [[] for _ in sources]
         for batch in self._batches(sources):
             rows = [targets[i] for i in batch]
-            log_probs, _ = self._forced(_padded([sources[i] for i in batch]), _padded(rows))
+            log_probs, _ = self._forced(padded([sources[i] for i in batch]), padded(rows))
             for i, row in zip(batch, log_probs.numpy(), strict=True):
                 results[i] = row[: len(targets[i])].tolist()
         return results
@@ -160,7 +160,7 @@ class NativeEngine:
         results: list[list[list[float]]] = [[] for _ in sources]
         for batch in self._batches(sources):
             rows = [targets[i] for i in batch]
-            _, weights = self._forced(_padded([sources[i] for i in batch]), _padded(rows))
+            _, weights = self._forced(padded([sources[i] for i in batch]), padded(rows))
             for i, matrix in zip(batch, weights.numpy(), strict=True):
                 results[i] = matrix[: len(targets[i]), : len(sources[i])].tolist()
         return results
@@ -201,11 +201,11 @@ class NativeEngine:
     def _batch_size(self, width: int) -> int:
         return max(1, min(_MAX_BATCH, self._batch_pieces // width))
 
-    def _graph(self, options: SearchOptions, *, is_compiled: bool) -> "_Graph":
+    def _graph(self, options: SearchOptions, *, is_compiled: bool) -> "SearchGraph":
         graphs = self._compiled if is_compiled else self._graphs
-        key = (options.beam_size > 1 and not options.sample, _features(options))
+        key = (options.beam_size > 1 and not options.sample, features_of(options))
         if key not in graphs:
-            graphs[key] = _Graph(self._model, *key, is_compiled=is_compiled)
+            graphs[key] = SearchGraph(self._model, *key, is_compiled=is_compiled)
         return graphs[key]
 
 
@@ -227,6 +227,21 @@ def load_engine(
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
     """
+    on_gpu = bool(tf.config.list_physical_devices("GPU"))
+    return NativeEngine(
+        load_model(bundle),
+        batch_pieces=batch_pieces,
+        workers=1 if on_gpu else threads or available_cores(),
+        compile_after=compile_after,
+    )
+
+
+def load_model(bundle: Bundle) -> Transformer:
+    """Return a bundle's model with its weights.
+
+    Raises:
+        ModelFileError: The weights are damaged or do not fit the architecture.
+    """
     manifest = bundle.manifest
     model = Transformer(
         ModelConfig(**manifest.model),
@@ -235,11 +250,7 @@ def load_engine(
         joint=manifest.vocabulary["joint"],
     )
     assign_weights(model, bundle.load_weights())
-    on_gpu = bool(tf.config.list_physical_devices("GPU"))
-    workers = 1 if on_gpu else threads or available_cores()
-    return NativeEngine(
-        model, batch_pieces=batch_pieces, workers=workers, compile_after=compile_after
-    )
+    return model
 
 
 class _Cache(NamedTuple):
@@ -254,8 +265,15 @@ class _Cache(NamedTuple):
     coverage: Tensor
 
 
-class _Graph:
-    """The traced functions of one kind of search: read, start, advance, grow."""
+class SearchGraph:
+    """The traced functions of one kind of search.
+
+    Attributes:
+        read: Source ids [B, S] -> the encoder's side of the decoder's cache.
+        start: That, and each sentence's limits -> the state before the first piece.
+        advance: State, parameters -> the state when its room is full or all sentences are done.
+        grow: State, capacity -> the state with more room.
+    """
 
     def __init__(
         self, model: Transformer, is_beam: bool, features: Features, *, is_compiled: bool
@@ -279,7 +297,7 @@ class _Graph:
             self.advance = tf.function(self._advance, autograph=False, jit_compile=True)
             return
         parameters = tf.nest.map_structure(
-            lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), _parameters(SearchOptions())
+            lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), parameters_of(SearchOptions())
         )
         self.advance = tf.function(
             self._advance, autograph=False, input_signature=[state, parameters]
@@ -375,7 +393,8 @@ def _rounded(length: int) -> int:
     return max(16, 1 << (length - 1).bit_length())
 
 
-def _features(options: SearchOptions) -> Features:
+def features_of(options: SearchOptions) -> Features:
+    """Return what the graph of a search must hold."""
     return Features(
         sample=options.sample,
         penalise_repetition=options.repetition_penalty != 1.0,
@@ -386,11 +405,12 @@ def _features(options: SearchOptions) -> Features:
     )
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    padded = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
+def padded(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Return the rows as one [B, S] tensor, padded with 0."""
+    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
     for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return tf.constant(padded)
+        matrix[index, : len(row)] = row
+    return tf.constant(matrix)
 
 
 def _noise(options: SearchOptions, first_index: int, count: int, length: int) -> Tensor:
@@ -402,7 +422,8 @@ def _noise(options: SearchOptions, first_index: int, count: int, length: int) ->
     return tf.constant(np.stack(rows), tf.float32)
 
 
-def _parameters(options: SearchOptions) -> Parameters:
+def parameters_of(options: SearchOptions) -> Parameters:
+    """Return a search's numbers."""
     return Parameters(
         length_penalty=tf.constant(options.length_penalty, tf.float32),
         coverage_penalty=tf.constant(options.coverage_penalty, tf.float32),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.decoding.engine import Engine, Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.windows import full_windows
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
@@ -72,7 +72,7 @@ class Translator:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Searcher,
         vocabularies: Vocabularies,
         *,
         splitter: "Splitter | None" = None,

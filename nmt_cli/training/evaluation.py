@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nmt_cli.config import Config
-from nmt_cli.decoding.engine import Engine
+from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.translator import Translator, one_line
 from nmt_cli.metrics import Score, corpus_scores
@@ -36,7 +36,7 @@ def scoring_options(decode: Mapping[str, Any]) -> SearchOptions:
 
 
 def decode_examples(
-    engine: Engine,
+    engine: Searcher,
     encoder: Encoder,
     examples: list[Example],
     options: SearchOptions,

@@ -1,4 +1,4 @@
-"""Which number format the fast engine should use: each is scored and timed on dev.
+"""Other forms of a model, each scored and timed on dev; and which the fast engine should use.
 
 A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU on dev
 is at most `MAX_BLEU_LOSS` below float32's becomes the bundle's own choice.
@@ -7,12 +7,15 @@ is at most `MAX_BLEU_LOSS` below float32's becomes the bundle's own choice.
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from ctranslate2 import get_supported_compute_types
 
 from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
 from nmt_cli.config import Config
+from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.fast import FastEngine
+from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 from nmt_cli.training.evaluation import decode_examples, score_outputs, scoring_options
@@ -24,10 +27,10 @@ _PASSES = 2  # the first one sets up the workers; the faster one counts
 
 @dataclass(frozen=True)
 class Measured:
-    """One number format of a bundle.
+    """One form of a bundle.
 
     Attributes:
-        number_format: Such as "int8".
+        number_format: Such as "int8", or "saved_model".
         megabytes: Size on disk.
         bleu: On dev, or None when there is no dev text.
         lines_per_second: On dev, on this machine, or None.
@@ -59,7 +62,6 @@ def measure_formats(
     Yields:
         What is known of each format.
     """
-    dev = list(dev)[:_MAX_EXAMPLES]
     known = bundle.manifest.ctranslate2.get("formats", {})
     for number_format in formats:
         bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
@@ -84,18 +86,42 @@ def fastest(measured: Sequence[Measured]) -> str:
 
 
 def _measure(
-    bundle: Bundle, encoder: Encoder, config: Config, dev: list[Example], number_format: str
+    bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
 ) -> Measured:
     folder = bundle.ctranslate2_folder(number_format)
-    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
-    if not dev:
-        return Measured(number_format, size, None, None)
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
     options = scoring_options(bundle.manifest.decode)
+    return measure_form(engine, options, encoder, config, dev, number_format, folder)
+
+
+def measure_form(
+    engine: Searcher,
+    options: SearchOptions,
+    encoder: Encoder,
+    config: Config,
+    dev: Sequence[Example],
+    name: str,
+    folder: Path,
+) -> Measured:
+    """Return a form's size, score and speed on dev.
+
+    Args:
+        engine: Has loaded it.
+        options: The model's search options, of those that the form can follow.
+        encoder: The bundle's vocabularies and template.
+        config: The bundle's configuration.
+        dev: Development examples; the first thousand count.
+        name: Of the form.
+        folder: Where it lies.
+    """
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    dev = list(dev)[:_MAX_EXAMPLES]
+    if not dev:
+        return Measured(name, size, None, None)
     seconds = []
     for _ in range(_PASSES):
         started = time.perf_counter()
         outputs = decode_examples(engine, encoder, dev, options)
         seconds.append(time.perf_counter() - started)
     bleu = score_outputs(outputs, dev, encoder, config)["bleu"].score
-    return Measured(number_format, size, bleu, len(dev) / min(seconds))
+    return Measured(name, size, bleu, len(dev) / min(seconds))

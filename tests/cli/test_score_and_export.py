@@ -115,3 +115,31 @@ def test_a_format_that_is_none_or_is_missing(run_nmt, toy_bundle, tmp_path):
     assert done.returncode == 4
     assert "nmt export" in done.stderr
     assert "--format bfloat16" in done.stderr
+
+
+def test_a_saved_model_is_written_and_scored(run_nmt, toy_bundle, toy_corpus, tmp_path):
+    options = ("--saved-model", "serving/1", "--data-dir", str(toy_corpus), "--json")
+    for _ in range(2):  # the second one replaces the first
+        done = run_nmt("export", "-m", str(toy_bundle), *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        facts = json.loads(done.stdout)
+        assert facts["path"] == "serving/1"
+        assert facts["megabytes"] > 0.1
+        assert 0 <= facts["bleu"] < 100.1
+        assert (tmp_path / "serving/1/saved_model.pb").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--saved-model", "."), "--saved-model .: is there already, and no SavedModel"),
+        (("--saved-model", "file"), "--saved-model file: is there already"),
+        (("--saved-model", "new", "--format", "int8"), "do not go together"),
+    ],
+)
+def test_a_saved_model_replaces_nothing_else(run_nmt, toy_bundle, tmp_path, arguments, message):
+    (tmp_path / "file").write_text("precious")
+    done = run_nmt("export", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
