@@ -8,6 +8,7 @@ import typer
 
 from nmt_cli.commands.loading import (
     BeamOption,
+    DeviceOption,
     EngineOption,
     FormatOption,
     JsonOption,
@@ -48,6 +49,7 @@ def chat(
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
+    device: DeviceOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Chat with a model. In a pipe: a line in, a line out.
@@ -76,7 +78,9 @@ def chat(
         max_length=max_length,
     )
     session = ChatSession(
-        *load_model(bundle, engine=engine, number_format=number_format, threads=threads),
+        *load_model(
+            bundle, engine=engine, number_format=number_format, threads=threads, device=device
+        ),
         history_turns=bundle.manifest.chat["history_turns"],
         persona=bundle.manifest.chat["persona"],
     )

@@ -7,6 +7,7 @@ import typer
 
 from nmt_cli.commands.loading import (
     BeamOption,
+    DeviceOption,
     EngineOption,
     FormatOption,
     JsonOption,
@@ -39,6 +40,7 @@ def evaluate(
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
+    device: DeviceOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Score a model with sacreBLEU: cased BLEU and chrF on detokenised text.
@@ -62,7 +64,7 @@ def evaluate(
     examples = _examples(bundle, source, reference, split, data_dir)
     options = search_options(bundle, beam_size=beam, length_penalty=length_penalty)
     loaded_engine, vocabularies = load_model(
-        bundle, engine=engine, number_format=number_format, threads=threads
+        bundle, engine=engine, number_format=number_format, threads=threads, device=device
     )
     from nmt_cli.training.evaluation import decode_examples, score_outputs
     from nmt_cli.training.run import build_encoder

@@ -35,6 +35,9 @@ FormatOption = Annotated[
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", help="Processor cores for the search; all.")
 ]
+DeviceOption = Annotated[
+    str, typer.Option("--device", metavar="D", help="auto, cpu or gpu (the first one).")
+]
 BatchOption = Annotated[
     int | None,
     typer.Option("--batch-tokens", metavar="N", help="Source pieces searched at a time."),
@@ -47,6 +50,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object
 
 _MAX_INT = 1 << 31
 _ENGINES = ("auto", "ctranslate2", "tensorflow")
+_DEVICES = ("auto", "cpu", "gpu")
 
 
 def search_options(
@@ -72,7 +76,9 @@ def load_model(
     engine: str = "auto",
     number_format: str | None = None,
     threads: int | None = None,
+    device: str = "auto",
     batch_tokens: int | None = None,
+    verbose: bool = False,
 ) -> tuple["Engine", "Vocabularies"]:
     """Return an engine and the vocabularies of a bundle.
 
@@ -81,10 +87,12 @@ def load_model(
         engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
         number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
         threads: Processor cores to use; None is all.
+        device: "cpu", "gpu", or "auto" for a GPU where there is one.
         batch_tokens: Source pieces searched at a time; None is the engine's own choice.
+        verbose: Tell on stderr what was chosen, and why.
 
     Raises:
-        ConfigError: There is no such engine, or it has no choice of number formats.
+        ConfigError: There is no such engine or device, or it has no choice of number formats.
         ModelFileError: The bundle is damaged, or lacks what the engine needs.
     """
     from nmt_cli import console
@@ -92,6 +100,7 @@ def load_model(
     from nmt_cli.text.vocabulary import Vocabularies
 
     check_engine(engine)
+    _check_choice("--device", device, _DEVICES)
     for option, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
         if value is not None and not 1 <= value < _MAX_INT:
             raise ConfigError(f"{option} must be at least 1 (it is {value})")
@@ -102,30 +111,68 @@ def load_model(
             "(nmt export adds it)"
         )
         engine = "tensorflow"
+    loaded: Engine
     if engine == "tensorflow":
         if number_format is not None:
             raise ConfigError("--format is an option of --engine ctranslate2")
-        return _native_engine(bundle, threads, batch_tokens), vocabularies
-    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine
+        loaded = _native_engine(bundle, threads, device, batch_tokens)
+    else:
+        loaded = _fast_engine(bundle, vocabularies, number_format, threads, device, batch_tokens)
+    if verbose:
+        asked = engine != "auto" or number_format is not None
+        console.note(f"engine: {loaded.description}, {_reason(bundle, asked=asked)}")
+    return loaded, vocabularies
 
-    folder = bundle.ctranslate2_folder(number_format)
-    fast = FastEngine(
-        folder,
+
+def _reason(bundle: "Bundle", *, asked: bool) -> str:
+    """Return why a model is searched with the engine and the number format that it is."""
+    chosen = bundle.manifest.ctranslate2.get("auto")
+    if asked or not chosen:
+        return "as asked for" if asked else "the only one that the model has"
+    facts = bundle.manifest.ctranslate2["formats"][chosen]
+    if facts.get("bleu") is None:
+        return "the model's own choice"
+    return (
+        f"the fastest format whose dev BLEU is near float32's when exported "
+        f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
+    )
+
+
+def _fast_engine(
+    bundle: "Bundle",
+    vocabularies: "Vocabularies",
+    number_format: str | None,
+    threads: int | None,
+    device: str,
+    batch_tokens: int | None,
+) -> "Engine":
+    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine, has_gpu
+    from nmt_cli.errors import ConfigError
+
+    on_gpu = device != "cpu" and has_gpu()
+    if device == "gpu" and not on_gpu:
+        raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
+    return FastEngine(
+        bundle.ctranslate2_folder(number_format),
         vocabularies,
         max_length=bundle.manifest.model["max_length"],
+        device="cuda" if on_gpu else "cpu",
         threads=threads or 0,
         batch_pieces=batch_tokens or BATCH_PIECES,
     )
-    return fast, vocabularies
 
 
 def check_engine(engine: str) -> None:
     """Raise ConfigError unless there is an engine of that name."""
+    _check_choice("--engine", engine, _ENGINES)
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     from nmt_cli.errors import ConfigError, did_you_mean
 
-    if engine not in _ENGINES:
-        hint = did_you_mean(engine, _ENGINES)
-        raise ConfigError(f"--engine must be {', '.join(_ENGINES)} (it is {engine}).{hint}")
+    if value not in choices:
+        hint = did_you_mean(value, choices)
+        raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")
 
 
 def dev_examples(loaded: "LoadedConfig") -> list["Example"]:
@@ -141,11 +188,16 @@ def dev_examples(loaded: "LoadedConfig") -> list["Example"]:
         return []
 
 
-def _native_engine(bundle: "Bundle", threads: int | None, batch_tokens: int | None) -> "Engine":
+def _native_engine(
+    bundle: "Bundle", threads: int | None, device: str, batch_tokens: int | None
+) -> "Engine":
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.errors import ConfigError
 
     bundle.load_weights()  # damaged files fail before the slow import
-    quiet_tensorflow(threads)
-    from nmt_cli.decoding.native import BATCH_PIECES, load_engine
+    quiet_tensorflow(threads, use_gpu=device != "cpu")
+    from nmt_cli.decoding.native import BATCH_PIECES, has_gpu, load_engine
 
+    if device == "gpu" and not has_gpu():
+        raise ConfigError("--device gpu: TensorFlow finds no GPU here")
     return load_engine(bundle, batch_pieces=batch_tokens or BATCH_PIECES, threads=threads or 0)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nmt_cli.commands.loading import (
+    DeviceOption,
     EngineOption,
     FormatOption,
     JsonOption,
@@ -32,6 +33,7 @@ def score(
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
+    device: DeviceOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
@@ -56,7 +58,7 @@ def score(
     bundle = find_bundle(model, ("translation",))
     options = search_options(bundle, length_penalty=length_penalty)
     loaded, vocabularies = load_model(
-        bundle, engine=engine, number_format=number_format, threads=threads
+        bundle, engine=engine, number_format=number_format, threads=threads, device=device
     )
     pairs = [(texts[0], texts[1])] if texts else _read(str(source), str(target))
     for found in score_pairs(

@@ -3,11 +3,12 @@
 import os
 
 
-def quiet_tensorflow(threads: int | None = None) -> None:
+def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> None:
     """Import TensorFlow without its start-up log on the terminal.
 
     Args:
         threads: Processor cores it may use; None is all.
+        use_gpu: Whether it may use GPUs.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -19,6 +20,8 @@ def quiet_tensorflow(threads: int | None = None) -> None:
         if threads is not None:
             tf.config.threading.set_intra_op_parallelism_threads(threads)
             tf.config.threading.set_inter_op_parallelism_threads(threads)
+        if not use_gpu:
+            tf.config.set_visible_devices([], "GPU")
 
 
 class _silent_stderr:

@@ -14,6 +14,7 @@ import typer
 from nmt_cli.commands.loading import (
     BatchOption,
     BeamOption,
+    DeviceOption,
     EngineOption,
     FormatOption,
     JsonOption,
@@ -77,8 +78,12 @@ def translate(
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
+    device: DeviceOption = "auto",
     batch_tokens: BatchOption = None,
     json: JsonOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
+    ] = False,
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
 
@@ -111,7 +116,9 @@ def translate(
         engine=engine,
         number_format=number_format,
         threads=threads,
+        device=device,
         batch_tokens=batch_tokens,
+        verbose=verbose,
     )
     options = options.override(
         prefix=tuple(vocabularies.target.encode(prefix)) if prefix else None,

@@ -49,7 +49,13 @@ class Searcher(Protocol):
 
 
 class Engine(Searcher, Protocol):
-    """A model that is ready for anything."""
+    """A model that is ready for anything.
+
+    Attributes:
+        description: Name, number format and threads, for people.
+    """
+
+    description: str
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -56,6 +56,7 @@ class FastEngine:
         self._vocabularies = vocabularies
         self._device = device
         self._threads = threads or available_cores()
+        self.description = f"CTranslate2 {folder.name}, {_workers(self._threads)} on {device}"
         self._sampler: tuple[int, Any] | None = None
 
     @functools.cached_property
@@ -200,3 +201,12 @@ class FastEngine:
 
 def _without_end(ids: Sequence[int]) -> Sequence[int]:
     return ids[:-1] if ids and ids[-1] == EOS_ID else ids
+
+
+def _workers(count: int) -> str:
+    return f"{count} worker{'s' if count > 1 else ''} of one thread"
+
+
+def has_gpu() -> bool:
+    """Return whether CTranslate2 can use a GPU."""
+    return int(ctranslate2.get_cuda_device_count()) > 0

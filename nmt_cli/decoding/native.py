@@ -76,6 +76,8 @@ class NativeEngine:
         self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
         self.max_length = model.config.max_length
+        at_a_time = f"{workers} search{'es' if workers > 1 else ''} at a time"
+        self.description = f"TensorFlow {model.activation_dtype}, {at_a_time}"
 
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
@@ -227,13 +229,17 @@ def load_engine(
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
     """
-    on_gpu = bool(tf.config.list_physical_devices("GPU"))
     return NativeEngine(
         load_model(bundle),
         batch_pieces=batch_pieces,
-        workers=1 if on_gpu else threads or available_cores(),
+        workers=1 if has_gpu() else threads or available_cores(),
         compile_after=compile_after,
     )
+
+
+def has_gpu() -> bool:
+    """Return whether TensorFlow may use a GPU."""
+    return bool(tf.config.get_visible_devices("GPU"))
 
 
 def load_model(bundle: Bundle) -> Transformer:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -181,6 +182,7 @@ def test_both_engines_give_the_same_and_options_decide(run_nmt, toy_bundle, tmp_
         (("--token-scores", "a"), "--token-scores needs --json"),
         (("--engine", "tensorflow", "--format", "int8", "a"), "option of --engine ctranslate2"),
         (("--batch-tokens", "0", "a"), "--batch-tokens must be at least 1"),
+        (("--device", "cuda", "a"), "--device must be auto, cpu, gpu (it is cuda)"),
         (("--set", "coverage_penalty=1", "--beam", "1", "a"), "needs a beam of at least 2"),
     ],
 )
@@ -188,6 +190,24 @@ def test_a_wrong_option_is_told(run_nmt, toy_bundle, tmp_path, arguments, messag
     done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), r"engine: CTranslate2 \w+, \d+ workers? of one thread on \w+, the (fastest|model's)"),
+        (("--format", "float32", "--threads", "1"), "float32, 1 worker of one thread on .* asked"),
+        (
+            ("--engine", "tensorflow", "--device", "cpu"),
+            r"engine: TensorFlow float32, .* asked for",
+        ),
+    ],
+)
+def test_verbose_tells_the_engine_and_why(run_nmt, toy_bundle, tmp_path, arguments, message):
+    command = ("translate", "-m", str(toy_bundle), "--verbose", *arguments, "red dog")
+    done = run_nmt(*command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "rot hund\n")
+    assert re.search(message, done.stderr)
 
 
 @pytest.mark.parametrize(("closed", "output"), [("<&-", ""), (">&-", ""), ("2>&-", "rot hund\n")])
