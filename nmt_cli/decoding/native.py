@@ -111,14 +111,14 @@ class NativeEngine:
         if is_compiled:
             width, longest = _rounded(width), _rounded(longest)
             more = self._batch_size(width) - len(sources)
+            width = min(width, self.max_length)
         capacity = min(_FIRST_CAPACITY, longest)
         state = graph.start(
-            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
+            graph.read(padded([*sources, *([[EOS_ID]] * more)], width)),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
             noise,
             tf.constant(options.beam_size),
-            tf.constant(width),
             tf.constant(capacity),
         )
         while True:
@@ -295,11 +295,12 @@ class SearchGraph:
         self.start = tf.function(
             self._start,
             autograph=False,
-            input_signature=[memory, vector, vector, noise, scalar, scalar, scalar],
+            input_signature=[memory, vector, vector, noise, scalar, scalar],
         )
         state = _specs_like(self.start.get_concrete_function().structured_outputs)
         self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
         if is_compiled:  # once for each shape that comes along
+            self.read = tf.function(self._read, autograph=False, jit_compile=True)
             self.advance = tf.function(self._advance, autograph=False, jit_compile=True)
             return
         parameters = tf.nest.map_structure(
@@ -321,12 +322,11 @@ class SearchGraph:
         floors: Tensor,
         noise: Tensor,
         beam_size: Tensor,
-        width: Tensor,
         capacity: Tensor,
     ) -> GreedyState | BeamState:
         beams = beam_size if self._is_beam else 1
-        decoder = _widened(DecoderCache(*memory), width)
-        batch = tf.shape(decoder.memory_mask)[0]
+        decoder = DecoderCache(*memory)
+        batch, width = tf.unstack(tf.shape(decoder.memory_mask))
         coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
         cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
         if self._is_beam:
@@ -354,13 +354,6 @@ class SearchGraph:
             weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
             coverage += tf.reshape(weights, tf.shape(coverage))
         return self._model.logits(states[:, 0]), _Cache(decoder, coverage)
-
-
-def _widened(cache: DecoderCache, width: Tensor) -> DecoderCache:
-    """Return the cache with the encoder's side padded to so many positions."""
-    more = width - tf.shape(cache.memory_mask)[1]
-    mask = tf.pad(cache.memory_mask, [[0, 0], [0, more]])
-    return cache._replace(memory=_with_more(cache.memory, more), memory_mask=mask)
 
 
 def _with_more(layers: tuple[KeysValues, ...], more: Tensor) -> tuple[KeysValues, ...]:
@@ -411,9 +404,9 @@ def features_of(options: SearchOptions) -> Features:
     )
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Return the rows as one [B, S] tensor, padded with 0."""
-    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
+def padded(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:
+    """Return the rows as one [B, S] tensor, padded with 0; S is the longest, or `width`."""
+    matrix = np.full((len(rows), max([width, *map(len, rows)])), PAD_ID, np.int32)
     for index, row in enumerate(rows):
         matrix[index, : len(row)] = row
     return tf.constant(matrix)

@@ -94,7 +94,7 @@ def _signature(model: Transformer, options: SearchOptions) -> Any:
         if options.max_length_ratio is not None:
             limits = tf.minimum(limits, _times(lengths, options.max_length_ratio) + 10)
         floors = tf.maximum(options.min_length, _times(lengths, options.min_length_ratio))
-        numbers = (tf.zeros([1, 1]), options.beam_size, tf.shape(ids)[1], capacities[0])
+        numbers = (tf.zeros([1, 1]), options.beam_size, capacities[0])
         state = graph.advance(
             graph.start(graph.read(ids), limits, floors, *numbers), parameters_of(options)
         )
