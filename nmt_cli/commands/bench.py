@@ -1,7 +1,5 @@
 """`nmt bench`: start-up, latency, throughput and memory of a model on this machine."""
 
-import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -57,6 +55,8 @@ def bench(
 
     Example: nmt bench -i sentences.txt --format int8 --batch 1,32
     """
+    import statistics
+
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
     from nmt_cli.commands.loading import check_engine, search_options
@@ -167,6 +167,9 @@ def _measure(
 
 def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: str) -> float:
     """Return the median time of a whole command for one sentence, in seconds."""
+    import statistics
+    import subprocess
+
     command = [sys.executable, "-m", "nmt_cli"]
     command += ["chat" if bundle.manifest.task == "chat" else "translate"]
     command += ["-m", str(bundle.path), "--engine", engine]
