@@ -1,8 +1,8 @@
 """The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
 
-Each kind of search has two sets of graphs. The plain ones are traced once, with all sizes dynamic,
-so no sentence retraces. Once a shape has come up so often that compiling would have paid, XLA
-compiles the loop, with batches, sources and room for output rounded up to a few sizes; the same
+Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
+sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have
+paid, XLA compiles it, with batches, sources and room for output rounded up to a few sizes; the same
 code then runs up to twice as fast. Several batches are searched at a time, on threads of their own:
 what one of them does not keep busy, another does.
 
@@ -72,7 +72,6 @@ class NativeEngine:
         self._compile_after = compile_after
         self._model = model
         self._graphs: dict[tuple[bool, Features], SearchGraph] = {}
-        self._compiled: dict[tuple[bool, Features], SearchGraph] = {}
         self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
         self.max_length = model.config.max_length
@@ -85,14 +84,18 @@ class NativeEngine:
         """See `Engine.search`. A sample is a function of the seed and the source's number."""
         results: list[list[Hypothesis]] = [[] for _ in sources]
         batches = list(self._batches(sources, by_length=not options.sample))
+        graph = self._graph(options)
+        # In this order and before any thread: what is compiled must not depend on which is faster.
+        compiled = [self._pays_to_compile([sources[i] for i in b], options) for b in batches]
 
-        def found(batch: list[int]) -> list[list[Hypothesis]]:
+        def found(batch: list[int], is_compiled: bool) -> list[list[Hypothesis]]:
             rows = [sources[i] for i in batch]
-            return self._search_batch(rows, options, first_index + batch[0])
+            number = first_index + batch[0]
+            return self._search_batch(graph, rows, options, number, is_compiled=is_compiled)
 
         pool = ThreadPoolExecutor(self._workers)
         try:
-            for batch, hypotheses in zip(batches, pool.map(found, batches), strict=True):
+            for batch, hypotheses in zip(batches, pool.map(found, batches, compiled), strict=True):
                 for i, best in zip(batch, hypotheses, strict=True):
                     results[i] = best
         finally:
@@ -100,21 +103,27 @@ class NativeEngine:
         return results
 
     def _search_batch(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, first_index: int
+        self,
+        graph: "SearchGraph",
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        first_index: int,
+        *,
+        is_compiled: bool,
     ) -> list[list[Hypothesis]]:
         limits = [options.output_limit(len(source), self.max_length) for source in sources]
         floors = [options.output_floor(len(source)) for source in sources]
         noise = _noise(options, first_index, len(sources), max(limits))
-        is_compiled = self._pays_to_compile(sources, options, max(limits))
-        graph = self._graph(options, is_compiled=is_compiled)
         width, longest, more = max(map(len, sources)), max(limits), 0
+        read, advance = graph.read, graph.advance
         if is_compiled:
+            read, advance = graph.compiled_read, graph.compiled_advance
             width, longest = _rounded(width), _rounded(longest)
             more = self._batch_size(width) - len(sources)
             width = min(width, self.max_length)
         capacity = min(_FIRST_CAPACITY, longest)
         state = graph.start(
-            graph.read(padded([*sources, *([[EOS_ID]] * more)], width)),
+            read(padded([*sources, *([[EOS_ID]] * more)], width)),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
             noise,
@@ -122,18 +131,17 @@ class NativeEngine:
             tf.constant(capacity),
         )
         while True:
-            state = graph.advance(state, parameters_of(options))
+            state = advance(state, parameters_of(options))
             if capacity >= longest or bool(tf.reduce_all(state.done)):
                 break
             capacity = min(2 * capacity, longest)
             state = graph.grow(state, tf.constant(capacity))
         return _hypotheses(state, options, len(sources))
 
-    def _pays_to_compile(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, longest: int
-    ) -> bool:
+    def _pays_to_compile(self, sources: Sequence[Sequence[int]], options: SearchOptions) -> bool:
         """Return whether the batch's shape has made enough work; counts the batch in."""
         width = _rounded(max(map(len, sources)))
+        longest = max(options.output_limit(len(source), self.max_length) for source in sources)
         is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
         if is_small or options.sample:
             return False
@@ -203,12 +211,11 @@ class NativeEngine:
     def _batch_size(self, width: int) -> int:
         return max(1, min(_MAX_BATCH, self._batch_pieces // width))
 
-    def _graph(self, options: SearchOptions, *, is_compiled: bool) -> "SearchGraph":
-        graphs = self._compiled if is_compiled else self._graphs
+    def _graph(self, options: SearchOptions) -> "SearchGraph":
         key = (options.beam_size > 1 and not options.sample, features_of(options))
-        if key not in graphs:
-            graphs[key] = SearchGraph(self._model, *key, is_compiled=is_compiled)
-        return graphs[key]
+        if key not in self._graphs:
+            self._graphs[key] = SearchGraph(self._model, *key)
+        return self._graphs[key]
 
 
 def load_engine(
@@ -279,11 +286,11 @@ class SearchGraph:
         start: That, and each sentence's limits -> the state before the first piece.
         advance: State, parameters -> the state when its room is full or all sentences are done.
         grow: State, capacity -> the state with more room.
+        compiled_read: As `read`, compiled anew for each shape.
+        compiled_advance: As `advance`, compiled anew for each shape.
     """
 
-    def __init__(
-        self, model: Transformer, is_beam: bool, features: Features, *, is_compiled: bool
-    ) -> None:
+    def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
         self._model = model
         self._is_beam = is_beam
         self._features = features
@@ -299,16 +306,14 @@ class SearchGraph:
         )
         state = _specs_like(self.start.get_concrete_function().structured_outputs)
         self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
-        if is_compiled:  # once for each shape that comes along
-            self.read = tf.function(self._read, autograph=False, jit_compile=True)
-            self.advance = tf.function(self._advance, autograph=False, jit_compile=True)
-            return
         parameters = tf.nest.map_structure(
             lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), parameters_of(SearchOptions())
         )
         self.advance = tf.function(
             self._advance, autograph=False, input_signature=[state, parameters]
         )
+        self.compiled_read = tf.function(self._read, autograph=False, jit_compile=True)
+        self.compiled_advance = tf.function(self._advance, autograph=False, jit_compile=True)
 
     def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
         """Return the encoder's keys and values for each layer of the decoder, and its mask."""

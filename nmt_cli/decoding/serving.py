@@ -83,7 +83,7 @@ class ServedEngine:
 def _signature(model: Transformer, options: SearchOptions) -> Any:
     """Return a search as one function of source ids."""
     is_beam = options.beam_size > 1
-    graph = SearchGraph(model, is_beam, features_of(options), is_compiled=False)
+    graph = SearchGraph(model, is_beam, features_of(options))
     capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
     while capacities[-1] < longest:
         capacities.append(2 * capacities[-1])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from nmt_cli.decoding.engine import Hypothesis, Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.windows import full_windows
-from nmt_cli.memory import give_back
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -94,8 +93,6 @@ class Translator:
         """Yield one translation a line, in order, as soon as the line's window is done."""
         first = 1
         for window in windows:
-            if first > 1:
-                give_back()
             yield from self._translate_window(window, first, options)
             first += len(window)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.decoding.native import load_model
+from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.serving import ServedEngine, save_serving_model
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
-from nmt_cli.training.evaluation import scoring_options
 from nmt_cli.training.export import Measured, measure_form
 
 
@@ -21,7 +21,7 @@ def export_saved_model(
     Raises:
         ModelFileError: The bundle's weights are damaged.
     """
-    options = scoring_options(bundle.manifest.decode)
+    options = SearchOptions.from_mapping(bundle.manifest.decode)
     save_serving_model(load_model(bundle), options, path)
     engine = ServedEngine(path, max_length=config.model.max_length)
     return measure_form(engine, options, encoder, config, dev, "saved_model", path)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.decoding.native import NativeEngine
+from nmt_cli.decoding.native import NativeEngine, features_of, parameters_of
 from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.search import Features, Parameters, advance_beam, start_beam
+from nmt_cli.decoding.search import advance_beam, start_beam
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
@@ -110,24 +110,7 @@ def test_a_beam_of_one_is_greedy(engine):
     state = start_beam(
         cache, tf.fill([4], limit), tf.fill([4], 1), tf.constant(1), tf.constant(limit)
     )
-    numbers = Parameters(
-        length_penalty=tf.constant(1.0),
-        coverage_penalty=tf.constant(0.0),
-        prefix=tf.zeros([0], tf.int32),
-        n_best=tf.constant(1),
-        repetition_penalty=tf.constant(1.0),
-        temperature=tf.constant(1.0),
-        top_k=tf.constant(0),
-        top_p=tf.constant(1.0),
-    )
-    features = Features(
-        sample=False,
-        penalise_repetition=False,
-        no_repeat_ngram_size=0,
-        suppressed=(),
-        force_prefix=False,
-        cover=False,
-    )
+    numbers, features = parameters_of(options), features_of(options)
     state = advance_beam(state, step, reorder, None, numbers, features)
 
     for found, row, score in zip(

@@ -127,15 +127,16 @@ def test_only_shapes_that_come_up_often_are_compiled(engine):
         late.search(sources(64), options)
     late.search(sources(20), options)
     late.search(sources(40), dataclasses.replace(SAMPLE, max_length=9))
-    assert not late._compiled
+    (graph, _) = late._graphs.values()
+    assert graph.compiled_advance.experimental_get_tracing_count() == 0
     late.search(sources(64), options)
-    (graph,) = late._compiled.values()
     late.search(sources(40), options)  # a batch is padded to one size
-    assert graph.advance.experimental_get_tracing_count() == 1
+    assert graph.compiled_advance.experimental_get_tracing_count() == 1
 
     never = NativeEngine(engine._model, compile_after=math.inf)
     never.search(sources(200), options)
-    assert not never._compiled
+    (graph,) = never._graphs.values()
+    assert graph.compiled_advance.experimental_get_tracing_count() == 0
 
 
 def test_each_sentence_keeps_its_own_limit(engine):
