@@ -13,6 +13,7 @@ The room for output starts small and doubles while some sentence still goes on.
 
 import collections
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -36,15 +37,15 @@ from nmt_cli.decoding.search import (
     start_beam,
     start_greedy,
 )
-from nmt_cli.model.layers import AttentionMaps, KeysValues
-from nmt_cli.model.transformer import DecoderCache, Transformer
+from nmt_cli.model.layers import AttentionMaps, KeysValues, Packing
+from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
 from nmt_cli.model.weights import assign_weights
-from nmt_cli.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from nmt_cli.text.tokenizer import EOS_ID, PAD_ID
 
 Tensor = Any
 _FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
-BATCH_PIECES = 2048
+BATCH_PIECES = 4096
 _MAX_BATCH = 64
 
 
@@ -115,15 +116,15 @@ class NativeEngine:
         floors = [options.output_floor(len(source)) for source in sources]
         noise = _noise(options, first_index, len(sources), max(limits))
         width, longest, more = max(map(len, sources)), max(limits), 0
-        read, advance = graph.read, graph.advance
+        advance = graph.advance
         if is_compiled:
-            read, advance = graph.compiled_read, graph.compiled_advance
+            advance = graph.compiled_advance
             width, longest = _rounded(width), _rounded(longest)
             more = self._batch_size(width) - len(sources)
-            width = min(width, self.max_length)
         capacity = min(_FIRST_CAPACITY, longest)
         state = graph.start(
-            read(padded([*sources, *([[EOS_ID]] * more)], width)),
+            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
+            tf.constant(width),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
             noise,
@@ -182,13 +183,13 @@ class NativeEngine:
 
         @tf.function(autograph=False, input_signature=[ids, ids])
         def forced(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-            inputs = tf.pad(target[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)
             cache = self._model.start_cache(self._model.encode(source))
             maps: AttentionMaps = {}
-            states, _ = self._model.decode(inputs, cache, maps=maps)
-            log_probs = tf.nn.log_softmax(self._model.logits(states))
+            states = self._model.decode(shifted_right(target), cache, maps=maps)
+            packing, log_probs = Packing.of(target), tf.nn.log_softmax(self._model.logits(states))
+            chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)
             return (
-                tf.gather(log_probs, target, batch_dims=2),
+                packing.unpack(chosen)[:, :, 0],
                 tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),
             )
 
@@ -197,14 +198,19 @@ class NativeEngine:
     def _batches(
         self, sources: Sequence[Sequence[int]], *, by_length: bool = True
     ) -> Iterator[list[int]]:
-        """Yield the indices of sources of similar length, or of one source each, in batches."""
+        """Yield the indices of sources of similar length, or of one source each, in batches.
+
+        The batches are as even as can be: a small one at the end would leave all workers but one
+        waiting for it.
+        """
         order = list(range(len(sources)))
         if not by_length:  # samples depend on a source's running number, which sorting would change
             yield from ([i] for i in order)
             return
         order.sort(key=lambda i: len(sources[i]), reverse=True)
         while order:
-            size = self._batch_size(_rounded(len(sources[order[0]])))
+            at_most = self._batch_size(_rounded(len(sources[order[0]])))
+            size = math.ceil(len(order) / math.ceil(len(order) / at_most))
             batch, order = order[:size], order[size:]
             yield batch
 
@@ -283,10 +289,10 @@ class SearchGraph:
 
     Attributes:
         read: Source ids [B, S] -> the encoder's side of the decoder's cache.
-        start: That, and each sentence's limits -> the state before the first piece.
+        start: That, how many source positions it shall have, and each sentence's limits -> the
+            state before the first piece.
         advance: State, parameters -> the state when its room is full or all sentences are done.
         grow: State, capacity -> the state with more room.
-        compiled_read: As `read`, compiled anew for each shape.
         compiled_advance: As `advance`, compiled anew for each shape.
     """
 
@@ -302,7 +308,7 @@ class SearchGraph:
         self.start = tf.function(
             self._start,
             autograph=False,
-            input_signature=[memory, vector, vector, noise, scalar, scalar],
+            input_signature=[memory, scalar, vector, vector, noise, scalar, scalar],
         )
         state = _specs_like(self.start.get_concrete_function().structured_outputs)
         self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
@@ -312,7 +318,6 @@ class SearchGraph:
         self.advance = tf.function(
             self._advance, autograph=False, input_signature=[state, parameters]
         )
-        self.compiled_read = tf.function(self._read, autograph=False, jit_compile=True)
         self.compiled_advance = tf.function(self._advance, autograph=False, jit_compile=True)
 
     def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
@@ -323,6 +328,7 @@ class SearchGraph:
     def _start(
         self,
         memory: tuple[tuple[KeysValues, ...], Tensor],
+        width: Tensor,
         limits: Tensor,
         floors: Tensor,
         noise: Tensor,
@@ -330,8 +336,10 @@ class SearchGraph:
         capacity: Tensor,
     ) -> GreedyState | BeamState:
         beams = beam_size if self._is_beam else 1
-        decoder = DecoderCache(*memory)
-        batch, width = tf.unstack(tf.shape(decoder.memory_mask))
+        keys_values, mask = memory
+        batch, more = tf.shape(mask)[0], width - tf.shape(mask)[1]
+        mask = tf.pad(mask, [[0, 0], [0, more]])
+        decoder = DecoderCache(_with_more(keys_values, more), mask)
         coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
         cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
         if self._is_beam:
@@ -353,12 +361,12 @@ class SearchGraph:
 
     def _step(self, ids: Tensor, cache: _Cache, position: Tensor) -> tuple[Tensor, _Cache]:
         maps: AttentionMaps | None = {} if self._features.cover else None
-        states, decoder = self._model.decode(ids[:, None], cache.decoder, position, maps=maps)
+        states, decoder = self._model.step(ids, cache.decoder, position, maps=maps)
         coverage = cache.coverage
         if maps is not None:
             weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
             coverage += tf.reshape(weights, tf.shape(coverage))
-        return self._model.logits(states[:, 0]), _Cache(decoder, coverage)
+        return self._model.logits(states), _Cache(decoder, coverage)
 
 
 def _with_more(layers: tuple[KeysValues, ...], more: Tensor) -> tuple[KeysValues, ...]:

@@ -94,10 +94,16 @@ def _signature(model: Transformer, options: SearchOptions) -> Any:
         if options.max_length_ratio is not None:
             limits = tf.minimum(limits, _times(lengths, options.max_length_ratio) + 10)
         floors = tf.maximum(options.min_length, _times(lengths, options.min_length_ratio))
-        numbers = (tf.zeros([1, 1]), options.beam_size, capacities[0])
-        state = graph.advance(
-            graph.start(graph.read(ids), limits, floors, *numbers), parameters_of(options)
+        state = graph.start(
+            graph.read(ids),
+            tf.shape(ids)[1],
+            limits,
+            floors,
+            tf.zeros([1, 1]),
+            options.beam_size,
+            capacities[0],
         )
+        state = graph.advance(state, parameters_of(options))
         for capacity in capacities[1:]:  # which ends at once when every sentence is done
             state = graph.advance(graph.grow(state, capacity), parameters_of(options))
         if isinstance(state, BeamState):

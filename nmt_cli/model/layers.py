@@ -1,8 +1,8 @@
 """The Transformer's parts: masks, dropout, normalisation, attention with a KV cache, feed-forward.
 
 Shapes are written with these letters: `B` batch, `S` source positions, `T` target positions, `C`
-cache capacity, `K` beams of a sentence, `N` rows of the decoder (B times K), `V` vocabulary,
-`D` d_model, `H` heads, `P` width of a head (D/H), `F` d_ff.
+cache capacity, `K` beams of a sentence, `N` real positions of a batch (B times K in a search),
+`V` vocabulary, `D` d_model, `H` heads, `P` width of a head (D/H), `F` d_ff.
 
 Masks are boolean, True = may attend. Weights are float32; each layer computes in the number format
 of its input, softmax and normalisation in float32.
@@ -111,14 +111,49 @@ def _attention_weights(queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
     return masked_softmax(tf.matmul(queries * scale, keys, transpose_b=True), mask)
 
 
-def linear(x: Tensor, kernel: Tensor) -> Tensor:
-    """Return x W for x [..., inputs] and W [inputs, outputs].
+class Packing(NamedTuple):
+    """Where the real positions of a padded batch lie.
 
-    As one flat product: TensorFlow would multiply each row of a batch by its own copy of W, and sum
-    as many copies of W's gradient, several times slower.
+    All layers but attention work on each position by itself. So they get the N real ones alone,
+    [N, D], and no time goes into padding; attention lays them out by sentence, [B, T, ...].
+
+    Attributes:
+        shape: [2] int32, B and T.
+        rows: [N, 1] int32 indices of the real positions in the flattened batch; None when all are
+            real.
     """
-    flat = tf.matmul(tf.reshape(x, [-1, x.shape[-1]]), tf.cast(kernel, x.dtype))
-    return tf.reshape(flat, tf.concat([tf.shape(x)[:-1], [kernel.shape[-1]]], axis=0))
+
+    shape: Tensor
+    rows: Tensor | None = None
+
+    @classmethod
+    def of(cls, ids: Tensor) -> "Packing":
+        """Return where the ids [B, T] are not padding."""
+        real = tf.where(tf.reshape(padding_mask(ids), [-1]))
+        return cls(tf.shape(ids), tf.cast(real, tf.int32))
+
+    def pack(self, x: Tensor) -> Tensor:
+        """Return the real positions of x: [B, T, ...] -> [N, ...]."""
+        flat = tf.reshape(x, [-1, *x.shape[2:]])
+        return flat if self.rows is None else tf.gather_nd(flat, self.rows)
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """Return x by sentence, zero at padding: [N, W] -> [B, T, W]."""
+        batch, length = tf.unstack(self.shape)
+        if self.rows is not None:
+            x = tf.scatter_nd(self.rows, x, [batch * length, x.shape[-1]])
+        return tf.reshape(x, [batch, length, x.shape[-1]])
+
+    def positions(self) -> Tensor:
+        """Return the index of each real position in its sentence, [N]."""
+        batch, length = tf.unstack(self.shape)
+        flat = tf.range(batch * length) if self.rows is None else self.rows[:, 0]
+        return flat % length
+
+
+def linear(x: Tensor, kernel: Tensor) -> Tensor:
+    """Return x W in the number format of x [N, inputs]; W is [inputs, outputs]."""
+    return tf.matmul(x, tf.cast(kernel, x.dtype))
 
 
 class Layer(keras.layers.Layer):
@@ -214,19 +249,25 @@ class SelfAttention(Layer):
         self.query_key_value = self._matrix("query_key_value", d_model, d_model, fused=3)
         self.output_projection = self._matrix("output", d_model, d_model)
 
-    def call(self, x: Tensor, mask: Tensor, random: RandomStream | None) -> tuple[Tensor, Tensor]:
-        """Attend within x.
+    def call(
+        self, x: Tensor, packing: Packing, mask: Tensor, random: RandomStream | None
+    ) -> tuple[Tensor, Tensor]:
+        """Attend within each sentence of x.
 
         Args:
-            x: [B, T, D].
+            x: [N, D].
+            packing: Where these lie in the batch.
             mask: [B, T, T] or [B, 1, T] bool.
             random: Seeds of the dropout, or None for none.
 
         Returns:
-            [B, T, D] and the weights [B, H, T, T].
+            [N, D] and the weights [B, H, T, T].
         """
-        queries, keys, values = self._project(x)
-        return self._attend(queries, keys, values, mask, random)
+        queries, keys, values = self._project(x, packing)
+        weights = _attention_weights(queries, keys, mask[:, None])
+        dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
+        joined = packing.pack(_join_heads(tf.matmul(dropped, values)))
+        return linear(joined, self.output_projection), weights
 
     def step(
         self, x: Tensor, mask: Tensor, cache: KeysValues, position: Tensor
@@ -234,42 +275,30 @@ class SelfAttention(Layer):
         """Attend from one new position of each beam to it and to all that the beam comes from.
 
         Args:
-            x: [N, 1, D] the new positions, beams of a sentence side by side.
+            x: [N, D] the new positions, beams of a sentence side by side.
             mask: [B, K, C*K] bool, True at what each beam comes from, the new position included.
             cache: What was written so far, [B, H, C*K, P].
             position: Scalar int32 index of the new position; below C.
 
         Returns:
-            [N, 1, D], the weights [B, H, K, C*K], and the cache with this position written.
+            [N, D], the weights [B, H, K, C*K], and the cache with this position written.
         """
-        batch, beams = tf.shape(mask)[0], tf.shape(mask)[1]
-        queries, keys, values = self._project(tf.reshape(x, [batch, beams, x.shape[-1]]))
+        packing = Packing(tf.shape(mask)[:2])
+        queries, keys, values = self._project(x, packing)
         cache = KeysValues(
             _written(cache.keys, keys, position), _written(cache.values, values, position)
         )
-        output, weights = self._attend(queries, *cache, mask, None)
-        return tf.reshape(output, tf.shape(x)), weights, cache
+        weights = _attention_weights(queries, cache.keys, mask[:, None])
+        output = tf.matmul(tf.cast(weights, x.dtype), cache.values)
+        return linear(packing.pack(_join_heads(output)), self.output_projection), weights, cache
 
-    def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        fused = linear(x, self.query_key_value)  # [B, T, 3D]
-        batch, length = tf.shape(x)[0], tf.shape(x)[1]
+    def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor]:
+        fused = packing.unpack(linear(x, self.query_key_value))  # [B, T, 3D]
+        batch, length = tf.unstack(packing.shape)
         width = x.shape[-1] // self.num_heads
         fused = tf.reshape(fused, [batch, length, 3, self.num_heads, width])
         queries, keys, values = tf.unstack(tf.transpose(fused, [2, 0, 3, 1, 4]))
         return queries, keys, values  # each [B, H, T, P]
-
-    def _attend(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        mask: Tensor,
-        random: RandomStream | None,
-    ) -> tuple[Tensor, Tensor]:
-        weights = _attention_weights(queries, keys, mask[:, None])  # [B, H, T, S]
-        dropped = dropout(tf.cast(weights, values.dtype), self.attention_dropout, random)
-        joined = _join_heads(tf.matmul(dropped, values))
-        return linear(joined, self.output_projection), weights
 
 
 def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
@@ -300,32 +329,36 @@ class CrossAttention(Layer):
         self.key_value = self._matrix("key_value", d_model, d_model, fused=2)
         self.output_projection = self._matrix("output", d_model, d_model)
 
-    def project_memory(self, states: Tensor) -> KeysValues:
-        """Return the keys and values [B, H, S, P] of the encoder's output [B, S, D]."""
-        fused = linear(states, self.key_value)
+    def project_memory(self, states: Tensor, packing: Packing) -> KeysValues:
+        """Return the keys and values [B, H, S, P] of the encoder's output [N, D]."""
+        fused = packing.unpack(linear(states, self.key_value))
         keys, values = tf.split(fused, 2, axis=-1)
         return KeysValues(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
 
     def call(
-        self, x: Tensor, memory: KeysValues, mask: Tensor, random: RandomStream | None
+        self,
+        x: Tensor,
+        packing: Packing,
+        memory: KeysValues,
+        mask: Tensor,
+        random: RandomStream | None,
     ) -> tuple[Tensor, Tensor]:
         """Attend from x to the memory.
 
         Args:
-            x: [N, T, D] with N a multiple of B.
+            x: [N, D].
+            packing: Where these lie in the batch [B, T]; T counts beams in a search.
             memory: Keys and values [B, H, S, P].
             mask: [B, S] bool.
             random: Seeds of the dropout, or None for none.
 
         Returns:
-            [N, T, D] and the weights [B, H, N/B*T, S].
+            [N, D] and the weights [B, H, T, S].
         """
-        queries = linear(x, self.query)
-        by_sentence = tf.reshape(queries, [tf.shape(mask)[0], -1, x.shape[-1]])  # [B, N/B*T, D]
-        heads = _split_heads(by_sentence, self.num_heads)
-        weights = _attention_weights(heads, memory.keys, mask[:, None, None, :])
+        queries = _split_heads(packing.unpack(linear(x, self.query)), self.num_heads)
+        weights = _attention_weights(queries, memory.keys, mask[:, None, None, :])
         dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
-        joined = tf.reshape(_join_heads(tf.matmul(dropped, memory.values)), tf.shape(x))
+        joined = packing.pack(_join_heads(tf.matmul(dropped, memory.values)))
         return linear(joined, self.output_projection), weights
 
 
@@ -349,7 +382,7 @@ class Dense(Layer):
         self.bias = self._constant("bias", outputs, 0.0)
 
     def call(self, x: Tensor) -> Tensor:
-        """Map [..., inputs] to [..., outputs]."""
+        """Map [N, inputs] to [N, outputs]."""
         return linear(x, self.kernel) + tf.cast(self.bias, x.dtype)
 
 
@@ -373,7 +406,7 @@ class FeedForward(Layer):
         self.outer = Dense(f"{name}.outer", seed, d_ff, d_model)
 
     def call(self, x: Tensor, random: RandomStream | None) -> Tensor:
-        """Map [B, T, D] to [B, T, D]."""
+        """Map [N, D] to [N, D]."""
         inner = self.inner(x)
         if self.gate is not None:
             inner = tf.nn.silu(self.gate(x)) * inner

@@ -1,8 +1,7 @@
-"""The encoder-decoder Transformer: `encode`, and one `decode` for training and for search.
+"""The encoder-decoder Transformer: `encode`, `decode` and `step`.
 
-`decode` runs over all target positions at once when its cache holds only the encoder's side
-(training, forced scoring), and over one new position when the cache has room for the decoder's own
-keys and values (search). Shape letters are those of `layers.py`.
+`decode` runs over all target positions at once (training, forced scoring), `step` over one new
+position of each beam (search); both are the same layers. Shape letters are those of `layers.py`.
 
 Reference: Vaswani et al. 2017, arXiv 1706.03762; pre-norm: Xiong et al. 2020, arXiv 2002.04745.
 """
@@ -19,6 +18,7 @@ from nmt_cli.model.layers import (
     KeysValues,
     Layer,
     LayerNorm,
+    Packing,
     RandomStream,
     SelfAttention,
     Tensor,
@@ -28,17 +28,20 @@ from nmt_cli.model.layers import (
     padding_mask,
 )
 from nmt_cli.model.positions import sinusoids
+from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
 
 
 class Memory(NamedTuple):
     """What the encoder leaves for the decoder.
 
     Attributes:
-        states: [B, S, D].
+        states: [N, D] at the real source pieces.
+        packing: Where these lie in the batch.
         mask: [B, S] bool, True at real pieces.
     """
 
     states: Tensor
+    packing: Packing
     mask: Tensor
 
 
@@ -49,7 +52,7 @@ class DecoderCache(NamedTuple):
         memory: For each layer, keys and values [B, H, S, P] of the encoder's output.
         memory_mask: [B, S] bool.
         own: For each layer, keys and values [B, H, C*K, P] of the positions decoded so far; empty
-            when `decode` shall run over whole sequences.
+            for `decode`.
         own_mask: [B, K, C*K] bool, True at what each beam comes from; None with an empty `own`.
     """
 
@@ -90,9 +93,11 @@ class EncoderLayer(Layer):
         self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
         self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
 
-    def call(self, x: Tensor, mask: Tensor, random: RandomStream | None) -> tuple[Tensor, Tensor]:
-        """Map [B, S, D] to [B, S, D] and the attention weights [B, H, S, S]."""
-        output, weights = self.self_att(self.self_att_residual.before(x), mask, random)
+    def call(
+        self, x: Tensor, packing: Packing, mask: Tensor, random: RandomStream | None
+    ) -> tuple[Tensor, Tensor]:
+        """Map [N, D] to [N, D] and the attention weights [B, H, S, S]."""
+        output, weights = self.self_att(self.self_att_residual.before(x), packing, mask, random)
         x = self.self_att_residual.after(x, output, random)
         output = self.feed_forward(self.feed_forward_residual.before(x), random)
         return self.feed_forward_residual.after(x, output, random), weights
@@ -115,6 +120,7 @@ class DecoderLayer(Layer):
     def call(
         self,
         x: Tensor,
+        packing: Packing,
         own_mask: Tensor,
         own: KeysValues | None,
         position: Tensor,
@@ -125,12 +131,12 @@ class DecoderLayer(Layer):
         """Return the layer's output, its cache, and the weights of block 1 and block 2."""
         inputs = self.self_att_residual.before(x)
         if own is None:
-            output, self_weights = self.self_att(inputs, own_mask, random)
+            output, self_weights = self.self_att(inputs, packing, own_mask, random)
         else:
             output, self_weights, own = self.self_att.step(inputs, own_mask, own, position)
         x = self.self_att_residual.after(x, output, random)
         inputs = self.cross_att_residual.before(x)
-        output, cross_weights = self.cross_att(inputs, memory, memory_mask, random)
+        output, cross_weights = self.cross_att(inputs, packing, memory, memory_mask, random)
         x = self.cross_att_residual.after(x, output, random)
         output = self.feed_forward(self.feed_forward_residual.before(x), random)
         return self.feed_forward_residual.after(x, output, random), own, self_weights, cross_weights
@@ -153,11 +159,24 @@ class _Stack(Layer):
         )
 
     def embed(
-        self, table: Tensor, ids: Tensor, position: Tensor, dtype: str, random: RandomStream | None
+        self,
+        table: Tensor,
+        ids: Tensor,
+        positions: Tensor,
+        dtype: str,
+        random: RandomStream | None,
     ) -> Tensor:
-        """Return sqrt(D) * embedding + position encoding, [B, T, D] (sections 3.4 and 3.5)."""
+        """Return sqrt(D) * embedding + position encoding (sections 3.4 and 3.5), [N, D].
+
+        Args:
+            table: [V, D].
+            ids: [N].
+            positions: [N], or a scalar for all.
+            dtype: Number format.
+            random: Seeds of the dropout, or None for none.
+        """
         vectors = tf.gather(table, ids) * self.config.d_model**0.5
-        encodings = tf.gather(self.positions, position + tf.range(tf.shape(ids)[1]))
+        encodings = tf.gather(self.positions, positions)
         return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
 
     def finish(self, x: Tensor) -> Tensor:
@@ -227,18 +246,20 @@ class Transformer(Layer):
             random: Seeds of the dropouts; None switches dropout off.
             maps: When given, `encoder_layerN_self_att` [B, H, S, S] are put into it.
         """
-        mask = padding_mask(source_ids)
-        x = self.encoder.embed(self.source_table, source_ids, 0, self.activation_dtype, random)
+        packing, mask = Packing.of(source_ids), padding_mask(source_ids)
+        ids, positions = packing.pack(source_ids), packing.positions()
+        x = self.encoder.embed(self.source_table, ids, positions, self.activation_dtype, random)
         for number, layer in enumerate(self.encoder_layers, start=1):
-            x, weights = layer(x, mask[:, None, :], random)
+            x, weights = layer(x, packing, mask[:, None, :], random)
             if maps is not None:
                 maps[f"encoder_layer{number}_self_att"] = weights
-        return Memory(self.encoder.finish(x), mask)
+        return Memory(self.encoder.finish(x), packing, mask)
 
     def start_cache(self, memory: Memory) -> DecoderCache:
         """Return a cache for running `decode` over whole target sequences."""
         projected = tuple(
-            layer.cross_att.project_memory(memory.states) for layer in self.decoder_layers
+            layer.cross_att.project_memory(memory.states, memory.packing)
+            for layer in self.decoder_layers
         )
         return DecoderCache(projected, memory.mask)
 
@@ -261,59 +282,101 @@ class Transformer(Layer):
         self,
         target_ids: Tensor,
         cache: DecoderCache,
-        position: Tensor = 0,
         *,
         random: RandomStream | None = None,
         maps: AttentionMaps | None = None,
-    ) -> tuple[Tensor, DecoderCache]:
+    ) -> Tensor:
         """Read target ids and return what the next ones are predicted from.
 
         Args:
-            target_ids: [N, T] int32, beginning with `<s>`; [N, 1] with a step cache.
-            cache: From `start_cache` or `make_room`, or from the step before.
-            position: Scalar int32 index of the first of these ids.
+            target_ids: [B, T] int32, beginning with `<s>` and padded with 0.
+            cache: From `start_cache`.
             random: Seeds of the dropouts; None switches dropout off.
-            maps: When given, `decoder_layerN_block1_self_att` and
-                `decoder_layerN_block2_decenc_att` are put into it.
+            maps: When given, `decoder_layerN_block1_self_att` [B, H, T, T] and
+                `decoder_layerN_block2_decenc_att` [B, H, T, S] are put into it.
 
         Returns:
-            States [N, T, D] (see `logits`) and the cache for the next step.
+            States [N, D] at the ids that are not padding (see `logits`).
         """
-        stepwise = bool(cache.own)
-        if stepwise:
-            own_mask = _with_position(cache.own_mask, padding_mask(target_ids), position)
-            cache = cache._replace(own_mask=own_mask)
-        else:
-            own_mask = causal_padding_mask(target_ids)  # [N, T, T]
-        x = self.decoder.embed(
-            self.target_table, target_ids, position, self.activation_dtype, random
-        )
+        packing = Packing.of(target_ids)
+        ids, positions = packing.pack(target_ids), packing.positions()
+        x = self.decoder.embed(self.target_table, ids, positions, self.activation_dtype, random)
+        mask = causal_padding_mask(target_ids)
+        states, _ = self._decode(x, packing, mask, cache, 0, random, maps)
+        return states
+
+    def step(
+        self,
+        ids: Tensor,
+        cache: DecoderCache,
+        position: Tensor,
+        *,
+        maps: AttentionMaps | None = None,
+    ) -> tuple[Tensor, DecoderCache]:
+        """Read one more id of each beam.
+
+        Args:
+            ids: [N] int32, beams of a sentence side by side, `<s>` at first; 0 writes nothing.
+            cache: From `make_room` or from the step before.
+            position: Scalar int32 index of these ids.
+            maps: As for `decode`, [B, H, K, C*K] and [B, H, K, S].
+
+        Returns:
+            States [N, D] and the cache for the next step.
+        """
+        mask = _with_position(cache.own_mask, padding_mask(ids), position)
+        x = self.decoder.embed(self.target_table, ids, position, self.activation_dtype, None)
+        packing = Packing(tf.shape(mask)[:2])
+        states, own = self._decode(x, packing, mask, cache, position, None, maps)
+        return states, cache._replace(own=own, own_mask=mask)
+
+    def _decode(
+        self,
+        x: Tensor,
+        packing: Packing,
+        own_mask: Tensor,
+        cache: DecoderCache,
+        position: Tensor,
+        random: RandomStream | None,
+        maps: AttentionMaps | None,
+    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
+        """Run the layers; return their states and, in a search, their new keys and values."""
         own: list[KeysValues] = []
         for index, layer in enumerate(self.decoder_layers):
-            layer_cache = cache.own[index] if stepwise else None
+            layer_cache = cache.own[index] if cache.own else None
+            memory = cache.memory[index], cache.memory_mask
             x, layer_cache, self_weights, cross_weights = layer(
-                x, own_mask, layer_cache, position, cache.memory[index], cache.memory_mask, random
+                x, packing, own_mask, layer_cache, position, *memory, random
             )
             own += [layer_cache] if layer_cache is not None else []
             if maps is not None:
                 maps[f"decoder_layer{index + 1}_block1_self_att"] = self_weights
                 maps[f"decoder_layer{index + 1}_block2_decenc_att"] = cross_weights
-        return self.decoder.finish(x), cache._replace(own=tuple(own))
+        return self.decoder.finish(x), tuple(own)
 
     def last_cross_attention(self, maps: AttentionMaps) -> Tensor:
-        """Return the last decoder layer's attention to the encoder: [B, H, N/B*T, S] of `decode`.
+        """Return the last decoder layer's attention to the encoder, [B, H, T, S].
 
         Alignments and coverage look at this layer, as CTranslate2 does by default.
         """
         return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
 
     def logits(self, states: Tensor) -> Tensor:
-        """Return float32 logits [..., V] of decoder states [..., D]."""
+        """Return float32 logits [N, V] of decoder states [N, D]."""
         return tf.cast(linear(states, tf.transpose(self.output_table)), tf.float32)
 
 
+def shifted_right(target_ids: Tensor) -> Tensor:
+    """Return what the decoder reads to predict target ids [B, T]: `<s>`, then all but the last.
+
+    It is padded where the target is, so that states and target pack alike.
+    """
+    before = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)
+    return tf.where(padding_mask(target_ids), before, PAD_ID)
+
+
 def _with_position(own_mask: Tensor, is_real: Tensor, position: Tensor) -> Tensor:
-    """Return [B, K, C*K] with each beam's entry at a position where the id [N, 1] is real."""
+    """Return [B, K, C*K] with each beam's entry at a position where the id [N] is real."""
     shape = tf.shape(own_mask)
     beams = tf.range(shape[1])
     entries = tf.range(shape[2])[None, :] == (position * shape[1] + beams)[:, None]  # [K, C*K]

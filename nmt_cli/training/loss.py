@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from nmt_cli.model.layers import RandomStream
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
+from nmt_cli.model.layers import Packing, RandomStream
+from nmt_cli.model.transformer import Transformer, shifted_right
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
 
 Tensor = Any
 
@@ -51,11 +51,9 @@ def loss_sums(
         label_smoothing: eps.
         random: Seeds of the dropouts, or None for none.
     """
-    inputs = tf.pad(target[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)  # shifted right
     cache = model.start_cache(model.encode(source, random=random))
-    states, _ = model.decode(inputs, cache, random=random)
-    real = tf.where(tf.not_equal(target, PAD_ID))
-    states, labels = tf.gather_nd(states, real), tf.gather_nd(target, real)  # [N, D], [N]
+    states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
+    labels = Packing.of(target).pack(target)  # [N]
     plain = tf.reduce_sum(
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=model.logits(states))
     )

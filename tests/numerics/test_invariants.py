@@ -9,7 +9,7 @@ import tensorflow as tf
 from nmt_cli.decoding.native import NativeEngine, features_of, parameters_of
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.search import advance_beam, start_beam
-from nmt_cli.model.layers import RandomStream
+from nmt_cli.model.layers import Packing, RandomStream
 from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
 from nmt_cli.training.loss import loss_sums
@@ -58,15 +58,14 @@ def test_decoding_step_by_step_equals_the_full_pass(make_pair, changes, beams):
     inputs = tf.repeat(padded(rows_of_ids), beams, axis=0)
     memory = model.encode(padded(SOURCES))
     repeated = model.encode(tf.repeat(padded(SOURCES), beams, axis=0))
-    states, _ = model.decode(inputs, model.start_cache(repeated))
-    whole = model.logits(states).numpy()
+    states = model.decode(inputs, model.start_cache(repeated))
+    whole = Packing.of(inputs).unpack(model.logits(states)).numpy()
 
     cache = model.make_room(model.start_cache(memory), beams, tf.constant(9))
     real = inputs.numpy() != 0
     for position in range(inputs.shape[1]):
-        here = inputs[:, position : position + 1]
-        states, cache = model.decode(here, cache, tf.constant(position))
-        found = model.logits(states[:, 0]).numpy()
+        states, cache = model.step(inputs[:, position], cache, tf.constant(position))
+        found = model.logits(states).numpy()
         rows = real[:, position]
         np.testing.assert_allclose(found[rows], whole[rows, position], atol=FLOAT32)
 
@@ -79,9 +78,7 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
     cache = model.make_room(model.start_cache(memory), 1, tf.constant(3))
     for position in range(3):
         step = {}
-        _, cache = model.decode(
-            inputs[:, position : position + 1], cache, tf.constant(position), maps=step
-        )
+        _, cache = model.step(inputs[:, position], cache, tf.constant(position), maps=step)
         assert step.keys() == whole.keys()
         for name, weights in step.items():
             np.testing.assert_allclose(
@@ -99,8 +96,8 @@ def test_a_beam_of_one_is_greedy(engine):
     greedy = engine.search(SOURCES, options)
 
     def step(ids, cache, position):
-        states, cache = model.decode(ids[:, None], cache, position)
-        return model.logits(states[:, 0]), cache
+        states, cache = model.step(ids, cache, position)
+        return model.logits(states), cache
 
     def reorder(cache, rows):
         return cache._replace(own_mask=tf.gather(cache.own_mask, rows))
@@ -232,7 +229,7 @@ def test_dropout_keeps_the_expected_loss_near(make_pair):
 
     def logits(random):
         memory = model.encode(padded(SOURCES), random=random)
-        states, _ = model.decode(padded([[BOS_ID]] * 4), model.start_cache(memory), random=random)
+        states = model.decode(padded([[BOS_ID]] * 4), model.start_cache(memory), random=random)
         return model.logits(states).numpy()
 
     still = logits(None)

@@ -13,6 +13,7 @@ from nmt_cli.model.layers import (
     FeedForward,
     KeysValues,
     LayerNorm,
+    Packing,
     RandomStream,
     SelfAttention,
     causal_padding_mask,
@@ -33,6 +34,43 @@ def stream(*seed: int) -> RandomStream:
 def normal(*shape: int, seed: int = 0) -> tf.Tensor:
     """Return float32 numbers from N(0, 1)."""
     return tf.constant(np.random.default_rng(seed).normal(size=shape), tf.float32)
+
+
+def packed(x: tf.Tensor) -> tuple[tf.Tensor, Packing]:
+    """Return x [B, T, D] without padding as rows [B*T, D], and where they lie."""
+    packing = Packing(tf.shape(x)[:2])
+    return packing.pack(x), packing
+
+
+# --- packing --------------------------------------------------------------------------------------
+
+
+def test_packing_leaves_padding_out_and_puts_rows_back():
+    ids = tf.constant([[7, 8, 0], [9, 0, 0], [0, 0, 0], [5, 0, 6]])
+    packing = Packing.of(ids)
+    assert packing.pack(ids).numpy().tolist() == [7, 8, 9, 5, 6]
+    assert packing.positions().numpy().tolist() == [0, 1, 0, 0, 2]
+    x = normal(4, 3, 2)
+    rows = packing.pack(x)
+    assert rows.shape == (5, 2)
+    np.testing.assert_array_equal(packing.unpack(rows), tf.where((ids > 0)[:, :, None], x, 0.0))
+
+
+def test_packing_of_a_batch_without_padding_is_a_reshape():
+    x = normal(2, 3, 4)
+    rows, packing = packed(x)
+    np.testing.assert_array_equal(rows, tf.reshape(x, [6, 4]))
+    np.testing.assert_array_equal(packing.unpack(rows), x)
+    assert packing.positions().numpy().tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_gradients_come_through_the_packing():
+    packing, x = Packing.of(tf.constant([[1, 1], [1, 0]])), normal(2, 2, 3)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(packing.unpack(packing.pack(x) ** 2) * 3.0)
+    real = np.array([[[1], [1]], [[1], [0]]])
+    np.testing.assert_allclose(tape.gradient(loss, x), 6 * x.numpy() * real, rtol=1e-6)
 
 
 # --- masks and attention ------------------------------------------------------------------------
@@ -118,16 +156,17 @@ def test_self_attention_step_by_step_equals_all_at_once():
     attention = SelfAttention("a", 1, d_model=8, num_heads=2, attention_dropout=0.0)
     x = normal(2, 4, 8)
     ids = tf.constant([[1, 5, 6, 7], [1, 5, 0, 7]])
-    whole, whole_weights = attention(x, causal_padding_mask(ids), None)
+    whole, whole_weights = attention(*packed(x), causal_padding_mask(ids), None)
+    whole = tf.reshape(whole, x.shape)
 
     empty = tf.zeros([2, 2, 4, 4])
     cache = KeysValues(empty, empty)
     for position in range(4):
         seen = padding_mask(ids) & (tf.range(4) <= position)
         output, weights, cache = attention.step(
-            x[:, position : position + 1], seen[:, None], cache, tf.constant(position)
+            x[:, position], seen[:, None], cache, tf.constant(position)
         )
-        np.testing.assert_allclose(output[:, 0], whole[:, position], atol=EXACT_FLOAT32)
+        np.testing.assert_allclose(output, whole[:, position], atol=EXACT_FLOAT32)
         np.testing.assert_allclose(
             weights[:, :, 0], whole_weights[:, :, position], atol=EXACT_FLOAT32
         )
@@ -149,28 +188,33 @@ def test_beams_change_places_by_their_mask_alone(is_compiled):
 
     cache = KeysValues(tf.zeros([2, 2, 12, 4]), tf.zeros([2, 2, 12, 4]))
     for position, history in enumerate(histories):
-        mask = np.zeros((2, 3, 4, 3), bool)
+        seen = np.zeros((2, 3, 4, 3), bool)
         for beam, writers in enumerate(history):
-            mask[:, beam, range(len(writers)), writers] = True
-        here = x[:, position : position + 1]
-        output, _, cache = step(here, mask.reshape(2, 3, 12), *cache, tf.constant(position))
+            seen[:, beam, range(len(writers)), writers] = True
+        output, _, cache = step(
+            x[:, position], seen.reshape(2, 3, 12), *cache, tf.constant(position)
+        )
         for row in range(6):
             rows = [row - row % 3 + writer for writer in history[row % 3]]
             own = tf.stack([x[r, place] for place, r in enumerate(rows)])[None]
-            whole, _ = attention(own, causal_padding_mask(tf.ones(own.shape[:2], tf.int32)), None)
-            np.testing.assert_allclose(output[row, 0], whole[0, -1], atol=EXACT_FLOAT32)
+            mask = causal_padding_mask(tf.ones(own.shape[:2], tf.int32))
+            whole, _ = attention(*packed(own), mask, None)
+            np.testing.assert_allclose(output[row], whole[-1], atol=EXACT_FLOAT32)
 
 
 def test_beams_share_the_memory_of_their_sentence():
     """Beams side by side give what each would give with its own copy of the memory."""
     attention = CrossAttention("a", 1, d_model=8, num_heads=2, attention_dropout=0.0)
     states, mask = normal(2, 5, 8), tf.constant([[True] * 5, [True] * 3 + [False] * 2])
-    x = normal(6, 1, 8, seed=1)  # three beams a sentence
+    x = normal(6, 8, seed=1)  # three beams a sentence
+    copies = tf.repeat(states, 3, axis=0)
 
-    shared, weights = attention(x, attention.project_memory(states), mask, None)
+    memory = attention.project_memory(*packed(states))
+    shared, weights = attention(x, Packing(tf.constant([2, 3])), memory, mask, None)
 
-    repeated = attention.project_memory(tf.repeat(states, 3, axis=0))
-    own, _ = attention(x, repeated, tf.repeat(mask, 3, axis=0), None)
+    repeated = attention.project_memory(*packed(copies))
+    one_each = Packing(tf.constant([6, 1]))
+    own, _ = attention(x, one_each, repeated, tf.repeat(mask, 3, axis=0), None)
     np.testing.assert_allclose(shared, own, atol=EXACT_FLOAT32)
     assert weights.shape == (2, 2, 3, 5)
     assert np.all(weights.numpy()[1, :, :, 3:] == 0)
@@ -181,9 +225,9 @@ def test_attention_dropout_changes_the_output_but_not_the_weights_returned(kind)
     attention = kind("a", 1, d_model=8, num_heads=2, attention_dropout=0.5)
     x = normal(1, 3, 8)
     if kind is SelfAttention:
-        inputs = (x, tf.fill([1, 3, 3], True))
+        inputs = (*packed(x), tf.fill([1, 3, 3], True))
     else:
-        inputs = (x, attention.project_memory(x), tf.fill([1, 3], True))
+        inputs = (*packed(x), attention.project_memory(*packed(x)), tf.fill([1, 3], True))
     still, still_weights = attention(*inputs, None)
     dropped, dropped_weights = attention(*inputs, stream())
     assert np.abs(still - dropped).max() > 0.01
@@ -290,14 +334,14 @@ def test_feed_forward_by_hand(activation, expected, sign):
     }
     hidden = expected if sign > 0 else negative[activation]
 
-    found = feed(tf.constant([[[float(sign)]]]), None)
+    found = feed(tf.constant([[float(sign)]]), None)
 
-    np.testing.assert_allclose(found, [[[3 * hidden + 1]]], rtol=1e-6)
+    np.testing.assert_allclose(found, [[3 * hidden + 1]], rtol=1e-6)
 
 
 def test_feed_forward_drops_activations():
     feed = FeedForward("f", 1, 4, 64, "relu", 0.5)
-    x = normal(1, 2, 4)
+    x = normal(2, 4)
     assert np.abs(feed(x, None) - feed(x, stream())).max() > 0.01
 
 
