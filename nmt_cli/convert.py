@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 from ctranslate2.specs import TransformerSpec
 from ctranslate2.specs.common_spec import Activation
 
@@ -20,7 +21,16 @@ from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.model.positions import sinusoids
 from nmt_cli.model.weights import Arrays
 
-NUMBER_FORMATS = ("float32", "float16", "int8", "int8_float32", "int8_float16")
+NUMBER_FORMATS = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "int8",
+    "int8_float32",
+    "int8_float16",
+    "int8_bfloat16",
+    "int16",
+)
 _ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
@@ -56,7 +66,9 @@ class Conversion:
         """
         spec = self._spec()
         spec.validate()
-        spec.optimize(quantization=number_format)
+        spec.optimize(quantization=number_format.replace("bfloat16", "float32"))
+        if number_format.endswith("bfloat16"):
+            _store_in_bfloat16(spec)
         folder.mkdir(parents=True, exist_ok=True)
         spec.save(str(folder))
 
@@ -126,3 +138,11 @@ class Conversion:
     def _fill_norm(self, spec: Any, name: str) -> None:
         spec.gamma = self.weights[f"{name}.scale"]
         spec.beta = self.weights[f"{name}.bias"]
+
+
+def _store_in_bfloat16(spec: Any) -> None:
+    """Round what is still float32 in a specification; CTranslate2 itself needs PyTorch for it."""
+    for name, variable in spec.variables().items():
+        is_array = not isinstance(variable, str) and variable.shape  # the others: aliases, scalars
+        if is_array and variable.dtype == "float32" and not name.endswith("_scale"):
+            variable.array = variable.array.astype(ml_dtypes.bfloat16)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy_transformer import START_ID
 
-from nmt_cli.convert import Conversion
+from nmt_cli.convert import NUMBER_FORMATS, Conversion
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
@@ -60,7 +60,7 @@ ARCHITECTURES = [
 ]
 
 
-def make_engines(model, folder: Path):
+def make_engines(model, folder: Path, number_format: str = "float32"):
     """Return both engines over one model."""
     sides = Sides(Pieces(PIECES), Pieces(PIECES))
     Conversion(
@@ -68,7 +68,7 @@ def make_engines(model, folder: Path):
         weights=read_weights(model),
         source_pieces=sides.source.names,
         target_pieces=sides.target.names,
-    ).write(folder / "ct2")
+    ).write(folder / "ct2", number_format)
     fast = FastEngine(folder / "ct2", sides, max_length=MAX_LENGTH, threads=1)
     return fast, NativeEngine(model)
 
@@ -99,6 +99,25 @@ def sources(count: int = 40, seed: int = 1) -> list[list[int]]:
         ]
         for _ in range(count)
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBER_FORMATS if name != "float32"])
+def test_each_number_format_is_smaller_and_keeps_forced_scores_near(make_pair, tmp_path, name):
+    model, reference = make_pair(**SIZES)
+    rounded, _ = make_engines(model, tmp_path / name, name)
+    make_engines(model, tmp_path)
+    target = [7, 9, 12, 9, EOS_ID]
+    # Eight significant bits lose a hundredth; eight bits a row of a matrix this small lose more.
+    tolerance = 0.05 if name in ("float16", "bfloat16") else 0.5
+    for row in sources(3):
+        log_probs = reference.log_probs([START_ID, *target[:-1]], reference.encode(row), row)
+        (found,) = rounded.score([row], [target])
+        error = np.abs(np.array(found) - log_probs[range(len(target)), target]).max()
+        assert 1e-5 < error < tolerance
+    sizes = [
+        (folder / "ct2" / "model.bin").stat().st_size for folder in (tmp_path / name, tmp_path)
+    ]
+    assert sizes[0] < sizes[1]
 
 
 @pytest.mark.parametrize("arguments", ARCHITECTURES)
