@@ -4,8 +4,6 @@ CTranslate2 sorts the sources of one call by length, cuts them into batches and 
 among its workers, so a call should hold as many sources as there are.
 """
 
-import contextlib
-import ctypes
 import functools
 import logging
 import time
@@ -24,7 +22,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 _EOS = CONTROL_TOKENS[EOS_ID]
 _NEVER_WRITTEN = [[token] for token in CONTROL_TOKENS if token != _EOS]
 BATCH_PIECES = 1024
-_M_MMAP_THRESHOLD = -3  # glibc's malloc.h
 _POLL_SECONDS = 0.001
 
 
@@ -190,7 +187,6 @@ class FastEngine:
 
     def _load(self, workers: int) -> Any:
         ctranslate2.set_log_level(logging.ERROR)
-        _give_large_blocks_back()
         try:
             return ctranslate2.Translator(
                 str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
@@ -201,16 +197,6 @@ class FastEngine:
                 hint=f"nmt export --format {self._folder.name} writes it anew; --engine tensorflow "
                 "does without",
             ) from error
-
-
-def _give_large_blocks_back() -> None:
-    """Have glibc map blocks of a megabyte and more by themselves, and so return them when freed.
-
-    CTranslate2 frees a slightly larger one at each step. In glibc's heap, where they go by and by,
-    they leave holes, and a process that reads a long file grows by a third.
-    """
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another system's C library
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
 
 
 def _without_end(ids: Sequence[int]) -> Sequence[int]:
