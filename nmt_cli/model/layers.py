@@ -89,7 +89,12 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def scaled_dot_product_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    rate: float = 0.0,
+    random: RandomStream | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return softmax(Q K^T / sqrt(P)) V and its weights (section 3.2.1, equation 1).
 
@@ -98,17 +103,15 @@ def scaled_dot_product_attention(
         keys: [..., S, P].
         values: [..., S, P].
         mask: Broadcastable to [..., T, S].
+        rate: Dropout on the weights; those returned are whole.
+        random: Seeds of the dropout, or None for none.
 
     Returns:
         Output [..., T, P] and float32 weights [..., T, S].
     """
-    weights = _attention_weights(queries, keys, mask)
-    return tf.matmul(tf.cast(weights, values.dtype), values), weights
-
-
-def _attention_weights(queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
     scale = 1.0 / float(queries.shape[-1]) ** 0.5
-    return masked_softmax(tf.matmul(queries * scale, keys, transpose_b=True), mask)
+    weights = masked_softmax(tf.matmul(queries * scale, keys, transpose_b=True), mask)
+    return tf.matmul(dropout(tf.cast(weights, values.dtype), rate, random), values), weights
 
 
 class Packing(NamedTuple):
@@ -264,10 +267,10 @@ class SelfAttention(Layer):
             [N, D] and the weights [B, H, T, T].
         """
         queries, keys, values = self._project(x, packing)
-        weights = _attention_weights(queries, keys, mask[:, None])
-        dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
-        joined = packing.pack(_join_heads(tf.matmul(dropped, values)))
-        return linear(joined, self.output_projection), weights
+        output, weights = scaled_dot_product_attention(
+            queries, keys, values, mask[:, None], self.attention_dropout, random
+        )
+        return linear(packing.pack(_join_heads(output)), self.output_projection), weights
 
     def step(
         self, x: Tensor, mask: Tensor, cache: KeysValues, position: Tensor
@@ -288,8 +291,7 @@ class SelfAttention(Layer):
         cache = KeysValues(
             _written(cache.keys, keys, position), _written(cache.values, values, position)
         )
-        weights = _attention_weights(queries, cache.keys, mask[:, None])
-        output = tf.matmul(tf.cast(weights, x.dtype), cache.values)
+        output, weights = scaled_dot_product_attention(queries, *cache, mask[:, None])
         return linear(packing.pack(_join_heads(output)), self.output_projection), weights, cache
 
     def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor]:
@@ -356,10 +358,10 @@ class CrossAttention(Layer):
             [N, D] and the weights [B, H, T, S].
         """
         queries = _split_heads(packing.unpack(linear(x, self.query)), self.num_heads)
-        weights = _attention_weights(queries, memory.keys, mask[:, None, None, :])
-        dropped = dropout(tf.cast(weights, x.dtype), self.attention_dropout, random)
-        joined = packing.pack(_join_heads(tf.matmul(dropped, memory.values)))
-        return linear(joined, self.output_projection), weights
+        output, weights = scaled_dot_product_attention(
+            queries, *memory, mask[:, None, None, :], self.attention_dropout, random
+        )
+        return linear(packing.pack(_join_heads(output)), self.output_projection), weights
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:
