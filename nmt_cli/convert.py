@@ -18,6 +18,7 @@ from ctranslate2.specs import TransformerSpec
 from ctranslate2.specs.common_spec import Activation
 
 from nmt_cli.model import LAYER_NORM_EPSILON
+from nmt_cli.model.output_bias import output_bias
 from nmt_cli.model.positions import sinusoids
 from nmt_cli.model.weights import Arrays
 
@@ -90,6 +91,7 @@ class Conversion:
         spec.encoder.embeddings[0].weight = weights.get("source_embedding", shared)
         spec.decoder.embeddings.weight = target
         spec.decoder.projection.weight = weights.get("output_embedding", target)
+        spec.decoder.projection.bias = output_bias(len(self.target_pieces))
         # CTranslate2 would take 1e-5.
         spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
         # No piece is unknown; a name that is no piece would be added beyond the table.

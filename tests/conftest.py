@@ -173,7 +173,8 @@ def make_pair(
         sizes = (int(model.source_table.shape[0]), int(model.target_table.shape[0]))
         weights = random_weights(architecture, *sizes, tied, weights_seed, config.max_length)
         assign_weights(model, weights)
-        return model, NumpyTransformer(weights, architecture)
+        control_tokens = (0, 1, 3, 4, 5)  # all but </s>
+        return model, NumpyTransformer(weights, architecture, never=control_tokens)
 
     return make
 

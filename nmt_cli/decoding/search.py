@@ -344,8 +344,8 @@ def _log_probs(
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 
-    Options act before the softmax. Control tokens are no output at all: they keep their (tiny)
-    share of the probability, so that a score equals the forced score of the same ids.
+    All act before the softmax, so a share of probability that no output can have goes to the
+    others: that of control tokens, too, as in CTranslate2.
     """
     if features.penalise_repetition:
         logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
@@ -355,9 +355,8 @@ def _log_probs(
         logits = sequences_blocked(logits, sequences, state.position, features.suppressed)
     num_rows, vocab_size = tf.unstack(tf.shape(logits))
     floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])
-    too_early = end_too_early(vocab_size, state.position, floors)
-    log_probs = tf.nn.log_softmax(tf.where(too_early, IMPOSSIBLE, logits))
-    log_probs = tf.where(is_control(vocab_size)[None, :], IMPOSSIBLE, log_probs)
+    never = is_control(vocab_size) | end_too_early(vocab_size, state.position, floors)
+    log_probs = tf.nn.log_softmax(tf.where(never, IMPOSSIBLE, logits))
     if features.force_prefix:
         log_probs = forced(log_probs, state.position, parameters.prefix)
     return log_probs

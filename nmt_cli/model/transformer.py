@@ -24,9 +24,9 @@ from nmt_cli.model.layers import (
     Tensor,
     causal_padding_mask,
     dropout,
-    linear,
     padding_mask,
 )
+from nmt_cli.model.output_bias import output_bias
 from nmt_cli.model.positions import sinusoids
 from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
 
@@ -363,7 +363,17 @@ class Transformer(Layer):
 
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [N, V] of decoder states [N, D]."""
-        return tf.cast(linear(states, tf.transpose(self.output_table)), tf.float32)
+        return output_logits(states, self.output_table)
+
+
+def output_logits(states: Tensor, table: Tensor) -> Tensor:
+    """Return float32 logits [N, V]: products of states [N, D] with the rows of a table [V, D].
+
+    Control tokens get such a low one that they have no probability: they are no output.
+    """
+    logits = tf.matmul(states, tf.cast(table, states.dtype), transpose_b=True)
+    bias = tf.constant(output_bias(table.shape[0]), states.dtype)
+    return tf.cast(tf.nn.bias_add(logits, bias), tf.float32)
 
 
 def shifted_right(target_ids: Tensor) -> Tensor:

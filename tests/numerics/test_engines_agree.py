@@ -75,17 +75,13 @@ def make_engines(model, folder: Path, number_format: str = "float32"):
 
 @pytest.fixture(scope="module")
 def engines(make_pair, tmp_path_factory):
-    """Engines whose model never predicts a control token.
-
-    Trained models give these nothing but what label smoothing leaves them. They keep that in the
-    native engine, where a score is the forced score of its ids, and lose it in CTranslate2.
-    """
+    """Engines with a model whose output layer would like control tokens best."""
     model, _ = make_pair(**SIZES, tie_embeddings=False)
     weights = read_weights(model)
     weights["decoder.norm.bias"][0] = 10.0
     weights["decoder.norm.scale"][0] = 0.0
     weights["output_embedding"][:, 0] = 0.0
-    weights["output_embedding"][[i for i in range(FIRST) if i != EOS_ID], 0] = -5.0
+    weights["output_embedding"][[i for i in range(FIRST) if i != EOS_ID], 0] = 5.0
     assign_weights(model, weights)
     return make_engines(model, tmp_path_factory.mktemp("engines"))
 

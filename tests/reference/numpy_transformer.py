@@ -30,6 +30,7 @@ Tied = Literal["all", "output", "none"]
 PAD_ID = 0
 START_ID = 1
 LAYER_NORM_EPSILON = 1e-6
+NEVER = 1e4
 
 
 @dataclass(frozen=True)
@@ -222,13 +223,20 @@ def causal_mask(ids: Sequence[int]) -> Array:
 class NumpyTransformer:
     """One Transformer with its weights; sentences go in one at a time, without a batch axis."""
 
-    def __init__(self, weights: Mapping[str, Array], architecture: Architecture) -> None:
+    def __init__(
+        self,
+        weights: Mapping[str, Array],
+        architecture: Architecture,
+        never: Sequence[int] = (),
+    ) -> None:
         """Keep the weights as float64.
 
         Args:
             weights: Every array that `weight_shapes` names.
             architecture: What the weights are for.
+            never: Target tokens that are no output; their logits are lowered by `NEVER`.
         """
+        self.never = list(never)
         self.architecture = architecture
         self.weights = {name: np.asarray(array, np.float64) for name, array in weights.items()}
 
@@ -258,7 +266,9 @@ class NumpyTransformer:
             Logits, [T, V]: row t belongs to the token that follows `target_ids[: t + 1]`.
         """
         states, _ = self._run_decoder(target_ids, memory, source_ids)
-        return states @ self._output_embedding().T
+        logits = states @ self._output_embedding().T
+        logits[:, self.never] -= NEVER
+        return logits
 
     def log_probs(
         self, target_ids: Sequence[int], memory: Array, source_ids: Sequence[int]
