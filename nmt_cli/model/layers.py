@@ -63,8 +63,9 @@ def dropout(x: Tensor, rate: float, random: RandomStream | None) -> Tensor:
         alg="philox",
     )
     bits = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:size]
-    keep = tf.reshape(tf.cast(bits, tf.int32) >= threshold, tf.shape(x))
-    return x * tf.cast(keep, x.dtype) * (1.0 / (1.0 - threshold / _UINT16_VALUES))
+    kept = tf.constant(1.0 / (1.0 - threshold / _UINT16_VALUES), x.dtype)
+    factors = tf.where(bits >= tf.constant(threshold, tf.uint16), kept, tf.zeros([], x.dtype))
+    return x * tf.reshape(factors, tf.shape(x))
 
 
 def padding_mask(ids: Tensor) -> Tensor:
@@ -122,36 +123,113 @@ class Packing(NamedTuple):
 
     Attributes:
         shape: [2] int32, B and T.
-        rows: [N, 1] int32 indices of the real positions in the flattened batch; None when all are
+        rows: [N] int32 indices of the real positions in the flattened batch; None when all are
             real.
     """
 
     shape: Tensor
-    rows: Tensor | None = None
+    rows: Tensor = None
 
     @classmethod
     def of(cls, ids: Tensor) -> "Packing":
         """Return where the ids [B, T] are not padding."""
         real = tf.where(tf.reshape(padding_mask(ids), [-1]))
-        return cls(tf.shape(ids), tf.cast(real, tf.int32))
+        return cls(tf.shape(ids), tf.cast(real[:, 0], tf.int32))
 
     def pack(self, x: Tensor) -> Tensor:
         """Return the real positions of x: [B, T, ...] -> [N, ...]."""
         flat = tf.reshape(x, [-1, *x.shape[2:]])
-        return flat if self.rows is None else tf.gather_nd(flat, self.rows)
+        return flat if self.rows is None else tf.gather(flat, self.rows)
 
     def unpack(self, x: Tensor) -> Tensor:
         """Return x by sentence, zero at padding: [N, W] -> [B, T, W]."""
         batch, length = tf.unstack(self.shape)
         if self.rows is not None:
-            x = tf.scatter_nd(self.rows, x, [batch * length, x.shape[-1]])
+            x = tf.scatter_nd(self.rows[:, None], x, [batch * length, x.shape[-1]])
         return tf.reshape(x, [batch, length, x.shape[-1]])
 
     def positions(self) -> Tensor:
         """Return the index of each real position in its sentence, [N]."""
         batch, length = tf.unstack(self.shape)
-        flat = tf.range(batch * length) if self.rows is None else self.rows[:, 0]
+        flat = tf.range(batch * length) if self.rows is None else self.rows
         return flat % length
+
+    def split_heads(self, x: Tensor, num_heads: int, fused: int = 1) -> list[Tensor]:
+        """Return what lies side by side in x by sentence and head; any numbers at padding.
+
+        Args:
+            x: [N, fused*H*P].
+            num_heads: H.
+            fused: How many projections x holds.
+
+        Returns:
+            [B, H, T, P] for each projection.
+        """
+        batch, length = tf.unstack(self.shape)
+        width = x.shape[-1] // (fused * num_heads)
+        if self.rows is None:
+            parts = tf.reshape(x, [batch, length, fused, num_heads, width])
+            return list(tf.unstack(tf.transpose(parts, [2, 0, 3, 1, 4])))
+        rows, packed = self._moves(num_heads)
+
+        @tf.custom_gradient
+        def split(x: Tensor) -> tuple[list[Tensor], Any]:
+            outputs = [
+                _gather_parts(
+                    x, (rows * fused + i) * num_heads + tf.range(num_heads)[:, None], width
+                )
+                for i in range(fused)
+            ]
+            return outputs, lambda *up: tf.concat([_joined(part, packed) for part in up], axis=-1)
+
+        return list(split(x))
+
+    def join_heads(self, x: Tensor) -> Tensor:
+        """Return the real positions of x with heads side by side: [B, H, T, P] -> [N, H*P]."""
+        num_heads, width = x.shape[1], x.shape[3]
+        if self.rows is None:
+            return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [-1, num_heads * width])
+        rows, packed = self._moves(num_heads)
+        parts = rows * num_heads + tf.range(num_heads)[:, None]
+        is_real = tf.cast(self._is_real(), x.dtype)[:, None, :, None]
+
+        @tf.custom_gradient
+        def join(x: Tensor) -> tuple[Tensor, Any]:
+            return _joined(x, packed), lambda up: _gather_parts(up, parts, width) * is_real
+
+        return join(x)
+
+    def _is_real(self) -> Tensor:
+        """Return 1 at real positions, else 0, [B, T] int32."""
+        ones = tf.ones_like(self.rows)
+        real = tf.scatter_nd(self.rows[:, None], ones, [tf.reduce_prod(self.shape)])
+        return tf.reshape(real, self.shape)
+
+    def _moves(self, num_heads: int) -> tuple[Tensor, Tensor]:
+        """Return where each position's numbers come from, on the way to heads and back.
+
+        Returns:
+            [B, 1, T] the row of N that a position gets. Padding gets some real position's: no mask
+            lets anything look at it.
+            [N, H] the part of the flattened [B, H, T] that a row gets from each head.
+        """
+        length = self.shape[1]
+        order = tf.cumsum(tf.reshape(self._is_real(), [-1])) - 1
+        rows = tf.reshape(tf.maximum(order, 0), self.shape)[:, None, :]
+        sentence, position = self.rows // length, self.rows % length
+        heads = sentence[:, None] * num_heads + tf.range(num_heads)
+        return rows, heads * length + position[:, None]
+
+
+def _gather_parts(x: Tensor, indices: Tensor, width: int) -> Tensor:
+    """Return parts of `width` numbers of x, [..., width], by their indices [...]."""
+    return tf.gather(tf.reshape(x, [-1, width]), indices)
+
+
+def _joined(x: Tensor, packed: Tensor) -> Tensor:
+    """Return the parts [B, H, T, P] of each real position side by side, [N, H*P]."""
+    parts = _gather_parts(x, packed, x.shape[-1])
+    return tf.reshape(parts, [-1, packed.shape[1] * x.shape[-1]])
 
 
 def linear(x: Tensor, kernel: Tensor) -> Tensor:
@@ -214,10 +292,35 @@ class LayerNorm(Layer):
     def call(self, x: Tensor) -> Tensor:
         """Normalise [..., D]; statistics in float32."""
         wide = tf.cast(x, tf.float32)
-        centred = wide - tf.reduce_mean(wide, axis=-1, keepdims=True)
-        variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
-        normalised = centred * tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
-        return tf.cast(normalised * self.scale + self.bias, x.dtype)
+        return tf.cast(_layer_norm(wide, self.scale.value, self.bias.value), x.dtype)
+
+
+@tf.custom_gradient
+def _layer_norm(x: Tensor, scale: Tensor, bias: Tensor) -> tuple[Tensor, Any]:
+    """Return (x - mean) / sqrt(variance + epsilon) * scale + bias, and its gradient.
+
+    With n the normalised x and g the gradient of n, that of x is
+    (g - mean(g) - n * mean(g * n)) / sqrt(variance + epsilon): half the passes of a derivative
+    taken operation by operation.
+    """
+    centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+    variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
+    inverse = tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
+    normalised = centred * inverse
+
+    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        products = upstream * normalised
+        g = upstream * scale
+        of_mean = tf.reduce_mean(g, axis=-1, keepdims=True)
+        of_variance = tf.reduce_mean(products * scale, axis=-1, keepdims=True)
+        others = list(range(len(x.shape) - 1))
+        return (
+            (g - of_mean - normalised * of_variance) * inverse,
+            tf.reduce_sum(products, others),
+            tf.reduce_sum(upstream, others),
+        )
+
+    return normalised * scale + bias, gradient
 
 
 class KeysValues(NamedTuple):
@@ -270,7 +373,7 @@ class SelfAttention(Layer):
         output, weights = scaled_dot_product_attention(
             queries, keys, values, mask[:, None], self.attention_dropout, random
         )
-        return linear(packing.pack(_join_heads(output)), self.output_projection), weights
+        return linear(packing.join_heads(output), self.output_projection), weights
 
     def step(
         self, x: Tensor, mask: Tensor, cache: KeysValues, position: Tensor
@@ -292,14 +395,11 @@ class SelfAttention(Layer):
             _written(cache.keys, keys, position), _written(cache.values, values, position)
         )
         output, weights = scaled_dot_product_attention(queries, *cache, mask[:, None])
-        return linear(packing.pack(_join_heads(output)), self.output_projection), weights, cache
+        return linear(packing.join_heads(output), self.output_projection), weights, cache
 
     def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor]:
-        fused = packing.unpack(linear(x, self.query_key_value))  # [B, T, 3D]
-        batch, length = tf.unstack(packing.shape)
-        width = x.shape[-1] // self.num_heads
-        fused = tf.reshape(fused, [batch, length, 3, self.num_heads, width])
-        queries, keys, values = tf.unstack(tf.transpose(fused, [2, 0, 3, 1, 4]))
+        fused = linear(x, self.query_key_value)
+        queries, keys, values = packing.split_heads(fused, self.num_heads, fused=3)
         return queries, keys, values  # each [B, H, T, P]
 
 
@@ -333,9 +433,8 @@ class CrossAttention(Layer):
 
     def project_memory(self, states: Tensor, packing: Packing) -> KeysValues:
         """Return the keys and values [B, H, S, P] of the encoder's output [N, D]."""
-        fused = packing.unpack(linear(states, self.key_value))
-        keys, values = tf.split(fused, 2, axis=-1)
-        return KeysValues(_split_heads(keys, self.num_heads), _split_heads(values, self.num_heads))
+        fused = linear(states, self.key_value)
+        return KeysValues(*packing.split_heads(fused, self.num_heads, fused=2))
 
     def call(
         self,
@@ -357,22 +456,11 @@ class CrossAttention(Layer):
         Returns:
             [N, D] and the weights [B, H, T, S].
         """
-        queries = _split_heads(packing.unpack(linear(x, self.query)), self.num_heads)
+        (queries,) = packing.split_heads(linear(x, self.query), self.num_heads)
         output, weights = scaled_dot_product_attention(
             queries, *memory, mask[:, None, None, :], self.attention_dropout, random
         )
-        return linear(packing.pack(_join_heads(output)), self.output_projection), weights
-
-
-def _split_heads(x: Tensor, num_heads: int) -> Tensor:
-    batch, length, width = tf.shape(x)[0], tf.shape(x)[1], x.shape[-1]
-    x = tf.reshape(x, [batch, length, num_heads, width // num_heads])
-    return tf.transpose(x, [0, 2, 1, 3])  # [B, H, T, P]
-
-
-def _join_heads(x: Tensor) -> Tensor:
-    batch, heads, length, width = tf.shape(x)[0], x.shape[1], tf.shape(x)[2], x.shape[3]
-    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [batch, length, heads * width])
+        return linear(packing.join_heads(output), self.output_projection), weights
 
 
 class Dense(Layer):
@@ -385,7 +473,7 @@ class Dense(Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """Map [N, inputs] to [N, outputs]."""
-        return linear(x, self.kernel) + tf.cast(self.bias, x.dtype)
+        return tf.nn.bias_add(linear(x, self.kernel), tf.cast(self.bias, x.dtype))
 
 
 class FeedForward(Layer):

@@ -1,13 +1,15 @@
 """Label-smoothed cross-entropy, summed over real target pieces (Szegedy et al. 2016, section 7).
 
 The target distribution is (1 - eps) at the label plus eps / V over the V pieces that an output can
-hold. Control tokens are none of these: with a share of eps they would keep probability that no
-search can use, and the engines, which take it out in different ways, would disagree. Written out,
+hold. Control tokens are none of these (see `output_logits`). Written out,
 
     CE_smooth = CE + eps * (logit_label - mean logit)
 
 and both terms of the bracket are one dot product of the decoder's state, with the label's row of
 the output matrix and with its mean row. So smoothing needs no second pass over the [N, V] logits.
+
+These are by far the largest array of a step. So they are made a chunk of positions at a time, and
+what the chunk says of the gradient is taken from it at once: memory does not grow with V.
 """
 
 from typing import Any, NamedTuple
@@ -15,8 +17,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from nmt_cli.model.layers import Packing, RandomStream
-from nmt_cli.model.transformer import Transformer, shifted_right
+from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
+
+_CHUNK_LOGITS = 1 << 23  # 32 MB in float32
+_MIN_CHUNK = 256
+_SMALLEST = 1.2e-38  # normal float32
 
 Tensor = Any
 
@@ -54,15 +60,59 @@ def loss_sums(
     cache = model.start_cache(model.encode(source, random=random))
     states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
     labels = Packing.of(target).pack(target)  # [N]
-    plain = tf.reduce_sum(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=model.logits(states))
-    )
-    wide = tf.cast(states, tf.float32)
     table = tf.convert_to_tensor(model.output_table)
+    plain = _cross_entropy(states, table, labels)
+    wide = tf.cast(states, tf.float32)
     label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
     mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, _mean_row(table)))
     smoothed = plain + label_smoothing * (label_logits - mean_logits)
     return LossSums(smoothed, plain, tf.cast(tf.size(labels), tf.float32))
+
+
+@tf.custom_gradient
+def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tensor, Any]:
+    """Return the summed cross-entropy of labels [N] under states [N, D] and a table [V, D].
+
+    The gradient of the logits is the softmax, less 1 at the label. The products with that 1 are
+    rows of the table and of the states, so nothing but the softmax is ever made of the logits.
+    """
+    size, rows = tf.shape(states)[0], max(_MIN_CHUNK, _CHUNK_LOGITS // table.shape[0])
+    narrow = tf.cast(table, states.dtype)
+
+    def add_chunk(start: Tensor, loss: Tensor, of_states: Any, of_table: Tensor) -> Any:
+        chunk = states[start : start + rows]
+        softmax = tf.nn.softmax(output_logits(chunk, narrow))
+        of_label = tf.gather(softmax, labels[start : start + rows], batch_dims=1)
+        softmax = tf.cast(softmax, states.dtype)
+        of_states = of_states.write(start // rows, tf.matmul(softmax, narrow))
+        of_table += tf.cast(tf.matmul(softmax, chunk, transpose_a=True), tf.float32)
+        return start + rows, loss - tf.reduce_sum(_safe_log(of_label)), of_states, of_table
+
+    chunks = tf.TensorArray(
+        states.dtype,
+        size=(size + rows - 1) // rows,
+        infer_shape=False,
+        element_shape=[None, states.shape[-1]],
+    )
+    _, loss, chunks, of_table = tf.while_loop(
+        lambda start, *_: start < size,
+        add_chunk,
+        (0, tf.constant(0.0), chunks, tf.zeros_like(table)),
+        parallel_iterations=1,
+    )
+    of_states = chunks.concat() - tf.gather(narrow, labels)
+    wide = tf.cast(states, tf.float32)
+    of_table -= tf.math.unsorted_segment_sum(wide, labels, tf.shape(table)[0])
+
+    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None]:
+        return tf.cast(upstream, states.dtype) * of_states, upstream * of_table, None
+
+    return loss, gradient
+
+
+def _safe_log(probability: Tensor) -> Tensor:
+    """Return the logarithm, but no less than that of the smallest float32: -87 nats."""
+    return tf.math.log(tf.maximum(probability, _SMALLEST))
 
 
 def _mean_row(table: Tensor) -> Tensor:
