@@ -117,6 +117,7 @@ _CONTROL_AND_BYTE_PIECES = 262
 _LARGEST_VOCABULARY = 32_000
 _PEAK_RATE, _PEAK_RATE_WIDTH = 2.5e-3, 128  # configs/multi30k-en-de.yaml
 _EPOCHS, _EPOCHS_PAIRS = 30, 30_000  # likewise
+_WARMUP_A_COLUMN = 3
 _FEWEST_STEPS, _MOST_CPU_STEPS = 2_000, 30_000
 _EVALUATION_TOKENS = 15_000  # what could be trained on while a bundle is written and converted
 _EVALUATION_SHARE = 0.05  # of the time
@@ -214,8 +215,10 @@ def _schedule(config: Config, situation: Situation) -> Choice:
 
 
 def _warmup_steps(config: Config, situation: Situation) -> Choice:
-    steps = config.train.max_steps
-    return Choice(max(1, min(4000, _round_up(steps / 16))), f"a sixteenth of {steps:,} steps")
+    """Return the warm-up: a share of the steps, but no longer than a model of this width needs."""
+    steps, most = config.train.max_steps, _WARMUP_A_COLUMN * config.model.d_model
+    reason = f"a sixteenth of {steps:,} steps, at most {_WARMUP_A_COLUMN} times d_model"
+    return Choice(min(_round_up(steps / 16), most), reason)
 
 
 def _learning_rate(config: Config, situation: Situation) -> Choice:

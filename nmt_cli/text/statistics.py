@@ -52,12 +52,13 @@ def sample_text(corpora: Corpora) -> tuple[Text, list[Example]]:
         pairs += 1
         if len(sample) == 2 * _SAMPLE:
             sample, every = sample[::2], every * 2
-    sides = {name: _side(texts(sample, name), every) for name in ("source", "target", "joint")}
+    scale = pairs / len(sample)
+    sides = {name: _side(texts(sample, name), scale) for name in ("source", "target", "joint")}
     return Text(pairs, sides["source"], sides["target"], sides["joint"]), sample
 
 
-def _side(lines: Iterator[str], every: int) -> Side:
-    """Return what the lines are made of; `every` says how many lines of the corpus each is for."""
+def _side(lines: Iterator[str], scale: float) -> Side:
+    """Return what the lines are made of; each stands for `scale` lines of the corpus."""
     characters: Counter[str] = Counter()
     words = 0
     for line in lines:
@@ -66,7 +67,7 @@ def _side(lines: Iterator[str], every: int) -> Side:
     dense = sum(_count(characters, _SCRIPTS[name]) for name in _DENSE)
     least = max(2.0, characters.total() * _RARE)
     return Side(
-        words=max(words, dense // 2) * every,
+        words=round(max(words, dense // 2) * scale),
         alphabet=sum(count >= least for count in characters.values()),
         scripts=_describe_scripts(characters),
     )
