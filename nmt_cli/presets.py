@@ -117,6 +117,7 @@ _CONTROL_AND_BYTE_PIECES = 262
 _LARGEST_VOCABULARY = 32_000
 _PEAK_RATE, _PEAK_RATE_WIDTH = 2.5e-3, 128  # configs/multi30k-en-de.yaml
 _EPOCHS, _EPOCHS_PAIRS = 30, 30_000  # likewise
+_STEPS_AN_EPOCH = 60
 _WARMUP_A_COLUMN = 3
 _FEWEST_STEPS, _MOST_CPU_STEPS = 2_000, 30_000
 _EVALUATION_TOKENS = 15_000  # what could be trained on while a bundle is written and converted
@@ -195,8 +196,9 @@ def _max_length(config: Config, situation: Situation) -> Choice:
 
 
 def _tokens_per_batch(config: Config, situation: Situation) -> Choice:
+    """Return the batch: a power of two, small enough that an epoch has a good many steps."""
     most, epoch = _size(situation).tokens_per_batch, _epoch_tokens(situation)
-    tokens = min(most, max(256, 2 ** int(math.log2(epoch / 20))))
+    tokens = min(most, max(256, 2 ** int(math.log2(epoch / _STEPS_AN_EPOCH))))
     return Choice(tokens, f"{_by_size(situation)}, {epoch:,} target pieces an epoch")
 
 
