@@ -109,7 +109,7 @@ _SIZES: dict[Device, tuple[_Size, ...]] = {
     "gpu": (
         *_SMALL_SIZES,
         _Size(100_000, 512, 2, 8, 6, 0.2, 0.1, 8192),
-        _Size(1_000_000, 512, 4, 8, 6, 0.1, 0.0, 25_000),
+        _Size(1_000_000, 512, 4, 8, 6, 0.1, 0.0, 8192),
     ),
 }
 
@@ -144,9 +144,10 @@ def choose(
 ) -> tuple[Config, dict[str, Choice]]:
     """Return the configuration with a value for each of `keys`, and the choices by key."""
     choices: dict[str, Choice] = {}
-    for name in filter(keys.__contains__, PRESETS):
-        choices[name] = PRESETS[name](config, situation)
-        config = with_values(config, {name: choices[name].value}, name)
+    for name, preset in PRESETS.items():
+        if name in keys:
+            choices[name] = preset(config, situation)
+            config = with_values(config, {name: choices[name].value}, name)
     return config, choices
 
 
@@ -157,8 +158,7 @@ def _size(situation: Situation) -> _Size:
 
 
 def _by_size(situation: Situation) -> str:
-    device = "a processor" if situation.device == "cpu" else "a GPU"
-    return f"{situation.text.pairs:,} pairs on {device}"
+    return f"{situation.text.pairs:,} pairs on a {situation.device.upper()}"
 
 
 def _d_model(config: Config, situation: Situation) -> Choice:

@@ -126,7 +126,7 @@ class TestAuto:
         prepared, told, _ = run(corpus, *self.ALL)
         choices = [line for line in told if line.startswith("auto: ")]
         assert len(choices) == sum(map(len, auto_keys().values()))
-        assert "auto: model.d_model = 128 (1,500 pairs on a processor)" in choices
+        assert "auto: model.d_model = 128 (1,500 pairs on a CPU)" in choices
         assert prepared.warnings == []
         assert prepared.config.train.precision == "auto"
 
