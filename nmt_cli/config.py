@@ -1,8 +1,9 @@
 """The configuration: every key, its type, range, unit and default.
 
 Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's
-description is its help in `nmt init`'s file and in the README; `unit` and `may_change` sit beside
-it as metadata.
+description is its help in `nmt init`'s file and in the README; `unit`, `may_change` and
+`may_be_auto` sit beside it as metadata. A `Config` never holds the word `auto` in a key that
+`presets.py` chooses: `config_io.py` keeps apart which keys a file leaves open.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -18,6 +19,7 @@ def key(
     *,
     unit: str | None = None,
     may_change: bool = False,
+    may_be_auto: bool = False,
     **limits: Any,
 ) -> Any:
     """Declare one configuration key.
@@ -27,9 +29,10 @@ def key(
         help_text: One line of help.
         unit: What the number counts, for the help.
         may_change: Whether a run may go on after this key was changed.
+        may_be_auto: Whether the file may say `auto`, which leaves the choice to `presets.py`.
         limits: Bounds as pydantic takes them (`ge`, `gt`, `le`, `lt`).
     """
-    extra: dict[str, Any] = {"may_change": may_change}
+    extra: dict[str, Any] = {"may_change": may_change, "may_be_auto": may_be_auto}
     if unit:
         extra["unit"] = unit
     return Field(default, description=help_text, json_schema_extra=extra, **limits)
@@ -112,8 +115,9 @@ class TokenizerConfig(Section):
         10000,
         "pieces, the 256 bytes and the control tokens included",
         unit="pieces",
-        ge=300,
+        ge=264,
         le=500000,
+        may_be_auto=True,
     )
     joint: bool = key(True, "one vocabulary for both sides")
     normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
@@ -123,21 +127,27 @@ class TokenizerConfig(Section):
 class ModelConfig(Section):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
-    d_model: int = key(128, "width of every layer's input and output", ge=2)
-    d_ff: int = key(256, "width inside the feed-forward layers", ge=1)
-    num_heads: int = key(4, "attention heads; divides d_model", ge=1)
-    encoder_layers: int = key(4, "encoder depth", unit="layers", ge=1)
-    decoder_layers: int = key(4, "decoder depth", unit="layers", ge=1)
-    dropout: Probability = key(0.1, "dropout on embeddings and on every sublayer's output")
-    attention_dropout: Probability = key(0.0, "dropout on attention weights")
-    activation_dropout: Probability = key(0.0, "dropout inside the feed-forward layers")
+    d_model: int = key(128, "width of every layer's input and output", ge=2, may_be_auto=True)
+    d_ff: int = key(256, "width inside the feed-forward layers", ge=1, may_be_auto=True)
+    num_heads: int = key(4, "attention heads; divides d_model", ge=1, may_be_auto=True)
+    encoder_layers: int = key(4, "encoder depth", unit="layers", ge=1, may_be_auto=True)
+    decoder_layers: int = key(4, "decoder depth", unit="layers", ge=1, may_be_auto=True)
+    dropout: Probability = key(
+        0.1, "dropout on embeddings and on every sublayer's output", may_be_auto=True
+    )
+    attention_dropout: Probability = key(0.0, "dropout on attention weights", may_be_auto=True)
+    activation_dropout: Probability = key(
+        0.0, "dropout inside the feed-forward layers", may_be_auto=True
+    )
     norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
     activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
     positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
     tie_embeddings: bool = key(
         True, "one matrix for the output layer and the target (and joint source) embeddings"
     )
-    max_length: int = key(256, "longest sequence a side", unit="pieces with </s>", ge=2)
+    max_length: int = key(
+        256, "longest sequence a side", unit="pieces with </s>", ge=2, may_be_auto=True
+    )
 
     @field_validator("num_heads")
     @classmethod
@@ -160,19 +170,30 @@ class TrainConfig(Section):
     """The training run."""
 
     max_steps: int = key(
-        8000, "stop after this many", unit="optimizer steps", may_change=True, ge=1
+        8000,
+        "stop after this many",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
     )
     tokens_per_batch: int = key(
-        4096, "target tokens in an effective batch, padding not counted", unit="tokens", ge=1
+        4096,
+        "target tokens in an effective batch, padding not counted",
+        unit="tokens",
+        ge=1,
+        may_be_auto=True,
     )
     accumulate_steps: int = key(1, "micro-batches that make one effective batch", ge=1)
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
-        "inverse_sqrt", "how the learning rate rises and falls"
+        "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
     )
     learning_rate: float = key(
-        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0
+        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0, may_be_auto=True
     )
-    warmup_steps: int = key(1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1)
+    warmup_steps: int = key(
+        1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1, may_be_auto=True
+    )
     label_smoothing: Probability = key(
         0.1, "probability spread evenly over the pieces that an output can hold"
     )
@@ -182,10 +203,20 @@ class TrainConfig(Section):
         "auto", "number format of activations; auto takes bfloat16 where the processor has it"
     )
     eval_steps: int = key(
-        500, "evaluate on dev every", unit="optimizer steps", may_change=True, ge=1
+        500,
+        "evaluate on dev every",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
     )
     checkpoint_steps: int = key(
-        500, "save a checkpoint every", unit="optimizer steps", may_change=True, ge=1
+        500,
+        "save a checkpoint every",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
     )
     keep_checkpoints: int = key(10, "checkpoints that stay on disk", may_change=True, ge=1)
     average_checkpoints: int = key(
@@ -199,6 +230,7 @@ class TrainConfig(Section):
         "stop after this many evaluations without a better score; 0 never",
         may_change=True,
         ge=0,
+        may_be_auto=True,
     )
 
 

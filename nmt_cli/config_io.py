@@ -4,8 +4,10 @@ Scalars are read by YAML 1.2's rules: PyYAML alone would read `1e-4` as text, `n
 as eight, and would let a later duplicate of a key win silently.
 """
 
+import functools
 import json
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.resources import bundled_configs
 
 DEFAULT_CONFIG = "quickstart"
+AUTO = "auto"  # the value of a key, or of a section, that `presets.py` shall choose
 _COMMENT_COLUMN = 44
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -36,11 +39,14 @@ class LoadedConfig:
         config: The configuration itself.
         data_dir: The folder that relative file names in `data` start from.
         name: The file as the user would name it.
+        auto: Dotted names of the keys that say `auto`. In `config` something that fits stands in
+            for them until `training.run.resolve` has seen the text.
     """
 
     config: Config
     data_dir: Path
     name: str
+    auto: frozenset[str] = frozenset()
 
 
 class _Loader(yaml.SafeLoader):
@@ -96,13 +102,16 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
     shown = str(path) if name and Path(name).is_file() else f"{name or DEFAULT_CONFIG} (bundled)"
     tree, lines, problems = _parse(path, shown)
     places: dict[Location, str] = {loc: f"{shown}:{line}" for loc, line in lines.items()}
+    _spell_out_auto(tree)
     for override in overrides or []:
         problems += _apply_override(tree, override, places)
+        _spell_out_auto(tree)
+    auto = _take_out_auto(tree)
     config, wrong = _validate(tree, places, shown)
     problems += wrong
     if config is None or problems:
         raise ConfigError("\n".join(problems), hint=None)
-    return LoadedConfig(config, _data_dir(config, path), shown)
+    return LoadedConfig(config, _data_dir(config, path), shown, auto)
 
 
 def _find(name: str) -> Path:
@@ -209,6 +218,28 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
     return []
 
 
+def _spell_out_auto(tree: dict[str, Any]) -> None:
+    """Turn `model: auto` into `auto` for every key of that section that may say so."""
+    for name, keys in auto_keys().items():
+        if tree.get(name) == AUTO:
+            tree[name] = dict.fromkeys(keys, AUTO)
+
+
+def _take_out_auto(tree: dict[str, Any]) -> frozenset[str]:
+    """Put something that fits in the place of every `auto`; return the names of these keys."""
+    found: set[str] = set()
+    for name, keys in auto_keys().items():
+        if isinstance(section := tree.get(name), dict):
+            open_keys = {key for key in keys if section.get(key) == AUTO}
+            found |= {f"{name}.{key}" for key in open_keys}
+            tree[name] = {k: v for k, v in section.items() if k not in open_keys}
+    if "model.num_heads" in found:
+        tree["model"]["num_heads"] = 1  # divides any width
+    elif "model.d_model" in found and isinstance(heads := tree["model"].get("num_heads"), int):
+        tree["model"]["d_model"] = 2 * max(1, heads)  # even, as sinusoids need it
+    return frozenset(found)
+
+
 def _validate(
     tree: dict[str, Any], places: dict[Location, str], shown: str
 ) -> tuple[Config | None, list[str]]:
@@ -269,20 +300,65 @@ def _dotted(loc: Location) -> str:
     return ".".join(str(part) for part in loc)
 
 
-def to_yaml(config: Config) -> str:
-    """Write a configuration with every key, each followed by its help as a comment."""
+def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Config:
+    """Return a configuration with other values for some keys, checked again.
+
+    Args:
+        config: The configuration; it stays as it is.
+        values: New values by dotted name (`section.key`).
+        origin: Where the values come from, for the message when they do not fit the others.
+
+    Raises:
+        ConfigError: They do not.
+    """
+    tree = config.model_dump()
+    for name, value in values.items():
+        section, _, key = name.partition(".")
+        tree[section][key] = value
+    changed, problems = _validate(tree, {}, origin)
+    if changed is None:
+        raise ConfigError("\n".join(problems))
+    return changed
+
+
+def value_of(config: Config, name: str) -> Any:
+    """Return the value of a dotted key (`section.key`)."""
+    section, _, key = name.partition(".")
+    return getattr(getattr(config, section), key)
+
+
+def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
+    """Write a configuration with every key, each followed by its help as a comment.
+
+    Args:
+        config: The configuration.
+        auto: Dotted keys to write as `auto`, and sections to write so as a whole: the keys of these
+            follow as comments.
+    """
     lines: list[str] = []
     for name, field in Config.model_fields.items():
         value = getattr(config, name)
         if isinstance(value, Section):
-            lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}", f"{name}:"]
-            lines += [
-                _yaml_line(k, getattr(value, k), f, "  ")
-                for k, f in type(value).model_fields.items()
-            ]
+            lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}"]
+            lines += _section_lines(name, value, auto)
         else:
             lines.append(_yaml_line(name, value, field, ""))
     return "\n".join(lines) + "\n"
+
+
+def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[str]:
+    is_whole = name in auto
+    head = [
+        "# Sized to the text and the device. To set keys yourself, cut `auto` here and the # of",
+        "# all lines below, then write your values.",
+        f"{name}: {AUTO}",
+    ]
+    lines = head if is_whole else [f"{name}:"]
+    for key, field in type(section).model_fields.items():
+        is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
+        value = AUTO if is_open else getattr(section, key)
+        lines.append(_yaml_line(key, value, field, "#  " if is_whole else "  "))
+    return lines
 
 
 def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:
@@ -292,6 +368,8 @@ def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:
 
 def _flow(value: Any) -> str:
     """Return a value as one line of YAML (JSON is YAML)."""
+    if value == AUTO:
+        return AUTO
     if isinstance(value, list):
         return "[" + ", ".join(_flow(item) for item in value) + "]"
     if isinstance(value, Section):
@@ -304,7 +382,8 @@ def _flow(value: Any) -> str:
 
 def describe(field: FieldInfo) -> str:
     """Return one line of help: description, type or choices, unit, range."""
-    parts = [p for p in (_type_name(field), _unit(field), _range(field)) if p]
+    kind = _type_name(field) + (" or auto" if _has_mark(field, "may_be_auto") else "")
+    parts = [p for p in (kind, _unit(field), _range(field)) if p]
     return f"{field.description} ({', '.join(parts)})"
 
 
@@ -364,13 +443,25 @@ def fixed_keys(config: Config) -> dict[str, Any]:
         value = getattr(config, name)
         if isinstance(value, Section):
             for inner, inner_field in type(value).model_fields.items():
-                if not _may_change(inner_field):
+                if not _has_mark(inner_field, "may_change"):
                     found[f"{name}.{inner}"] = value.model_dump(mode="json")[inner]
-        elif not _may_change(field):
+        elif not _has_mark(field, "may_change"):
             found[name] = value
     return found
 
 
-def _may_change(field: FieldInfo) -> bool:
+@functools.cache
+def auto_keys() -> dict[str, list[str]]:
+    """Return the keys that may say `auto`: section -> its keys."""
+    found: dict[str, list[str]] = {}
+    for name, field in Config.model_fields.items():
+        section = _section_of(field)
+        for key, inner_field in section.model_fields.items() if section else ():
+            if _has_mark(inner_field, "may_be_auto"):
+                found.setdefault(name, []).append(key)
+    return found
+
+
+def _has_mark(field: FieldInfo, name: str) -> bool:
     extra = field.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get("may_change"))
+    return isinstance(extra, dict) and bool(extra.get(name))

@@ -54,7 +54,7 @@ def init(
         }
     )
     with os_errors_as(DataError, f"{path}: cannot be written"):
-        write_text(path, to_yaml(config))
+        write_text(path, to_yaml(config, auto={"tokenizer.vocab_size", "model", "train"}))
     console.note(f"wrote {path}")
     console.note(f"next: nmt train {path}")
 

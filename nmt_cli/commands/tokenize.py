@@ -20,24 +20,27 @@ def tokenize(
 
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """
+    from dataclasses import replace
+
     from nmt_cli import console
     from nmt_cli.config_io import load_config
     from nmt_cli.errors import TrainingError
     from nmt_cli.files import os_errors_as
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.vocabulary_cache import load_or_train
-    from nmt_cli.training.run import RunFolder
+    from nmt_cli.training.run import VOCAB_SIZE, RunFolder, resolve, unfilled
 
     loaded = load_config(config, overrides)
     folder = RunFolder.of(loaded.config).path
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    vocabulary_only = replace(loaded, auto=loaded.auto & {VOCAB_SIZE})
+    resolved = resolve(vocabulary_only, corpora, tell=console.note)
     with os_errors_as(TrainingError, f"{folder}: cannot be written"):
-        found, is_new = load_or_train(
-            loaded.config, Corpora(loaded.config, loaded.data_dir), folder
-        )
-    wanted, size = loaded.config.tokenizer.vocab_size, found.source.vocab_size
+        found, is_new = load_or_train(resolved, corpora, folder)
+    size = found.source.vocab_size
     console.note(f"vocabulary in {folder}: {size:,} pieces ({'trained' if is_new else 'reused'})")
-    if size < wanted:
-        console.warn(f"the text fills only {size:,} of tokenizer.vocab_size {wanted:,}")
+    if VOCAB_SIZE not in loaded.auto and (warning := unfilled(resolved, found)):
+        console.warn(warning)
     if show is not None:
         ids = found.source.encode(show)
         pieces = found.source.pieces(ids)

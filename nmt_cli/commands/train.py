@@ -6,6 +6,7 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.presets import Device
 
 ConfigArgument = Annotated[
     str | None,
@@ -52,18 +53,15 @@ def _dry_run(loaded: "LoadedConfig") -> None:
 
     quiet_tensorflow()
     from nmt_cli.model.transformer import Transformer
+    from nmt_cli.training.run import resolve
 
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    size = loaded.config.tokenizer.vocab_size
-    model = Transformer(
-        loaded.config.model,
-        source_vocab_size=size,
-        target_vocab_size=size,
-        joint=loaded.config.tokenizer.joint,
-    )
+    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device)
+    size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
+    model = Transformer(config.model, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 
@@ -85,11 +83,25 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
                 if progress and task is not None:
                     progress.update(task, description=f"encoding {split}", completed=done)
 
-            prepared = prepare(loaded, tell=console.note, on_encoded=on_encoded)
+            prepared = prepare(
+                loaded, tell=console.note, on_encoded=on_encoded, find_device=_find_device
+            )
+        for warning in prepared.warnings:
+            console.warn(warning)
         quiet_tensorflow()
         from nmt_cli.training.loop import train as train_loop
 
-        with TrainingView(loaded.config) as view:
+        with TrainingView(prepared.config) as view:
             for event in train_loop(prepared, should_stop=stop.is_set):
                 view.show(event)
     stop.exit_if_set()
+
+
+def _find_device() -> "Device":
+    """Ask TensorFlow, which is imported only now: problems of the text are told before."""
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
+    quiet_tensorflow()
+    from nmt_cli.training.device import find_device
+
+    return find_device()

@@ -22,6 +22,11 @@ class Vocabularies:
         """Whether both sides share one vocabulary."""
         return self.source is self.target
 
+    @property
+    def largest(self) -> int:
+        """Pieces of the larger one."""
+        return max(self.source.vocab_size, self.target.vocab_size)
+
     def describe(self) -> dict[str, Any]:
         """Return sizes for the manifest."""
         return {

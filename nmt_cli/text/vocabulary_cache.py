@@ -19,14 +19,15 @@ _KEY = "tokenizer.key"
 def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
     """Return the run's vocabularies and whether they were trained just now.
 
-    Those in `folder` are used again when text and settings are those they were trained from.
+    Those in `folder` are used again when text and settings are those they were trained from; the
+    size may be the wanted one or the one that the text filled.
 
     Raises:
         TrainingError: The training text is empty.
         DataError: It cannot be read.
     """
     settings = {
-        "tokenizer": config.tokenizer.model_dump(),
+        "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size"}),
         "train": [corpus.model_dump() for corpus in config.data.train],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
@@ -35,21 +36,36 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     }
     key = corpus_fingerprint(corpora.files("train"), settings)
     key_file = folder / _KEY
-    if key_file.is_file() and key_file.read_bytes() == json.dumps(key).encode():
+    wanted = config.tokenizer.vocab_size
+    if key_file.is_file() and wanted in _sizes(key_file.read_text(errors="replace"), key):
         return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
         (folder / name).unlink(missing_ok=True)
     vocabularies.save(folder)
-    write_text(key_file, json.dumps(key))
+    write_text(key_file, json.dumps({"key": key, "sizes": [wanted, vocabularies.largest]}))
     return vocabularies, True
 
 
-def _train(config: Config, corpora: Corpora) -> Vocabularies:
+def _sizes(text: str, key: str) -> list[int]:
+    """Return the sizes that the vocabularies beside a key file answer to; none for another key."""
+    try:
+        known = json.loads(text)
+        return list(known["sizes"]) if known["key"] == key else []
+    except (ValueError, LookupError, TypeError):
+        return []
+
+
+def check_not_empty(corpora: Corpora) -> None:
+    """Raise TrainingError when there is nothing to train on."""
     if next(corpora.iter_split("train"), None) is None:
         files = ", ".join(map(str, corpora.files("train")))
         raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+
+
+def _train(config: Config, corpora: Corpora) -> Vocabularies:
+    check_not_empty(corpora)
     if config.tokenizer.joint:
         joint = Subwords.train(_TrainingTexts(corpora, "joint"), config.tokenizer)
         return Vocabularies(joint, joint)

@@ -4,8 +4,15 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from nmt_cli.presets import Device
+
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
 _BFLOAT16_GPU_CAPABILITY = (8, 0)
+
+
+def find_device() -> Device:
+    """Return what TensorFlow trains on here."""
+    return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
 def resolve_precision(precision: str) -> str:

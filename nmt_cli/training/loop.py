@@ -171,7 +171,7 @@ class _Trainer:
         self._dev = list(prepared.corpora.iter_split("dev"))
         self._progress, self._warnings = self._restore()
         with os_errors_as(TrainingError, f"{prepared.folder.path}: cannot be written"):
-            write_text(prepared.folder.path / "config.yaml", to_yaml(self._config))
+            write_text(prepared.folder.config, to_yaml(self._config))
             self.log = EventLog(prepared.folder.events, self._progress.step)
 
     def is_logged(self, step: int) -> bool:

@@ -3,14 +3,15 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nmt_cli.config import Config
-from nmt_cli.config_io import LoadedConfig
+from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, write_text
+from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.shards import (
     EncodedCorpus,
@@ -19,10 +20,12 @@ from nmt_cli.text.shards import (
     encode_corpus,
     remove_other_shards,
 )
+from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
 
 RUNS_DIR = Path("runs")
+VOCAB_SIZE = "tokenizer.vocab_size"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,16 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Folder of the checkpoints."""
         return self.path / "checkpoints"
+
+    @property
+    def config(self) -> Path:
+        """The configuration that the run was begun with, without any `auto`."""
+        return self.path / "config.yaml"
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return self.config.is_file() and any(self.checkpoints.glob("step-*"))
 
     @property
     def model(self) -> Path:
@@ -63,7 +76,8 @@ class Prepared:
     """All that the training loop needs.
 
     Attributes:
-        config: The configuration.
+        config: The configuration, with a value for every key that said `auto` and the real size of
+            the vocabulary.
         folder: The run folder.
         corpora: The raw text.
         vocabularies: The subwords.
@@ -71,6 +85,7 @@ class Prepared:
         train: Encoded training corpus.
         dev: Encoded development corpus.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
+        warnings: What the user should know before training.
     """
 
     config: Config
@@ -81,6 +96,49 @@ class Prepared:
     train: EncodedCorpus
     dev: EncodedCorpus
     fingerprint: str
+    warnings: list[str] = field(default_factory=list)
+
+
+def resolve(
+    loaded: LoadedConfig,
+    corpora: Corpora,
+    *,
+    tell: Callable[[str], None],
+    find_device: Callable[[], Device] = lambda: "cpu",
+) -> Config:
+    """Return the configuration with a value for every key that says `auto`.
+
+    A run that goes on keeps the values that it was begun with, whatever the device is now.
+
+    Args:
+        loaded: The configuration.
+        corpora: Its text.
+        tell: Called with a line about each choice.
+        find_device: Called when the choices depend on it.
+
+    Raises:
+        ConfigError: A value that the run was begun with does not fit the keys that are set now.
+        TrainingError: There is no training pair.
+        DataError: The text cannot be read.
+    """
+    config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
+    if auto and folder.has_begun:
+        begun = load_config(str(folder.config)).config
+        tell(f"auto: as {folder.config} says, which this run was begun with")
+        return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
+    choices: dict[str, Choice] = {}
+    if auto:
+        text, sample = sample_text(corpora)
+        if VOCAB_SIZE in auto:
+            choices[VOCAB_SIZE] = vocab_size(text, joint=config.tokenizer.joint)
+            config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
+        if others := auto - {VOCAB_SIZE}:
+            pieces = count_pieces(sample, config, corpora.iter_split("dev"))
+            config, chosen = choose(config, others, Situation(text, pieces, find_device()))
+            choices |= chosen
+    for key, choice in choices.items():
+        tell(f"auto: {key} = {choice.value} ({choice.reason})")
+    return config
 
 
 def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
@@ -95,7 +153,11 @@ def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
 
 
 def prepare(
-    loaded: LoadedConfig, *, tell: Callable[[str], None], on_encoded: Callable[[str, int], None]
+    loaded: LoadedConfig,
+    *,
+    tell: Callable[[str], None],
+    on_encoded: Callable[[str, int], None],
+    find_device: Callable[[], Device] = lambda: "cpu",
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -103,19 +165,26 @@ def prepare(
         loaded: The configuration.
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
+        find_device: Called when the configuration says `auto`.
 
     Raises:
+        ConfigError: See `resolve`.
         DataError: A text file is missing or wrong.
         TrainingError: There is nothing to train on, or the disk is full.
     """
-    config, folder = loaded.config, RunFolder.of(loaded.config)
-    corpora = Corpora(config, loaded.data_dir)
+    folder = RunFolder.of(loaded.config)
+    corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
+    config = resolve(loaded, corpora, tell=tell, find_device=find_device)
+    warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         vocabularies, is_new = load_or_train(config, corpora, folder.path)
         made = "trained" if is_new else "reused"
         tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+        if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
+            warnings.append(warning)
+        config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
         encoded: dict[str, EncodedCorpus] = {}
         keep: dict[str, Path] = {}
@@ -132,8 +201,21 @@ def prepare(
             tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
         remove_other_shards(keep.values())
     return Prepared(
-        config, folder, corpora, vocabularies, encoder, fingerprint=keep["train"].name, **encoded
+        config,
+        folder,
+        corpora,
+        vocabularies,
+        encoder,
+        fingerprint=keep["train"].name,
+        warnings=warnings,
+        **encoded,
     )
+
+
+def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:
+    """Return a warning when the text was too little for the vocabulary that was wanted."""
+    wanted, size = config.tokenizer.vocab_size, vocabularies.largest
+    return f"the text fills only {size:,} of {VOCAB_SIZE} {wanted:,}" if size < wanted else None
 
 
 def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -> str:

@@ -32,6 +32,7 @@ def test_init_writes_every_key_and_prints_the_command_that_then_works(run_nmt, t
     assert values["data"]["train"] == [{"source": "../train.en", "target": "../train.de"}]
     assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
     assert values["data"]["dev"] == [{"rows": 4}]
+    assert values["tokenizer"]["vocab_size"] == values["model"] == values["train"] == "auto"
     command = done.stderr.splitlines()[-1].removeprefix("next: nmt ").split()
     assert run_nmt(*command, "--dry-run", *SMALL, cwd=texts).returncode == 0
 
@@ -61,6 +62,18 @@ def test_dry_run_trains_nothing(run_nmt, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "parameters" in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_dry_run_tells_every_choice_that_auto_makes(run_nmt, texts):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    done = run_nmt("train", "my.yaml", "--dry-run", "--set", "model.d_model=8", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    choices = [line for line in done.stderr.splitlines() if line.startswith("auto: ")]
+    keys = [line.split()[1] for line in choices]
+    assert {"tokenizer.vocab_size", "model.d_ff", "train.max_steps"} <= set(keys)
+    assert "model.d_model" not in keys
+    assert all(line.endswith(")") and " = " in line for line in choices)
+    assert not (texts / "runs").exists()
 
 
 def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.config import Config, CorpusConfig, DecodeConfig, ModelConfig, Section
-from nmt_cli.config_io import load_config, to_yaml
+from nmt_cli.config_io import auto_keys, load_config, to_yaml, value_of
 from nmt_cli.errors import ConfigError
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -126,6 +126,20 @@ def test_a_configuration_comes_back_from_its_file(file, tree):
     config = Config.model_validate(tree)
     file.write_text(to_yaml(config), encoding="utf-8")
     assert load_config(str(file)).config == config
+
+
+OPEN_KEYS = [f"{section}.{key}" for section, keys in auto_keys().items() for key in keys]
+
+
+@QUICK
+@given(tree=trees, auto=st.sets(st.sampled_from(OPEN_KEYS)))
+def test_keys_that_are_left_open_come_back_from_their_file(file, tree, auto):
+    config = Config.model_validate(tree)
+    file.write_text(to_yaml(config, auto), encoding="utf-8")
+    loaded = load_config(str(file))
+    assert loaded.auto == auto
+    settled = {key: value_of(config, key) for key in set(OPEN_KEYS) - auto}
+    assert {key: value_of(loaded.config, key) for key in settled} == settled
 
 
 @QUICK

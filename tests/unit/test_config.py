@@ -53,6 +53,7 @@ def test_every_key_has_help_and_says_whether_it_may_change(section):
             assert field.description, name
             assert field.description == field.description.strip()
             assert isinstance(field.json_schema_extra["may_change"], bool)
+            assert isinstance(field.json_schema_extra["may_be_auto"], bool)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_whole_number_is_fine_where_a_fraction_may_stand():
     ("section", "key", "good", "bad"),
     [
         (Config, "seed", [0, 2**31 - 1], [-1, 2**31]),
-        (TokenizerConfig, "vocab_size", [300, 500_000], [299, 500_001]),
+        (TokenizerConfig, "vocab_size", [264, 500_000], [263, 500_001]),
         (ModelConfig, "dropout", [0.0, 0.99], [-0.1, 1.0]),
         (ModelConfig, "encoder_layers", [1], [0]),
         (ModelConfig, "max_length", [2], [1]),

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.config import Config, Section
-from nmt_cli.config_io import describe, fixed_keys, load_config, reference_markdown, to_yaml
+from nmt_cli.config_io import (
+    auto_keys,
+    describe,
+    fixed_keys,
+    load_config,
+    reference_markdown,
+    to_yaml,
+    value_of,
+    with_values,
+)
 from nmt_cli.errors import ConfigError
 from nmt_cli.resources import bundled_configs
 
@@ -311,6 +320,92 @@ class TestSet:
         assert len(problems(GOOD + "colour: red\n", "x", "y", "seed=z")) == 4
 
 
+class TestAuto:
+    @pytest.fixture
+    def load_all(self, tmp_path):
+        """A function that returns the configuration and the keys that it leaves open."""
+
+        def load_all(text: str, *overrides: str):
+            path = tmp_path / "c.yaml"
+            path.write_text(GOOD + text)
+            loaded = load_config(str(path), list(overrides))
+            return loaded.config, loaded.auto
+
+        return load_all
+
+    def test_nothing_is_auto_unless_it_says_so(self, load_all):
+        assert load_all("")[1] == frozenset()
+        assert load_all("model: {}\ntrain: {precision: auto}")[1] == frozenset()
+
+    def test_a_key(self, load_all):
+        config, auto = load_all("model: {d_ff: auto, dropout: 0.3}\ntokenizer: {vocab_size: auto}")
+        assert auto == {"model.d_ff", "tokenizer.vocab_size"}
+        assert config.model.dropout == 0.3
+
+    @pytest.mark.parametrize("section", ["tokenizer", "model", "train"])
+    def test_a_section_is_all_its_keys_that_can_be_chosen(self, load_all, section):
+        _, auto = load_all(f"{section}: auto")
+        assert auto == {f"{section}.{key}" for key in auto_keys()[section]}
+
+    def test_a_key_of_such_a_section_can_be_fixed_alone(self, load_all):
+        config, auto = load_all("model: auto", "model.d_model=64", "model.norm=post")
+        assert auto == {f"model.{key}" for key in auto_keys()["model"]} - {"model.d_model"}
+        assert (config.model.d_model, config.model.norm) == (64, "post")
+
+    def test_it_can_be_set_on_the_command_line(self, load_all):
+        _, auto = load_all("model: {d_model: 64}", "model.d_ff=auto", "train.max_steps=auto")
+        assert auto == {"model.d_ff", "train.max_steps"}
+        assert load_all("model: {d_model: 64}", "model=auto")[1] == load_all("model: auto")[1]
+
+    @pytest.mark.parametrize(
+        "model", ["{num_heads: 3, d_model: auto}", "{num_heads: auto, d_model: 14}"]
+    )
+    def test_what_stands_in_for_it_never_clashes_with_a_key_that_is_set(self, load_all, model):
+        assert len(load_all(f"model: {model}")[1]) == 1
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("model: {norm: auto}", "model.norm: should be 'pre' or 'post' (it is \"auto\")"),
+            ("seed: auto", 'seed: should be a valid integer (it is "auto")'),
+            ("decode: auto", 'decode: should be a mapping of keys to values (it is "auto")'),
+            ("model: {d_ff: Auto}", 'model.d_ff: should be a valid integer (it is "Auto")'),
+            ("model: {num_heads: x, d_model: auto}", "model.num_heads: should be a valid integer"),
+        ],
+    )
+    def test_elsewhere_it_is_a_problem_with_its_line(self, problems, text, problem):
+        found = problems(GOOD + text)
+        assert len(found) == 1
+        assert found[0].startswith(f"c.yaml:3: {problem}")
+
+    def test_it_is_written_for_keys_and_sections(self, load, tmp_path):
+        text = to_yaml(load(GOOD), auto={"tokenizer.vocab_size", "model"})
+        assert "\n  vocab_size: auto  " in text
+        assert "\nmodel: auto\n#  d_model: auto  " in text
+        assert '\n#  norm: "pre"  ' in text
+        (tmp_path / "whole.yaml").write_text(text)
+        # What the comment above such a section tells the user to do.
+        opened = text.replace("\nmodel: auto", "\nmodel:").replace("\n#  ", "\n  ")
+        (tmp_path / "opened.yaml").write_text(opened)
+        whole, opened = (load_config(str(tmp_path / f"{n}.yaml")) for n in ("whole", "opened"))
+        assert opened.auto == whole.auto
+        assert opened.config == whole.config
+        assert whole.auto == {"tokenizer.vocab_size", *(f"model.{k}" for k in auto_keys()["model"])}
+
+
+class TestWithValues:
+    def test_values_are_changed_in_a_copy(self, load):
+        config = load(GOOD)
+        changed = with_values(config, {"model.d_model": 64, "train.schedule": "noam"}, "x")
+        assert (changed.model.d_model, changed.train.schedule) == (64, "noam")
+        assert config.model.d_model == 128
+        assert value_of(changed, "model.d_model") == 64
+
+    def test_what_does_not_fit_names_where_it_comes_from(self, load):
+        with pytest.raises(ConfigError, match=r"^runs/x: model\.num_heads: must divide d_model"):
+            with_values(load(GOOD), {"model.num_heads": 3}, "runs/x")
+
+
 class TestNames:
     def test_quickstart_is_the_default(self):
         loaded = load_config(None)
@@ -434,8 +529,8 @@ class TestToYaml:
         ("section", "key", "text"),
         [
             ("model", "norm", "(pre | post)"),
-            ("model", "dropout", "(float, >= 0.0 and < 1.0)"),
-            ("tokenizer", "vocab_size", "(int, pieces, >= 300 and <= 500000)"),
+            ("model", "dropout", "(float or auto, >= 0.0 and < 1.0)"),
+            ("tokenizer", "vocab_size", "(int or auto, pieces, >= 264 and <= 500000)"),
             ("decode", "max_length_ratio", "(float or null, > 0.0)"),
             ("chat", "persona", "(str or null)"),
             ("data", "train", "(list)"),

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from nmt_cli.config_io import load_config
-from nmt_cli.errors import DataError, TrainingError
+from nmt_cli.config_io import auto_keys, load_config, to_yaml
+from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.training.run import EventLog, RunFolder, prepare
 
 
@@ -99,6 +99,104 @@ def test_separate_vocabularies(corpus):
     prepared, _, _ = run(corpus, "tokenizer.joint=false")
     assert not prepared.vocabularies.joint
     assert prepared.encoder.source is not prepared.encoder.target
+
+
+def test_the_real_size_of_the_vocabulary_is_told_and_kept(corpus):
+    first, _, _ = run(corpus, "tokenizer.vocab_size=5000")
+    size = first.vocabularies.source.vocab_size
+    assert size < 5000
+    assert first.config.tokenizer.vocab_size == size
+    assert first.warnings == [f"the text fills only {size:,} of tokenizer.vocab_size 5,000"]
+    for wanted in (5000, size):  # the file's, and that of the run's config.yaml
+        again, told, _ = run(corpus, f"tokenizer.vocab_size={wanted}")
+        assert [line.split()[-1] for line in told] == ["(reused)"] * 3
+        assert again.config == first.config
+
+
+def test_a_vocabulary_that_is_filled_warns_of_nothing(corpus):
+    prepared, _, _ = run(corpus, "tokenizer.vocab_size=300")
+    assert prepared.config.tokenizer.vocab_size == 300
+    assert prepared.warnings == []
+
+
+class TestAuto:
+    ALL = ("tokenizer.vocab_size=auto", "model=auto", "train=auto")
+
+    def test_every_choice_is_told_with_its_reason_and_none_is_left_open(self, corpus):
+        prepared, told, _ = run(corpus, *self.ALL)
+        choices = [line for line in told if line.startswith("auto: ")]
+        assert len(choices) == sum(map(len, auto_keys().values()))
+        assert "auto: model.d_model = 128 (1,500 pairs on a CPU)" in choices
+        assert prepared.warnings == []
+        assert prepared.config.train.precision == "auto"
+
+    def test_a_key_that_is_fixed_stays(self, corpus):
+        prepared, told, _ = run(corpus, *self.ALL, "model.d_model=32", "train.max_steps=7")
+        assert prepared.config.model.d_model == 32
+        assert prepared.config.model.d_ff == 64
+        assert (prepared.config.train.max_steps, prepared.config.train.eval_steps) == (7, 7)
+        assert not [line for line in told if "model.d_model =" in line]
+
+    def test_the_device_is_asked_only_when_something_depends_on_it(self, corpus):
+        def fail():
+            raise AssertionError
+
+        loaded = load_config(str(corpus / "toy.yaml"), ["tokenizer.vocab_size=auto"])
+        prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None, find_device=fail)
+
+    def test_a_run_that_goes_on_keeps_its_choices_on_any_device(self, corpus):
+        first, _, _ = run(corpus, *self.ALL)
+        self.begin(first)
+        loaded = load_config(str(corpus / "toy.yaml"), list(self.ALL))
+        told = []
+        again = prepare(
+            loaded, tell=told.append, on_encoded=lambda *_: None, find_device=lambda: "gpu"
+        )
+        assert again.config == first.config
+        assert again.fingerprint == first.fingerprint
+        assert told[0] == "auto: as runs/toy/config.yaml says, which this run was begun with"
+        assert [line.split()[-1] for line in told[1:]] == ["(reused)"] * 3
+
+    def test_a_key_may_be_changed_by_hand_midway(self, corpus):
+        self.begin(run(corpus, *self.ALL)[0])
+        assert run(corpus, *self.ALL, "train.max_steps=9")[0].config.train.max_steps == 9
+        with pytest.raises(
+            ConfigError, match=r"runs/toy/config\.yaml: model\.num_heads: must divide"
+        ):
+            run(corpus, *self.ALL, "model.num_heads=3")
+
+    def test_a_run_that_is_forgotten_chooses_anew(self, corpus):
+        first, _, _ = run(corpus, *self.ALL)
+        self.begin(first)
+        first.folder.forget()
+        for side in ("en", "de"):
+            (corpus / f"train.{side}").write_text("red\n" * 30_000)
+        assert run(corpus, *self.ALL)[0].config.model.encoder_layers == 4
+
+    def test_changed_text_keeps_the_choices_and_changes_the_fingerprint(self, corpus):
+        """The loop then refuses to go on, as with fixed settings."""
+        first, _, _ = run(corpus, *self.ALL)
+        self.begin(first)
+        for side in ("en", "de"):
+            (corpus / f"train.{side}").write_text("red bird\n" * 30_000)
+        again, _, _ = run(corpus, *self.ALL)
+        assert again.config.model == first.config.model
+        assert again.fingerprint != first.fingerprint
+
+    def test_an_empty_corpus_is_told(self, corpus):
+        for side in ("en", "de"):
+            (corpus / f"train.{side}").write_text("\n")
+        with pytest.raises(TrainingError, match="no pair of lines with text on both sides"):
+            run(corpus, *self.ALL)
+
+    def test_a_chat_gets_choices_too(self, corpus):
+        prepared, _, _ = run(corpus, *self.ALL, "task=chat")
+        assert prepared.encoder.max_length == prepared.config.model.max_length
+
+    def begin(self, prepared):
+        """Leave what the training loop does: the resolved configuration and a checkpoint."""
+        prepared.folder.config.write_text(to_yaml(prepared.config))
+        (prepared.folder.checkpoints / "step-00000005").mkdir(parents=True)
 
 
 def test_a_folder_that_cannot_be_written_is_told(corpus):

@@ -1,0 +1,90 @@
+"""Properties of the presets: any text gets valid choices, and more text never less of them."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.config import Config
+from nmt_cli.presets import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+
+CONFIG = Config.model_validate(
+    {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}
+)
+pair_counts = st.integers(1, 10**8)
+devices = st.sampled_from(["cpu", "gpu"])
+sides = st.builds(Side, st.integers(1, 10**10), st.integers(1, 30_000), st.just("Latin"))
+texts = st.builds(Text, pair_counts, sides, sides, sides)
+pieces = st.builds(Pieces, st.integers(1, 10**6), st.floats(1, 10**5), st.integers(0, 10**8))
+QUICK = settings(max_examples=50, deadline=None)
+
+
+def config_for(pairs: int, device: str) -> Config:
+    side = Side(pairs, 90, "Latin")
+    situation = Situation(Text(pairs, side, side, side), Pieces(40, 15.0, 10_000), device)
+    return choose(CONFIG, set(PRESETS), situation)[0]
+
+
+@QUICK
+@given(text=texts, pieces=pieces, device=devices, keys=st.sets(st.sampled_from(sorted(PRESETS))))
+def test_any_choice_is_a_valid_configuration(text, pieces, device, keys):
+    """`choose` checks the configuration again after each choice."""
+    config, choices = choose(CONFIG, keys, Situation(text, pieces, device))
+    assert set(choices) == keys
+    train, fixed = config.train, set(PRESETS) - keys
+    if not fixed:
+        assert train.warmup_steps <= train.max_steps
+        assert train.eval_steps <= train.max_steps
+        assert 64 <= config.model.max_length <= 512
+
+
+@QUICK
+@given(pairs=st.tuples(pair_counts, pair_counts).map(sorted), device=devices)
+def test_more_pairs_never_give_a_smaller_model_nor_more_dropout(pairs, device):
+    small, large = (config_for(n, device) for n in pairs)
+    for key in ("d_model", "d_ff", "num_heads", "encoder_layers", "decoder_layers"):
+        assert getattr(small.model, key) <= getattr(large.model, key)
+    for key in ("dropout", "attention_dropout", "activation_dropout"):
+        assert getattr(small.model, key) >= getattr(large.model, key)
+    assert small.train.tokens_per_batch <= large.train.tokens_per_batch
+
+
+@QUICK
+@given(pairs=pair_counts)
+def test_a_gpu_never_gets_a_smaller_model(pairs):
+    cpu, gpu = (config_for(pairs, device).model for device in ("cpu", "gpu"))
+    assert (cpu.d_model, cpu.d_ff, cpu.encoder_layers) <= (
+        gpu.d_model,
+        gpu.d_ff,
+        gpu.encoder_layers,
+    )
+
+
+@QUICK
+@given(side=sides, more_words=st.integers(0, 10**9), more_characters=st.integers(0, 10**4))
+def test_more_text_and_more_characters_never_give_a_smaller_vocabulary(
+    side, more_words, more_characters
+):
+    larger = Side(side.words + more_words, side.alphabet + more_characters, "Han")
+    small, large = (vocab_size(Text(1, s, s, s), joint=True).value for s in (side, larger))
+    assert 264 <= small <= large <= 32_000
+
+
+@QUICK
+@given(pieces=pieces, text=texts)
+def test_longer_text_never_gives_shorter_limits(pieces, text):
+    longer = Pieces(pieces.longest * 2, pieces.target_mean, pieces.dev)
+    limits = [
+        choose(CONFIG, {"model.max_length"}, Situation(text, p, "cpu"))[0].model.max_length
+        for p in (pieces, longer)
+    ]
+    assert limits[0] <= limits[1]
+
+
+@QUICK
+@given(pieces=pieces, text=texts)
+def test_a_larger_development_set_is_decoded_less_often(pieces, text):
+    more = Pieces(pieces.longest, pieces.target_mean, 2 * pieces.dev)
+    intervals = [
+        choose(CONFIG, {"train.eval_steps"}, Situation(text, p, "cpu"))[0].train.eval_steps
+        for p in (pieces, more)
+    ]
+    assert intervals[0] <= intervals[1]

@@ -1,0 +1,115 @@
+"""Tests of nmt_cli/presets.py: what is chosen for text and devices that are known."""
+
+import pytest
+
+from nmt_cli.config import Config
+from nmt_cli.config_io import auto_keys, value_of
+from nmt_cli.presets import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+
+CONFIG = Config.model_validate(
+    {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}
+)
+
+
+def text(pairs: int, words: int = 1000, alphabet: int = 90) -> Text:
+    side = Side(words, alphabet, "100% Latin")
+    return Text(pairs, side, side, Side(2 * words, alphabet, "100% Latin"))
+
+
+def situation(pairs: int, device: str = "cpu", mean: float = 15.0) -> Situation:
+    return Situation(text(pairs), Pieces(longest=40, target_mean=mean, dev=15_000), device)
+
+
+def chosen(pairs: int, device: str = "cpu", **changes) -> Config:
+    keys = {key for key in PRESETS if key not in changes}
+    config = Config.model_validate(
+        {
+            **CONFIG.model_dump(),
+            "model": changes.get("model", {}),
+            "train": changes.get("train", {}),
+        }
+    )
+    fixed = {f"{s}.{k}" for s in changes for k in changes[s]}
+    return choose(config, keys - fixed, situation(pairs, device))[0]
+
+
+def test_the_keys_that_may_be_auto_are_those_it_knows():
+    known = {f"{section}.{key}" for section, keys in auto_keys().items() for key in keys}
+    assert known == {"tokenizer.vocab_size", *PRESETS}
+
+
+def test_multi30k_gets_about_what_its_own_configuration_says():
+    config = choose(CONFIG, set(PRESETS), situation(29_000))[0]
+    model = config.model
+    assert (model.d_model, model.d_ff, model.num_heads) == (128, 256, 4)
+    assert (model.encoder_layers, model.decoder_layers) == (4, 4)
+    assert (model.dropout, model.attention_dropout, model.activation_dropout) == (0.2, 0.1, 0.1)
+    assert config.train.tokens_per_batch == 2048
+    assert 5000 <= config.train.max_steps <= 8000
+    assert config.train.schedule == "cosine"
+    assert 5000 <= vocab_size(text(29_000, 360_000), joint=True).value <= 7000
+
+
+def test_a_gpu_is_given_a_larger_model_only_where_there_is_text_for_it():
+    assert chosen(3_000, "gpu").model == chosen(3_000).model
+    assert chosen(2_000_000, "gpu").model.d_model == 512
+    assert chosen(2_000_000).model.d_model == 256
+
+
+@pytest.mark.parametrize(
+    ("words", "alphabet", "low", "high"),
+    [(15_000, 100, 1000, 2000), (50_000, 90, 2000, 3500), (10**9, 200, 32_000, 32_000)],
+)
+def test_the_vocabulary_follows_the_text(words, alphabet, low, high):
+    choice = vocab_size(text(1, words, alphabet), joint=True)
+    assert low <= choice.value <= high
+    assert f"{2 * words:,} words" in choice.reason
+
+
+def test_separate_vocabularies_are_sized_by_the_larger_side():
+    one = Text(1, Side(100, 50, ""), Side(90_000, 40, ""), Side(90_100, 90, ""))
+    other = Text(1, one.target, one.source, one.both)
+    assert vocab_size(one, joint=False) == vocab_size(other, joint=False)
+    assert vocab_size(one, joint=False).value < vocab_size(one, joint=True).value
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_a_fixed_width_or_number_of_heads_moves_what_follows_from_it(device):
+    narrow = chosen(29_000, device, model={"d_model": 64}).model
+    assert (narrow.d_model, narrow.d_ff, narrow.num_heads) == (64, 128, 4)
+    odd = chosen(29_000, device, model={"d_model": 15, "positions": "learned", "num_heads": 1})
+    assert (odd.model.d_model, odd.model.num_heads) == (15, 1)
+    assert chosen(29_000, device, model={"num_heads": 3, "d_model": 6}).model.num_heads == 3
+
+
+def test_heads_divide_a_width_that_is_fixed():
+    config = Config.model_validate(
+        {**CONFIG.model_dump(), "model": {"d_model": 14, "num_heads": 1}}
+    )
+    assert choose(config, {"model.num_heads"}, situation(9))[0].model.num_heads == 2
+
+
+def test_the_peak_rate_fits_schedule_width_and_norm():
+    plain = chosen(29_000).train.learning_rate
+    assert plain == 2.5e-3
+    assert (
+        chosen(29_000, model={"d_model": 512}).train.learning_rate == 1.3e-3
+    )  # the half, in two digits
+    assert chosen(29_000, model={"norm": "post"}).train.learning_rate < plain / 2
+    noam = chosen(29_000, train={"schedule": "noam"}).train
+    assert noam.learning_rate * (128 * noam.warmup_steps) ** -0.5 == pytest.approx(plain, rel=0.1)
+
+
+def test_every_reason_is_one_short_line():
+    choices = choose(CONFIG, set(PRESETS), situation(3_000))[1]
+    choices["tokenizer.vocab_size"] = vocab_size(text(3_000), joint=True)
+    for choice in choices.values():
+        assert 5 < len(choice.reason) < 90
+        assert "\n" not in choice.reason
+
+
+def test_only_the_keys_that_are_asked_for_change():
+    config, choices = choose(CONFIG, {"model.d_ff"}, situation(10))
+    assert set(choices) == {"model.d_ff"}
+    assert value_of(config, "model.d_model") == 128
+    assert config.train == CONFIG.train
