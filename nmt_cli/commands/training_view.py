@@ -8,8 +8,8 @@ from nmt_cli import console
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
+    from nmt_cli.training.events import Evaluated, Event, Exported, Finished, Started, StepDone
     from nmt_cli.training.export import Measured
-    from nmt_cli.training.loop import Evaluated, Event, Exported, Finished, Started, StepDone
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown

@@ -2,7 +2,7 @@
 
     checkpoints/step-00012000/
         weights.safetensors, optimizer.safetensors
-        state.json      step, data cursor, best score, patience, hashes of the two files
+        state.json      step, data cursor, best score, patience, hashes of the two files and its own
 
 A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a
 damaged folder is set aside as `damaged-step-...` and the one before is used. What a stopped run
@@ -10,9 +10,10 @@ writes between two regular checkpoints is called `step-...-stopped` and goes whe
 written.
 """
 
+import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import atomic_dir, os_errors_as, remove_leftovers, sha256_of
+from nmt_cli.files import atomic_dir, os_errors_as, remove_dir, remove_leftovers, sha256_of
 from nmt_cli.model.weights import Arrays
 from nmt_cli.training.dataset import Cursor
 
@@ -41,7 +42,9 @@ class Progress:
         best_score: Best development score so far; higher is better. None before the first.
         best_step: Where it was reached.
         evaluations_since_best: For early stopping.
+        evaluated_step: The last step that was evaluated.
         seconds: Time spent training, all sessions together.
+        log_bytes: Length of `events.jsonl` when all this was true.
     """
 
     step: int = 0
@@ -49,17 +52,30 @@ class Progress:
     best_score: float | None = None
     best_step: int = 0
     evaluations_since_best: int = 0
+    evaluated_step: int = 0
     seconds: float = 0.0
+    log_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint."""
+    """All state of a run at one step.
+
+    Attributes:
+        progress: How far it is.
+        weights: Every weight by name.
+        optimizer: Its state by name.
+        settings: What must not change when the run goes on.
+        is_regular: False for one that is written only because the run stops here. Neither it nor
+            its disk space takes the place of a regular one, so the average at the end is that of a
+            run which never stopped.
+    """
 
     progress: Progress
     weights: Arrays
     optimizer: Arrays
     settings: dict[str, Any]
+    is_regular: bool = True
 
 
 class Checkpoints:
@@ -78,41 +94,44 @@ class Checkpoints:
         """Return the checkpoint folders, oldest first."""
         return sorted(self._folder.glob("step-*"))
 
-    def save(self, checkpoint: Checkpoint, *, is_regular: bool = True) -> Path:
+    def save(self, checkpoint: Checkpoint, *, after: Callable[[], None] = lambda: None) -> Path:
         """Write a checkpoint, then delete regular ones beyond `keep` and earlier irregular ones.
 
         Args:
             checkpoint: All state.
-            is_regular: False for one that is written only because the run stops here. Neither it
-                nor its disk space takes the place of a regular one, so the average at the end is
-                that of a run which never stopped.
+            after: Called before anything is written: makes durable what the state relies on.
 
         Raises:
             TrainingError: The disk is full or the folder is not writable; older ones are whole.
         """
-        suffix = "" if is_regular else _STOPPED
+        suffix = "" if checkpoint.is_regular else _STOPPED
         path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
         hint = "the last good checkpoint is whole: free some space and run the same command again"
         with (
             os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
             atomic_dir(path) as folder,
         ):
+            after()
             try:
                 save_file(checkpoint.weights, folder / _WEIGHTS)
                 save_file(checkpoint.optimizer, folder / _OPTIMIZER)
             except SafetensorError as error:
                 raise OSError(None, str(error)) from error
-            state = {
+            state: dict[str, Any] = {
                 "progress": asdict(checkpoint.progress),
                 "settings": checkpoint.settings,
                 "sha256": {name: sha256_of(folder / name) for name in (_WEIGHTS, _OPTIMIZER)},
             }
+            state["own_sha256"] = _digest(state)
             (folder / _STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
-        regular = [p for p in self.paths() if not p.name.endswith(_STOPPED)]
-        for old in self.paths():
-            if old != path and old not in regular[-self._keep :]:
-                shutil.rmtree(old, ignore_errors=True)
+        self._prune(path)
         return path
+
+    def _prune(self, newest: Path) -> None:
+        regular = [path for path in self.paths() if _is_regular(path)]
+        for old in self.paths():
+            if old != newest and old not in regular[-self._keep :]:
+                remove_dir(old)
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest checkpoint that is whole, and a warning for each damaged one."""
@@ -156,15 +175,31 @@ def _load(path: Path) -> Checkpoint:
         weights=load_file(path / _WEIGHTS),
         optimizer=load_file(path / _OPTIMIZER),
         settings=state["settings"],
+        is_regular=_is_regular(path),
     )
 
 
 def _verified_state(path: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
+    if state.pop("own_sha256") != _digest(state):
+        raise ValueError(f"{_STATE} has another sha256")
     for name, known in state["sha256"].items():
         if sha256_of(path / name) != known:
             raise ValueError(f"{name} has another sha256")
     return state
+
+
+def _digest(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+
+
+def _is_regular(path: Path) -> bool:
+    return not path.name.endswith(_STOPPED)
+
+
+def step_of(path: Path) -> int:
+    """Return the step that a checkpoint's folder is named after."""
+    return int(path.name.split("-")[1])
 
 
 def _set_aside(path: Path, error: Exception) -> str:

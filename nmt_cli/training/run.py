@@ -10,7 +10,7 @@ from typing import Any
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import os_errors_as, write_text
+from nmt_cli.files import fsync, os_errors_as
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.shards import (
     EncodedCorpus,
@@ -148,30 +148,27 @@ def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -
 
 
 class EventLog:
-    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume."""
+    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume.
 
-    def __init__(self, path: Path, resumed_step: int) -> None:
+    Args:
+        path: The file.
+        kept_bytes: What is beyond this length goes: it will happen again. None keeps it.
+    """
+
+    def __init__(self, path: Path, kept_bytes: int | None) -> None:
         self._path = path
-        kept = [line for line in _lines(path) if _is_up_to(line, resumed_step)]
-        write_text(path, "".join(kept))
+        content = path.read_bytes()[:kept_bytes] if path.is_file() else b""
+        self.size = content.rfind(b"\n") + 1  # a crash may have cut the last line short
+        with path.open("ab") as stream:
+            stream.truncate(self.size)
 
     def append(self, event: dict[str, Any]) -> None:
         """Write one event."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(event, ensure_ascii=False) + "\n")
+        line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+        with self._path.open("ab") as stream:
+            stream.write(line)
+        self.size += len(line)
 
-
-def _lines(path: Path) -> list[str]:
-    """Return the whole lines; a line cut short by a crash is left out."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        return [line for line in stream if line.endswith("\n")]
-
-
-def _is_up_to(line: str, step: int) -> bool:
-    """Return whether a line tells of `step` or before; what is no event does not."""
-    try:
-        return bool(json.loads(line)["step"] <= step)
-    except (ValueError, KeyError, TypeError):
-        return False
+    def flush(self) -> None:
+        """Make sure that what was appended outlives a loss of power."""
+        fsync(self._path)

@@ -26,7 +26,7 @@ def arrays(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def checkpoint(step: int) -> Checkpoint:
+def checkpoint(step: int, **facts) -> Checkpoint:
     progress = Progress(
         step=step,
         cursor=Cursor(2, step),
@@ -36,7 +36,9 @@ def checkpoint(step: int) -> Checkpoint:
         seconds=1.25,
     )
     optimizer = {f"m.{name}": array for name, array in arrays(100 + step).items()}
-    return Checkpoint(progress, arrays(step), optimizer, {"seed": 1, "train.max": [1, "x"]})
+    return Checkpoint(
+        progress, arrays(step), optimizer, {"seed": 1, "train.max": [1, "x"]}, **facts
+    )
 
 
 @pytest.fixture
@@ -49,6 +51,7 @@ def assert_same(found: Checkpoint | None, expected: Checkpoint) -> None:
     assert found.progress == expected.progress
     assert isinstance(found.progress.cursor, Cursor)
     assert found.settings == expected.settings
+    assert found.is_regular == expected.is_regular
     for kind in ("weights", "optimizer"):
         one, other = getattr(found, kind), getattr(expected, kind)
         assert one.keys() == other.keys()
@@ -96,11 +99,11 @@ def test_one_written_at_a_stop_neither_displaces_nor_outlives_the_regular_ones(s
     """So the average at the end is that of a run which was never stopped."""
     for step in (5, 10, 15):
         store.save(checkpoint(step))
-    store.save(checkpoint(17), is_regular=False)
+    store.save(checkpoint(17, is_regular=False))
     assert len(names(store)) == 4
-    assert_same(store.load_latest()[0], checkpoint(17))
-    store.save(checkpoint(18), is_regular=False)
-    assert_same(store.load_latest()[0], checkpoint(18))
+    assert_same(store.load_latest()[0], checkpoint(17, is_regular=False))
+    store.save(checkpoint(18, is_regular=False))
+    assert_same(store.load_latest()[0], checkpoint(18, is_regular=False))
     assert len(names(store)) == 4
     store.save(checkpoint(20))
     assert names(store) == ["step-00000010", "step-00000015", "step-00000020"]
@@ -126,6 +129,10 @@ def without_a_key(path):
     path.write_text(json.dumps(state))
 
 
+def another_step(path):
+    path.write_text(path.read_text().replace('"step": 2', '"step": 3'))
+
+
 def with_an_unknown_key(path):
     state = json.loads(path.read_text())
     state["progress"]["colour"] = 1
@@ -145,6 +152,7 @@ def with_an_unknown_key(path):
         ("state.json", wrong_kind),
         ("state.json", without_a_key),
         ("state.json", with_an_unknown_key),
+        ("state.json", another_step),
     ],
 )
 def test_a_damaged_one_is_set_aside_and_the_one_before_is_used(store, file, damage):
