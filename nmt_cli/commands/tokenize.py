@@ -29,8 +29,9 @@ def tokenize(
     from nmt_cli.training.run import RunFolder
 
     loaded = load_config(config, overrides)
-    folder = RunFolder.of(loaded.config).path
-    with os_errors_as(TrainingError, f"{folder}: cannot be written"):
+    run = RunFolder.of(loaded.config)
+    folder = run.path
+    with run.locked(), os_errors_as(TrainingError, f"{folder}: cannot be written"):
         found, is_new = load_or_train(
             loaded.config, Corpora(loaded.config, loaded.data_dir), folder
         )

@@ -1,15 +1,19 @@
 """The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
 
+import contextlib
+import fcntl
 import json
+import os
 import shutil
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig
-from nmt_cli.errors import TrainingError
+from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import fsync, os_errors_as
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.shards import (
@@ -50,6 +54,38 @@ class RunFolder:
     def events(self) -> Path:
         """One JSON object a line: all that happened."""
         return self.path / "events.jsonl"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of this run while the block runs.
+
+        The kernel lets go of the lock when its process ends, however that happens, so none is ever
+        stale; the file stays, with a number in it that means nothing by then.
+
+        Raises:
+            ConfigError: Another process has it; names that.
+            TrainingError: The run folder cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            with os_errors_as(TrainingError, f"{self.path}: cannot be written"):
+                self.path.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context((self.path / "lock").open("a+", encoding="utf-8"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise self._taken(file) from error
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+                file.flush()
+            yield
+
+    def _taken(self, file: IO[str]) -> ConfigError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        return ConfigError(
+            f"{self.path}: {holder} is at work on this run",
+            hint="wait for it or stop it; another run needs another name: --set name=NAME",
+        )
 
     def forget(self) -> None:
         """Delete what training made; vocabulary and encoded corpora stay."""

@@ -1,12 +1,15 @@
 """The run folder: what is prepared, what is used again, and the log."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from nmt_cli.config_io import load_config
-from nmt_cli.errors import DataError, TrainingError
+from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.training.run import EventLog, RunFolder, prepare
 
 
@@ -119,6 +122,43 @@ def test_a_run_that_is_forgotten_keeps_its_text(corpus):
     left = {path.name for path in folder.path.iterdir()}
     assert {"shards", "tokenizer.json"} <= left
     assert not {"checkpoints", "model", "events.jsonl"} & left
+
+
+# --- the lock -------------------------------------------------------------------------------------
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from nmt_cli.training.run import RunFolder
+with RunFolder(Path(sys.argv[1])).locked():
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_goes_with_its_process_however_that_ends(tmp_path):
+    folder = RunFolder(tmp_path / "runs" / "x")
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(folder.path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(ConfigError, match=rf"runs/x: process {holder.pid} on \S+ is") as caught:
+            folder.locked().__enter__()
+        assert "--set name=" in caught.value.hint
+        holder.kill()
+    with folder.locked():
+        assert (folder.path / "lock").read_text().startswith(f"process {os.getpid()} on ")
+    with folder.locked():
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "runs").write_text("a file where a folder should be")
+    with (
+        pytest.raises(TrainingError, match="runs/x: cannot be written"),
+        RunFolder(tmp_path / "runs" / "x").locked(),
+    ):
+        pass
 
 
 # --- the log --------------------------------------------------------------------------------------
