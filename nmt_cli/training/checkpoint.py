@@ -13,7 +13,7 @@ written.
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,10 @@ class Progress:
         best_step: Where it was reached.
         evaluations_since_best: For early stopping.
         evaluated_step: The last step that was evaluated.
+        skipped: Steps whose loss or gradient was not finite.
+        skipped_in_a_row: How many of them there were just now.
+        rolled_back_to: The step, each time that training went back; each halved the rate.
+        halvings: How often micro-batches were cut in half because memory was too small.
         seconds: Time spent training, all sessions together.
         log_bytes: Length of `events.jsonl` when all this was true.
     """
@@ -53,6 +57,10 @@ class Progress:
     best_step: int = 0
     evaluations_since_best: int = 0
     evaluated_step: int = 0
+    skipped: int = 0
+    skipped_in_a_row: int = 0
+    rolled_back_to: tuple[int, ...] = ()
+    halvings: int = 0
     seconds: float = 0.0
     log_bytes: int = 0
 
@@ -135,15 +143,22 @@ class Checkpoints:
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest checkpoint that is whole, and a warning for each damaged one."""
-        warnings: list[str] = []
         if self._folder.is_dir():
             remove_leftovers(self._folder)
-        for path in reversed(self.paths()):
-            try:
-                return _load(path), warnings
-            except _DAMAGES as error:
-                warnings.append(_set_aside(path, error))
-        return None, warnings
+        return _first_whole(reversed(self.paths()))
+
+    def load_regular(self, *, before: int) -> tuple[Checkpoint | None, list[str]]:
+        """Return the newest regular one of a step before `before`, and warnings likewise.
+
+        Those after it are deleted: going on from it will write others.
+        """
+        paths = [path for path in self.paths() if _is_regular(path) and step_of(path) < before]
+        checkpoint, warnings = _first_whole(reversed(paths))
+        step = checkpoint.progress.step if checkpoint else 0
+        for path in self.paths():
+            if step_of(path) > step:
+                remove_dir(path)
+        return checkpoint, warnings
 
     def average(self, count: int) -> Arrays:
         """Return the mean of the last `count` checkpoints' weights, in float64 then float32.
@@ -167,11 +182,25 @@ class Checkpoints:
         return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
 
 
+def _first_whole(paths: Iterable[Path]) -> tuple[Checkpoint | None, list[str]]:
+    warnings: list[str] = []
+    for path in paths:
+        try:
+            return _load(path), warnings
+        except _DAMAGES as error:
+            warnings.append(_set_aside(path, error))
+    return None, warnings
+
+
 def _load(path: Path) -> Checkpoint:
     state = _verified_state(path)
     progress = state["progress"]
+    tuples = {
+        "cursor": Cursor(*progress["cursor"]),
+        "rolled_back_to": tuple(progress["rolled_back_to"]),
+    }
     return Checkpoint(
-        progress=Progress(**{**progress, "cursor": Cursor(*progress["cursor"])}),
+        progress=Progress(**{**progress, **tuples}),
         weights=load_file(path / _WEIGHTS),
         optimizer=load_file(path / _OPTIMIZER),
         settings=state["settings"],

@@ -34,14 +34,52 @@ class StepDone:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A step whose loss or gradient was not finite: the weights stay as they were."""
+
+    step: int
+    what: str
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """Training goes on from the state of an earlier step, with the batches that come now.
+
+    Attributes:
+        step: Where it goes back to.
+        from_step: Where it was.
+        rate_factor: What the learning rate is multiplied by from now on.
+        warnings: About damaged checkpoints.
+    """
+
+    step: int
+    from_step: int
+    rate_factor: float
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class MicroBatchesHalved:
+    """Memory was too small: smaller micro-batches, more of them in the same effective batch."""
+
+    step: int
+    tokens_per_micro_batch: int
+    accumulate_steps: int
+
+
+@dataclass(frozen=True)
 class Evaluated:
-    """Scores on dev. `score` is what the best model is chosen by; higher is better."""
+    """Scores on dev. `score` is what the best model is chosen by; higher is better.
+
+    `warning` says what is odd about the outputs, if anything.
+    """
 
     step: int
     dev_loss: float
     score: float
     scores: dict[str, Score]
     samples: list[Sample]
+    warning: str | None
     is_best: bool
     label: str = "dev"
 
@@ -72,7 +110,17 @@ class Exported:
     measured: Measured
 
 
-Event = Started | StepDone | Evaluated | Saved | Exported | Finished
+Event = (
+    Started
+    | StepDone
+    | Skipped
+    | RolledBack
+    | MicroBatchesHalved
+    | Evaluated
+    | Saved
+    | Exported
+    | Finished
+)
 
 
 def as_json(event: Event) -> dict[str, Any]:

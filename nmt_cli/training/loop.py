@@ -11,7 +11,7 @@ ends as if it never had been: what follows the last checkpoint is forgotten and 
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
 from nmt_cli.config_io import fixed_keys, to_yaml
@@ -19,6 +19,7 @@ from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.text.batches import Batch
 from nmt_cli.training.checkpoint import (
     Checkpoint,
     Checkpoints,
@@ -33,16 +34,27 @@ from nmt_cli.training.events import (
     Event,
     Exported,
     Finished,
+    MicroBatchesHalved,
+    RolledBack,
     Saved,
+    Skipped,
     Started,
     StepDone,
     as_json,
 )
+from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
 from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.recovery import (
+    MAX_SKIPPED,
+    limit_of_rollback,
+    rate_factor,
+    rolled_back,
+    skip,
+)
 from nmt_cli.training.result import Result
 from nmt_cli.training.run import EventLog, Prepared
 from nmt_cli.training.schedule import learning_rate
-from nmt_cli.training.step import Stepper
+from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
@@ -63,14 +75,20 @@ def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -
 
     Raises:
         ConfigError: The run was begun with other settings.
-        TrainingError: The loss is not finite, or the disk is full.
+        TrainingError: The loss is not finite again and again, or memory or the disk is full.
     """
-    trainer = _Trainer(prepared, should_stop)
-    for event in trainer.run():
-        if not isinstance(event, StepDone) or event.step % _LOGGED_STEPS == 0:
-            with os_errors_as(TrainingError, f"{prepared.folder.events}: cannot be written"):
-                trainer.log.append(as_json(event))
-        yield event
+    try:
+        trainer = _Trainer(prepared, should_stop)
+        for event in trainer.run():
+            if not isinstance(event, StepDone) or event.step % _LOGGED_STEPS == 0:
+                with os_errors_as(TrainingError, f"{prepared.folder.events}: cannot be written"):
+                    trainer.log.append(as_json(event))
+            yield event
+    except OUT_OF_MEMORY as error:
+        raise TrainingError(
+            "there is not enough memory, even for one pair at a time",
+            hint="make the model or model.max_length smaller; the last checkpoint is whole",
+        ) from error
 
 
 class _Trainer:
@@ -81,16 +99,8 @@ class _Trainer:
         self._should_stop = should_stop
         self._config = prepared.config
         train_config = self._config.train
-        vocabularies = prepared.vocabularies
         self._precision = resolve_precision(train_config.precision)
-        self._model = Transformer(
-            self._config.model,
-            source_vocab_size=vocabularies.source.vocab_size,
-            target_vocab_size=vocabularies.target.vocab_size,
-            joint=vocabularies.joint,
-            seed=self._config.seed,
-            compute_dtype=self._precision,
-        )
+        self._model = self._build_model()
         self._optimizer = Adam(
             named_variables(self._model),
             clip_norm=train_config.clip_norm,
@@ -126,6 +136,17 @@ class _Trainer:
                 yield from self._written(wait=True)
                 yield Finished(self._progress.step, "stopped", {}, None)
 
+    def _build_model(self) -> Transformer:
+        vocabularies = self._prepared.vocabularies
+        return Transformer(
+            self._config.model,
+            source_vocab_size=vocabularies.source.vocab_size,
+            target_vocab_size=vocabularies.target.vocab_size,
+            joint=vocabularies.joint,
+            seed=self._config.seed,
+            compute_dtype=self._precision,
+        )
+
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
         remove_leftovers(self._prepared.folder.path)
@@ -141,11 +162,19 @@ class _Trainer:
                 f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",
                 hint="set them back, give the run another name, or start over with --fresh",
             )
-        assign_weights(self._model, checkpoint.weights)
-        self._optimizer.assign_state(checkpoint.optimizer)
+        self._assign(checkpoint)
         self._progress = checkpoint.progress
         self._saved_step = checkpoint.progress.step if checkpoint.is_regular else 0
         return warnings
+
+    def _assign(self, checkpoint: Checkpoint | None) -> None:
+        """Set weights and optimizer to those of a checkpoint, or of the start of the run."""
+        if checkpoint is None:
+            assign_weights(self._model, read_weights(self._build_model()))
+            self._optimizer.reset()
+        else:
+            assign_weights(self._model, checkpoint.weights)
+            self._optimizer.assign_state(checkpoint.optimizer)
 
     def _ended(self) -> str | None:
         """Return why training is over, or None."""
@@ -162,32 +191,55 @@ class _Trainer:
         Raises:
             StopRequested: The user asked for it.
         """
+        yield from self._probe_memory()
         batches = iter_steps(self._prepared.train, self._config, self._progress.cursor)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
-            yield self._one_step(next(batches))
+            yield from self._one_step(next(batches))
             if self._should_stop():
                 raise StopRequested
             yield from self._evaluate_and_save_if_due()
             yield from self._written()
 
-    def _one_step(self, batches: StepBatches) -> StepDone:
+    def _probe_memory(self) -> Iterator[Event]:
+        """Find out now, and not in an hour, whether the largest micro-batches fit."""
+        if self._ended() is None:
+            for batch in largest_batches(self._prepared.train, self._config):
+                yield from self._gradients([batch], step=0)
+
+    def _gradients(self, batches: list[Batch], step: int) -> Generator[Event, None, Gradients]:
+        """Return the gradients of micro-batches; cut them in half while memory is too small."""
+        while True:
+            parts = cut(batches, self._progress.halvings)
+            try:
+                return self._stepper.gradients(parts, step)
+            except OUT_OF_MEMORY:
+                if max(len(part.source) for part in parts) == 1:
+                    raise
+            halvings = self._progress.halvings + 1
+            self._progress = replace(self._progress, halvings=halvings)
+            config = self._config.train
+            accumulate_steps = config.accumulate_steps * 2**halvings
+            tokens = config.tokens_per_batch // accumulate_steps
+            yield MicroBatchesHalved(self._progress.step, tokens, accumulate_steps)
+
+    def _one_step(self, batches: StepBatches) -> Iterator[Event]:
         started = time.perf_counter()
         micro_batches, after = batches
-        step = self._progress.step + 1
+        step, epoch = self._progress.step + 1, self._progress.cursor.epoch
         rate = learning_rate(step, self._config.train, self._config.model.d_model)
-        result = self._stepper.step(micro_batches, step, rate)
-        if not math.isfinite(result.loss + result.gradient_norm):
-            raise TrainingError(
-                f"the loss is not finite at step {step}",
-                hint="lower train.learning_rate or raise train.warmup_steps, and start over with "
-                "--fresh",
-            )
-        epoch, seconds = self._progress.cursor.epoch, time.perf_counter() - started
+        rate *= rate_factor(self._progress)
+        gradients = yield from self._gradients(micro_batches, step)
+        result = self._stepper.update(gradients, step, rate)
+        seconds = time.perf_counter() - started
         self._progress = replace(
             self._progress, step=step, cursor=after, seconds=self._progress.seconds + seconds
         )
-        return StepDone(
+        if not result.is_finite:
+            yield from self._skip(result)
+            return
+        self._progress = replace(self._progress, skipped_in_a_row=0)
+        yield StepDone(
             step=step,
             epoch=epoch,
             loss=result.loss,
@@ -199,13 +251,31 @@ class _Trainer:
             seconds=seconds,
         )
 
+    def _skip(self, result: StepResult) -> Iterator[Event]:
+        """Leave out a step that is not finite; after a few in a row go back to a checkpoint."""
+        self._progress = skip(self._progress)
+        yield Skipped(self._progress.step, "gradient" if math.isfinite(result.loss) else "loss")
+        if self._progress.skipped_in_a_row < MAX_SKIPPED:
+            return
+        yield from self._written(wait=True)
+        before = limit_of_rollback(self._progress)
+        checkpoint, warnings = self._checkpoints.load_regular(before=before)
+        self._assign(checkpoint)
+        from_step = self._progress.step
+        to = checkpoint.progress if checkpoint else Progress()
+        self._progress = rolled_back(self._progress, to)
+        self._saved_step = to.step
+        yield RolledBack(to.step, from_step, rate_factor(self._progress), warnings)
+
     def _evaluate_and_save_if_due(self) -> Iterator[Event]:
         """Do what the settings ask for at this step, and always at the last; each only once."""
         step, config = self._progress.step, self._config.train
         is_due = step % config.eval_steps == 0 or self._ended() is not None
         if step > 0 and is_due and self._progress.evaluated_step != step:
             yield self._evaluate()
-        is_due = step % config.checkpoint_steps == 0 or self._ended() is not None
+        # Not between steps that are skipped: a checkpoint is where they may have to go back to.
+        is_good = step % config.checkpoint_steps == 0 and not self._progress.skipped_in_a_row
+        is_due = is_good or self._ended() is not None
         if step > 0 and is_due and self._saved_step != step:
             yield from self._save(is_regular=True)
 
@@ -243,7 +313,9 @@ class _Trainer:
             since_best = progress.evaluations_since_best + 1
             progress = replace(progress, evaluations_since_best=since_best)
         self._progress = replace(progress, evaluated_step=step)
-        return Evaluated(step, dev.loss, dev.score, dev.scores, dev.samples, is_best, label)
+        return Evaluated(
+            step, dev.loss, dev.score, dev.scores, dev.samples, dev.warning, is_best, label
+        )
 
     def _finish(self) -> Iterator[Event]:
         """Average, keep the better of average and best, score it on test; once a last step."""

@@ -35,11 +35,12 @@ class Adam:
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         self._v = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
 
-    def apply(self, gradients: list[Tensor], rate: Tensor, step: Tensor) -> Tensor:
-        """Take one step; call it inside a graph.
+    def apply(self, gradients: list[Tensor], loss: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        """Take one step, or none if loss or gradient is not finite; call it inside a graph.
 
         Args:
             gradients: One for each weight, in order.
+            loss: Scalar float32.
             rate: Scalar float32 learning rate.
             step: Scalar float32 number of this step, from 1.
 
@@ -47,6 +48,11 @@ class Adam:
             The gradient's norm before clipping.
         """
         norm = tf.linalg.global_norm(gradients)
+        is_finite = tf.math.is_finite(norm + loss)
+        tf.cond(is_finite, lambda: self._update(gradients, norm, rate, step), lambda: is_finite)
+        return norm
+
+    def _update(self, gradients: list[Tensor], norm: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if self._clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
         for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
@@ -64,7 +70,12 @@ class Adam:
                 epsilon=EPSILON,
                 grad=gradient,
             )
-        return norm
+        return tf.constant(True)
+
+    def reset(self) -> None:
+        """Forget all earlier steps."""
+        for variable in (*self._m.values(), *self._v.values()):
+            variable.assign(tf.zeros_like(variable))
 
     def read_state(self) -> Arrays:
         """Return m and v of every weight, as `m.NAME` and `v.NAME`."""

@@ -12,6 +12,7 @@ from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.evaluation import (
     Sample,
+    collapse_warning,
     decode_examples,
     samples_of,
     score_outputs,
@@ -36,12 +37,14 @@ class DevScores:
         score: What the best model is chosen by; higher is better.
         scores: To show.
         samples: To look at.
+        warning: What is odd about the outputs, or None.
     """
 
     loss: float
     score: float
     scores: dict[str, Score]
     samples: list[Sample]
+    warning: str | None
 
 
 class Validator:
@@ -84,11 +87,11 @@ class Validator:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
         greedy = dataclasses.replace(self._options, beam_size=1)
         outputs = decode_examples(self._engine, self._prepared.encoder, examples, greedy)
-        samples = samples_of(outputs, examples, step)
+        samples, warning = samples_of(outputs, examples, step), collapse_warning(outputs)
         if is_chat:
-            return DevScores(loss, -loss, {}, samples)
+            return DevScores(loss, -loss, {}, samples, warning)
         scores = score_outputs(outputs, examples, self._prepared.encoder, config)
-        return DevScores(loss, scores["bleu"].score, scores, samples)
+        return DevScores(loss, scores["bleu"].score, scores, samples, warning)
 
     def score_test(self) -> dict[str, Score]:
         """Score the model on test; nothing without test corpora."""

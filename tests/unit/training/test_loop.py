@@ -483,17 +483,6 @@ def test_patience_ends_a_run_that_does_not_get_better(prepare_run):
     assert saved == [3]  # the end is always saved
 
 
-def test_a_loss_that_is_not_finite_ends_training(prepare_run):
-    prepared = prepare_run(
-        "train.learning_rate=1e30", "train.warmup_steps=1", "train.eval_steps=99"
-    )
-    with pytest.raises(TrainingError, match=r"the loss is not finite at step \d+") as caught:
-        list(train(prepared))
-    assert "train.learning_rate" in caught.value.hint
-    assert "--fresh" in caught.value.hint
-    assert not list(prepared.folder.checkpoints.glob("step-*"))
-
-
 def test_a_run_that_is_over_before_its_first_evaluation_still_leaves_a_model(prepare_run):
     """Stopped at step 1 of many; then the user says that this is enough."""
     first = list(train(prepare_run("train.eval_steps=100"), lambda: True))

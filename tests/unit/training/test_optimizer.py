@@ -25,11 +25,11 @@ def gradients(step: int) -> dict[str, np.ndarray]:
     return {name: random.normal(size=value.shape) for name, value in START.items()}
 
 
-def apply(optimizer, step, rate=0.01):
+def apply(optimizer, step, rate=0.01, loss=1.0, scale=1.0):
     """Take a step as training does: inside a graph."""
-    values = [tf.constant(g, tf.float32) for g in gradients(step).values()]
+    values = [tf.constant(scale * g, tf.float32) for g in gradients(step).values()]
     norm = tf.function(optimizer.apply, autograph=False)(
-        values, tf.constant(rate), tf.constant(float(step))
+        values, tf.constant(loss), tf.constant(rate), tf.constant(float(step))
     )
     return float(norm)
 
@@ -122,3 +122,28 @@ def test_what_is_read_is_a_copy():
     before = optimizer.read_state()
     apply(optimizer, 1)
     assert all(np.all(array == 0) for array in before.values())
+
+
+@pytest.mark.parametrize("loss", [1.0, np.inf, np.nan])
+@pytest.mark.parametrize("scale", [1.0, np.inf, np.nan, 1e30])
+def test_a_step_that_is_not_finite_changes_nothing(loss, scale):
+    """A gradient of 1e30 is finite, its squared norm is not."""
+    optimizer, weights = make(clip_norm=1.0, weight_decay=0.1)
+    apply(optimizer, 1)
+    before = {name: weight.numpy() for name, weight in weights.items()}
+    state = optimizer.read_state()
+    is_taken = np.isfinite(apply(optimizer, 2, loss=loss, scale=scale) + loss)
+    assert is_taken == (loss == scale == 1.0)
+    for name, weight in weights.items():
+        assert np.array_equal(weight, before[name]) != is_taken
+    for name, array in optimizer.read_state().items():
+        assert np.array_equal(array, state[name]) != is_taken
+
+
+def test_a_reset_forgets_all_steps():
+    optimizer, _ = make()
+    first = optimizer.read_state()
+    apply(optimizer, 1)
+    optimizer.reset()
+    for name, array in optimizer.read_state().items():
+        np.testing.assert_array_equal(array, first[name])
