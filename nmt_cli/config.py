@@ -187,12 +187,16 @@ class TrainConfig(Section):
     checkpoint_steps: int = key(
         500, "save a checkpoint every", unit="optimizer steps", may_change=True, ge=1
     )
-    keep_checkpoints: int = key(10, "checkpoints that stay on disk", may_change=True, ge=1)
+    keep_checkpoints: int = key(10, "the last checkpoints that stay on disk", may_change=True, ge=1)
     average_checkpoints: int = key(
         10,
-        "average the weights of the last this many at the end; 1 does not",
+        "at the end, try the average of the last and of the best this many of keep_checkpoints "
+        "(so many of the best stay on disk, too); 1 does not",
         may_change=True,
         ge=1,
+    )
+    average_decay: Probability = key(
+        0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 keeps none"
     )
     patience: int = key(
         10,

@@ -12,6 +12,7 @@ written.
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -43,6 +44,7 @@ class Progress:
         best_step: Where it was reached.
         evaluations_since_best: For early stopping.
         evaluated_step: The last step that was evaluated.
+        score: Its development score.
         skipped: Steps whose loss or gradient was not finite.
         skipped_in_a_row: How many of them there were just now.
         rolled_back_to: The step, each time that training went back; each halved the rate.
@@ -57,6 +59,7 @@ class Progress:
     best_step: int = 0
     evaluations_since_best: int = 0
     evaluated_step: int = 0
+    score: float | None = None
     skipped: int = 0
     skipped_in_a_row: int = 0
     rolled_back_to: tuple[int, ...] = ()
@@ -91,19 +94,34 @@ class Checkpoints:
 
     Args:
         folder: `runs/NAME/checkpoints`.
-        keep: How many regular ones stay on disk.
+        keep: How many regular ones stay on disk, the newest of them.
+        keep_best: How many of the best do.
     """
 
-    def __init__(self, folder: Path, keep: int) -> None:
+    def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
         self._folder = folder
         self._keep = keep
+        self._keep_best = keep_best
 
     def paths(self) -> list[Path]:
         """Return the checkpoint folders, oldest first."""
         return sorted(self._folder.glob("step-*"))
 
+    def last(self, count: int) -> list[Path]:
+        """Return the newest regular ones, oldest first."""
+        return [path for path in self.paths() if _is_regular(path)][-count:]
+
+    def best(self, count: int) -> list[Path]:
+        """Return those with the best development scores, oldest first.
+
+        Only steps that were evaluated have a score. Of equal ones the later is better.
+        """
+        scored = [(_score(path), path) for path in self.paths() if _is_regular(path)]
+        ranked = sorted((score, path) for score, path in scored if score is not None)
+        return sorted(path for _, path in ranked[len(ranked) - min(count, len(ranked)) :])
+
     def save(self, checkpoint: Checkpoint, *, after: Callable[[], None] = lambda: None) -> Path:
-        """Write a checkpoint, then delete regular ones beyond `keep` and earlier irregular ones.
+        """Write a checkpoint, then delete what need not be kept, and all earlier irregular ones.
 
         Args:
             checkpoint: All state.
@@ -136,9 +154,9 @@ class Checkpoints:
         return path
 
     def _prune(self, newest: Path) -> None:
-        regular = [path for path in self.paths() if _is_regular(path)]
+        kept = {newest, *self.last(self._keep), *self.best(self._keep_best)}
         for old in self.paths():
-            if old != newest and old not in regular[-self._keep :]:
+            if old not in kept:
                 remove_dir(old)
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
@@ -160,26 +178,26 @@ class Checkpoints:
                 remove_dir(path)
         return checkpoint, warnings
 
-    def average(self, count: int) -> Arrays:
-        """Return the mean of the last `count` checkpoints' weights, in float64 then float32.
 
-        Raises:
-            TrainingError: One is damaged; it is set aside, and the next call does without it.
-        """
-        paths = self.paths()[-count:]
-        total: dict[str, Any] = {}
-        for path in paths:
-            try:
-                _verified_state(path)
-                weights = load_file(path / _WEIGHTS)
-            except _DAMAGES as error:
-                raise TrainingError(
-                    _set_aside(path, error),
-                    hint="run the same command again: it averages the others",
-                ) from error
-            for name, array in weights.items():
-                total[name] = total.get(name, 0.0) + array.astype(np.float64)
-        return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
+def average(paths: Sequence[Path]) -> Arrays:
+    """Return the mean of some checkpoints' weights, summed in float64.
+
+    Raises:
+        TrainingError: One is damaged; it is set aside, so that the next session does without it.
+    """
+    total: dict[str, Any] = {}
+    for path in paths:
+        try:
+            _verified_state(path)
+            weights = load_file(path / _WEIGHTS)
+        except _DAMAGES as error:
+            raise TrainingError(
+                _set_aside(path, error),
+                hint="run the same command again: it averages the others",
+            ) from error
+        for name, array in weights.items():
+            total[name] = total.get(name, 0.0) + array.astype(np.float64)
+    return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
 
 
 def _first_whole(paths: Iterable[Path]) -> tuple[Checkpoint | None, list[str]]:
@@ -216,6 +234,17 @@ def _verified_state(path: Path) -> dict[str, Any]:
         if sha256_of(path / name) != known:
             raise ValueError(f"{name} has another sha256")
     return state
+
+
+def _score(path: Path) -> float | None:
+    """Return a checkpoint's own development score, or None."""
+    try:
+        progress = json.loads((path / _STATE).read_text(encoding="utf-8"))["progress"]
+        score = progress["score"]
+        is_own = progress["evaluated_step"] == progress["step"] and math.isfinite(score)
+    except _DAMAGES:
+        return None
+    return float(score) if is_own else None
 
 
 def _digest(state: dict[str, Any]) -> str:

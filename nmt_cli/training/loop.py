@@ -2,8 +2,8 @@
 
 One pass of the loop is one optimizer step. Every `eval_steps` the model is scored on dev and, when
 it is the best so far, written as the run's bundle; every `checkpoint_steps` all state is saved, by
-a thread. At the end the last checkpoints are averaged, the better of average and best becomes the
-bundle, and that bundle is scored on test.
+a thread. At the end averages of the weights are tried, the best of all becomes the bundle, and that
+bundle is scored on test.
 
 Whatever happens is a function of the saved state, so a run that was stopped or killed anywhere
 ends as if it never had been: what follows the last checkpoint is forgotten and done again.
@@ -18,12 +18,13 @@ from nmt_cli.config_io import fixed_keys, to_yaml
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.model.weights import Arrays, assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.checkpoint import (
     Checkpoint,
     Checkpoints,
     Progress,
+    average,
     changed_settings,
     step_of,
 )
@@ -105,11 +106,15 @@ class _Trainer:
             named_variables(self._model),
             clip_norm=train_config.clip_norm,
             weight_decay=train_config.weight_decay,
+            average_decay=train_config.average_decay,
         )
         self._stepper = Stepper(self._model, self._optimizer, self._config)
         self._validator = Validator(prepared, self._model, self._stepper, should_stop)
         self._result = Result(prepared)
-        self._checkpoints = Checkpoints(prepared.folder.checkpoints, train_config.keep_checkpoints)
+        keep = train_config.keep_checkpoints
+        self._num_averaged = min(train_config.average_checkpoints, keep)
+        keep_best = self._num_averaged if self._num_averaged > 1 else 0
+        self._checkpoints = Checkpoints(prepared.folder.checkpoints, keep, keep_best)
         self._writer = Writer()
         self._settings = fixed_keys(self._config) | {_FINGERPRINT: prepared.fingerprint}
         self._progress = Progress()
@@ -312,20 +317,18 @@ class _Trainer:
         else:
             since_best = progress.evaluations_since_best + 1
             progress = replace(progress, evaluations_since_best=since_best)
-        self._progress = replace(progress, evaluated_step=step)
+        self._progress = replace(progress, evaluated_step=step, score=dev.score)
         return Evaluated(
             step, dev.loss, dev.score, dev.scores, dev.samples, dev.warning, is_best, label
         )
 
     def _finish(self) -> Iterator[Event]:
-        """Average, keep the better of average and best, score it on test; once a last step."""
-        step, reason, config = self._progress.step, self._ended() or "", self._config.train
+        """Keep the best of averages and single steps, score it on test; once a last step."""
+        step, reason = self._progress.step, self._ended() or ""
         if not self._result.is_finished(step):
-            most = min(config.average_checkpoints, config.keep_checkpoints)
-            count = min(most, len(self._checkpoints.paths()))
-            if count > 1:
-                assign_weights(self._model, self._checkpoints.average(count))
-                yield self._evaluate(f"dev, average of the last {count} checkpoints")
+            for label, candidate in self._averages():
+                assign_weights(self._model, candidate)
+                yield self._evaluate(f"dev, {label}")
             weights = self._result.open().load_weights()
             assign_weights(self._model, weights)
             self._result.finish(weights, self._validator.score_test(), step)
@@ -333,3 +336,14 @@ class _Trainer:
             for measured in self._result.export(self._validator.dev_examples):
                 yield Exported(step, measured)
         yield Finished(step, reason, self._result.test_scores(), str(self._result.folder))
+
+    def _averages(self) -> Iterator[tuple[str, Arrays]]:
+        """Yield the averages that may be better than any single step, with what they are."""
+        last = self._checkpoints.last(self._num_averaged)
+        best = self._checkpoints.best(self._num_averaged)
+        if len(last) > 1:
+            yield f"average of the last {len(last)} checkpoints", average(last)
+        if len(best) > 1 and best != last:
+            yield f"average of the best {len(best)} checkpoints", average(best)
+        if self._config.train.average_decay:
+            yield "moving average of the weights", self._optimizer.read_average()

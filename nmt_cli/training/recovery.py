@@ -58,6 +58,7 @@ def rolled_back(progress: Progress, to: Progress) -> Progress:
         progress,
         step=to.step,
         evaluated_step=to.evaluated_step,
+        score=to.score,
         skipped_in_a_row=0,
         rolled_back_to=(*progress.rolled_back_to, to.step),
     )

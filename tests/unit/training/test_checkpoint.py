@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 import nmt_cli
 from nmt_cli.errors import TrainingError
-from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, changed_settings
+from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, average, changed_settings
 from nmt_cli.training.dataset import Cursor
 
 
@@ -63,6 +63,12 @@ def names(store: Checkpoints) -> list[str]:
     return [path.name for path in store.paths()]
 
 
+def scored(step: int, score: float | None, evaluated_step: int | None = None) -> Checkpoint:
+    evaluated_step = step if evaluated_step is None else evaluated_step
+    progress = Progress(step=step, evaluated_step=evaluated_step, score=score)
+    return Checkpoint(progress, arrays(step), arrays(100 + step), {})
+
+
 def test_what_is_saved_is_loaded(store):
     path = store.save(checkpoint(7))
     assert path.name == "step-00000007"
@@ -107,6 +113,37 @@ def test_one_written_at_a_stop_neither_displaces_nor_outlives_the_regular_ones(s
     assert len(names(store)) == 4
     store.save(checkpoint(20))
     assert names(store) == ["step-00000010", "step-00000015", "step-00000020"]
+
+
+def steps(paths) -> list[int]:
+    return [int(path.name.split("-")[1]) for path in paths]
+
+
+def test_the_best_stay_beside_the_last(tmp_path):
+    store = Checkpoints(tmp_path / "checkpoints", keep=2, keep_best=2)
+    for step, score in enumerate([5.0, 9.0, 7.0, 9.0, 1.0, 2.0], start=1):
+        store.save(scored(step, score))
+    assert steps(store.paths()) == [2, 4, 5, 6]
+    assert steps(store.last(2)) == [5, 6]
+    assert steps(store.best(2)) == [2, 4]
+    assert steps(store.best(1)) == [4]  # of equal ones the later
+    assert steps(store.best(9)) == [2, 4, 5, 6]
+    store.save(scored(7, 8.0))
+    assert steps(store.paths()) == [2, 4, 6, 7]
+
+
+def test_only_what_was_evaluated_itself_is_among_the_best(tmp_path):
+    store = Checkpoints(tmp_path / "checkpoints", keep=9, keep_best=2)
+    store.save(scored(1, 9.0, evaluated_step=0))
+    store.save(scored(2, None))
+    store.save(scored(3, float("nan")))
+    store.save(scored(4, 1.0))
+    store.save(scored(5, 8.0))
+    (store.paths()[-1] / "state.json").write_text("{")
+    irregular = scored(6, 9.0)
+    store.save(Checkpoint(**{**vars(irregular), "is_regular": False}))
+    assert steps(store.best(9)) == [4]
+    assert steps(store.last(2)) == [4, 5]
 
 
 def flip_a_bit(path):
@@ -259,7 +296,7 @@ def test_the_average_is_that_of_numpy(store):
         store.save(checkpoint(step))
     for count in (1, 2, 3, 10):
         steps = [1, 2, 3][-count:]
-        found = store.average(count)
+        found = average(store.last(count))
         for name, array in found.items():
             wide = np.mean([arrays(step)[name].astype(np.float64) for step in steps], axis=0)
             np.testing.assert_array_equal(array, wide.astype(np.float32))
@@ -273,10 +310,10 @@ def test_a_damaged_one_has_no_part_in_an_average(store):
     damaged = store.paths()[1]
     flip_a_bit(damaged / "weights.safetensors")
     with pytest.raises(TrainingError, match=f"{damaged.name}: damaged") as caught:
-        store.average(3)
+        average(store.last(3))
     assert "run the same command again" in caught.value.hint
     assert names(store) == ["step-00000001", "step-00000003"]
-    assert store.average(3).keys() == arrays(1).keys()
+    assert average(store.last(3)).keys() == arrays(1).keys()
 
 
 def test_a_checkpoint_of_the_same_step_is_replaced(store):

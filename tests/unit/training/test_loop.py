@@ -65,6 +65,7 @@ def test_a_finished_run_leaves_what_it_promises(toy_bundle):
     folders = {path.name for path in run.iterdir()}
     assert {"config.yaml", "events.jsonl", "checkpoints", "model", "shards"} <= folders
     assert [path.name for path in sorted((run / "checkpoints").iterdir())] == [
+        "step-00000150",  # one of the best; only two were evaluated
         "step-00000250",
         "step-00000275",
         "step-00000300",
@@ -95,6 +96,7 @@ def test_events_come_in_order_and_are_logged(toy_bundle):
         (150, "dev"),
         (300, "dev"),
         (300, "dev, average of the last 3 checkpoints"),
+        (300, "dev, average of the best 2 checkpoints"),
     ]
     assert all(len(e["samples"]) == 2 for e in evaluated)
     assert set(evaluated[0]["samples"][0]) == {"source", "output", "reference"}
@@ -147,6 +149,7 @@ RESUME = (
     "train.checkpoint_steps=4",
     "train.keep_checkpoints=4",
     "train.average_checkpoints=4",
+    "train.average_decay=0.9",
     "train.learning_rate=2e-2",
     "train.warmup_steps=4",
 )
@@ -247,8 +250,8 @@ def test_a_resumed_run_has_the_same_log(resumed_and_not):
         logs.append(kept)
     assert logs[0] == logs[1]
     evaluated = [e for e in logs[0] if e["event"] == "Evaluated"]
-    assert [e["step"] for e in evaluated] == [3, 6, 9, 12, 14, 14]
-    assert len({e["score"] for e in evaluated}) == 6
+    assert [e["step"] for e in evaluated] == [3, 6, 9, 12, 14, 14, 14, 14]
+    assert len({e["score"] for e in evaluated}) == 8
 
 
 def test_dropout_was_on_in_these_runs(resumed_and_not, prepare_run):

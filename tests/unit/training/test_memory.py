@@ -51,8 +51,8 @@ def test_nothing_is_cut_before_memory_was_too_small():
 
 
 def test_the_largest_by_positions_and_by_squares_of_lengths_are_found():
-    """Many sources of twenty pieces beside targets of one; and a few pairs of ninety pieces."""
-    lengths = [(3, 3)] * 60 + [(20, 1)] * 90 + [(90, 90)]
+    """Many sources of twenty pieces beside targets of one; and one pair of 150 pieces."""
+    lengths = [(3, 3)] * 60 + [(20, 1)] * 90 + [(150, 150)]
 
     def side(sizes) -> tuple[np.ndarray, np.ndarray]:
         return np.full(sum(sizes), 7, np.uint16), np.cumsum([0, *sizes])
@@ -62,10 +62,10 @@ def test_the_largest_by_positions_and_by_squares_of_lengths_are_found():
         {
             "name": "x",
             "data": {"train": [{"file": "a.tsv"}], "dev": [{"rows": 1}]},
-            "model": {"max_length": 100},
+            "model": {"max_length": 150},
             "train": {"tokens_per_batch": 90},
         }
     )
     shapes = {(b.source.shape, b.target.shape[1]) for b in largest_batches(corpus, config)}
-    assert ((1, 90), 90) in shapes
+    assert ((1, 150), 150) in shapes
     assert any(rows > 50 and width == 20 for (rows, width), _ in shapes)
