@@ -7,7 +7,15 @@ it as metadata.
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
@@ -156,7 +164,20 @@ class ModelConfig(Section):
         return positions
 
 
-class TrainConfig(Section):
+# Python keeps `from` for itself, so this key cannot be declared as the others are.
+_FROM: dict[str, Any] = {
+    "from": (
+        str | None,
+        key(
+            None,
+            "a model or run folder whose weights and vocabulary to start from (fine-tuning); null "
+            "starts anew",
+        ),
+    )
+}
+
+
+class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
     """The training run."""
 
     max_steps: int = key(
@@ -204,6 +225,17 @@ class TrainConfig(Section):
         may_change=True,
         ge=0,
     )
+    tensorboard: bool = key(
+        False,
+        "write runs/NAME/tensorboard, too (pip install 'nmt-cli[tensorboard]' has the viewer)",
+        may_change=True,
+    )
+
+    @property
+    def start(self) -> str | None:
+        """The key `from`."""
+        path: str | None = getattr(self, "from")
+        return path
 
 
 class DecodeConfig(Section):

@@ -9,6 +9,7 @@ Whatever happens is a function of the saved state, so a run that was stopped or 
 ends as if it never had been: what follows the last checkpoint is forgotten and done again.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -56,6 +57,7 @@ from nmt_cli.training.result import Result
 from nmt_cli.training.run import EventLog, Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.step import Gradients, Stepper, StepResult
+from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
@@ -81,9 +83,7 @@ def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -
     try:
         trainer = _Trainer(prepared, should_stop)
         for event in trainer.run():
-            if not isinstance(event, StepDone) or event.step % _LOGGED_STEPS == 0:
-                with os_errors_as(TrainingError, f"{prepared.folder.events}: cannot be written"):
-                    trainer.log.append(as_json(event))
+            trainer.record(event)
             yield event
     except OUT_OF_MEMORY as error:
         raise TrainingError(
@@ -124,13 +124,28 @@ class _Trainer:
         with os_errors_as(TrainingError, f"{prepared.folder.path}: cannot be written"):
             write_text(prepared.folder.path / "config.yaml", to_yaml(self._config))
             kept = None if is_finished else self._progress.log_bytes
-            self.log = EventLog(prepared.folder.events, kept)
+            self._log = EventLog(prepared.folder.events, kept)
+        is_wanted = train_config.tensorboard
+        self._board = Board(prepared.folder.tensorboard, self._log.events()) if is_wanted else None
+
+    def record(self, event: Event) -> None:
+        """Log an event; of the steps only some."""
+        if isinstance(event, StepDone) and event.step % _LOGGED_STEPS != 0:
+            return
+        line = as_json(event)
+        with os_errors_as(TrainingError, f"{self._prepared.folder.events}: cannot be written"):
+            self._log.append(line)
+        if self._board is not None:
+            self._board.write(line)
 
     def run(self) -> Iterator[Event]:
         """Yield the events of the whole run."""
         parameters = sum(math.prod(weight.shape) for weight in self._model.weights)
         yield Started(self._progress.step, parameters, self._precision, self._warnings)
-        with self._writer:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._writer)
+            if self._board is not None:
+                stack.callback(self._board.close)
             try:
                 yield from self._train()
                 yield from self._written(wait=True)
@@ -157,6 +172,8 @@ class _Trainer:
         remove_leftovers(self._prepared.folder.path)
         checkpoint, warnings = self._checkpoints.load_latest()
         if checkpoint is None:
+            if self._prepared.start is not None:
+                self._assign(None)
             return warnings
         changed = [
             "the training text or its vocabulary" if name == _FINGERPRINT else name
@@ -174,8 +191,10 @@ class _Trainer:
 
     def _assign(self, checkpoint: Checkpoint | None) -> None:
         """Set weights and optimizer to those of a checkpoint, or of the start of the run."""
+        start = self._prepared.start
         if checkpoint is None:
-            assign_weights(self._model, read_weights(self._build_model()))
+            weights = start.load_weights() if start else read_weights(self._build_model())
+            assign_weights(self._model, weights)
             self._optimizer.reset()
         else:
             assign_weights(self._model, checkpoint.weights)
@@ -288,7 +307,7 @@ class _Trainer:
         """Take a snapshot and let the writer thread write it."""
         yield from self._written(wait=True)
         snapshot = Checkpoint(
-            progress=replace(self._progress, log_bytes=self.log.size),
+            progress=replace(self._progress, log_bytes=self._log.size),
             weights=read_weights(self._model),
             optimizer=self._optimizer.read_state(),
             settings=self._settings,
@@ -296,7 +315,7 @@ class _Trainer:
         )
         if is_regular:
             self._saved_step = self._progress.step
-        self._writer.start(lambda: self._checkpoints.save(snapshot, after=self.log.flush))
+        self._writer.start(lambda: self._checkpoints.save(snapshot, after=self._log.flush))
 
     def _written(self, *, wait: bool = False) -> Iterator[Saved]:
         path = self._writer.collect(wait=wait)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig
 from nmt_cli.errors import ConfigError, TrainingError
@@ -25,6 +26,7 @@ from nmt_cli.text.shards import (
 )
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
+from nmt_cli.training.fine_tuning import open_start
 
 RUNS_DIR = Path("runs")
 
@@ -54,6 +56,11 @@ class RunFolder:
     def events(self) -> Path:
         """One JSON object a line: all that happened."""
         return self.path / "events.jsonl"
+
+    @property
+    def tensorboard(self) -> Path:
+        """The same for TensorBoard, if asked for."""
+        return self.path / "tensorboard"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -91,6 +98,7 @@ class RunFolder:
         """Delete what training made; vocabulary and encoded corpora stay."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         shutil.rmtree(self.model, ignore_errors=True)
+        shutil.rmtree(self.tensorboard, ignore_errors=True)
         self.events.unlink(missing_ok=True)
 
 
@@ -107,6 +115,7 @@ class Prepared:
         train: Encoded training corpus.
         dev: Encoded development corpus.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
+        start: The model whose weights to begin with, or None.
     """
 
     config: Config
@@ -117,6 +126,7 @@ class Prepared:
     train: EncodedCorpus
     dev: EncodedCorpus
     fingerprint: str
+    start: Bundle | None
 
 
 def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
@@ -142,15 +152,20 @@ def prepare(
 
     Raises:
         DataError: A text file is missing or wrong.
+        ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
         TrainingError: There is nothing to train on, or the disk is full.
     """
     config, folder = loaded.config, RunFolder.of(loaded.config)
     corpora = Corpora(config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
+    start = open_start(config)
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
-        vocabularies, is_new = load_or_train(config, corpora, folder.path)
-        made = "trained" if is_new else "reused"
+        if start is not None:
+            vocabularies, made = Vocabularies.load(start.path), f"of {start.path}"
+        else:
+            vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            made = "trained" if is_new else "reused"
         tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
         encoder = build_encoder(config, vocabularies)
         encoded: dict[str, EncodedCorpus] = {}
@@ -168,7 +183,14 @@ def prepare(
             tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
         remove_other_shards(keep.values())
     return Prepared(
-        config, folder, corpora, vocabularies, encoder, fingerprint=keep["train"].name, **encoded
+        config,
+        folder,
+        corpora,
+        vocabularies,
+        encoder,
+        fingerprint=keep["train"].name,
+        start=start,
+        **encoded,
     )
 
 
@@ -204,6 +226,15 @@ class EventLog:
         with self._path.open("ab") as stream:
             stream.write(line)
         self.size += len(line)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield what was logged so far; lines that are no events are left out."""
+        with self._path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+            for line in stream:
+                with contextlib.suppress(ValueError):
+                    event = json.loads(line)
+                    if isinstance(event, dict) and {"event", "step"} <= event.keys():
+                        yield event
 
     def flush(self) -> None:
         """Make sure that what was appended outlives a loss of power."""
