@@ -15,22 +15,18 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
-from nmt_cli.config_io import fixed_keys, to_yaml
-from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.config_io import to_yaml
+from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.model.weights import Arrays, assign_weights, named_variables, read_weights
+from nmt_cli.model.weights import Arrays, assign_weights, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.checkpoint import (
-    Checkpoint,
     Checkpoints,
     Progress,
     average,
-    changed_settings,
     step_of,
 )
 from nmt_cli.training.dataset import StepBatches, iter_steps
-from nmt_cli.training.device import resolve_precision
 from nmt_cli.training.events import (
     Evaluated,
     Event,
@@ -45,7 +41,6 @@ from nmt_cli.training.events import (
     as_json,
 )
 from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
-from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.recovery import (
     MAX_SKIPPED,
     limit_of_rollback,
@@ -56,12 +51,12 @@ from nmt_cli.training.recovery import (
 from nmt_cli.training.result import Result
 from nmt_cli.training.run import EventLog, Prepared
 from nmt_cli.training.schedule import learning_rate
+from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
-_FINGERPRINT = "fingerprint"
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve
 
 
@@ -93,22 +88,16 @@ def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -
 
 
 class _Trainer:
-    """The state of one run in memory."""
+    """One session of a run."""
 
     def __init__(self, prepared: Prepared, should_stop: Callable[[], bool]) -> None:
         self._prepared = prepared
         self._should_stop = should_stop
         self._config = prepared.config
         train_config = self._config.train
-        self._precision = resolve_precision(train_config.precision)
-        self._model = self._build_model()
-        self._optimizer = Adam(
-            named_variables(self._model),
-            clip_norm=train_config.clip_norm,
-            weight_decay=train_config.weight_decay,
-            average_decay=train_config.average_decay,
-        )
-        self._stepper = Stepper(self._model, self._optimizer, self._config)
+        self._state = RunState(prepared)
+        self._model = self._state.model
+        self._stepper = Stepper(self._model, self._state.optimizer, self._config)
         self._validator = Validator(prepared, self._model, self._stepper, should_stop)
         self._result = Result(prepared)
         keep = train_config.keep_checkpoints
@@ -116,8 +105,6 @@ class _Trainer:
         keep_best = self._num_averaged if self._num_averaged > 1 else 0
         self._checkpoints = Checkpoints(prepared.folder.checkpoints, keep, keep_best)
         self._writer = Writer()
-        self._settings = fixed_keys(self._config) | {_FINGERPRINT: prepared.fingerprint}
-        self._progress = Progress()
         self._saved_step = 0  # the newest regular checkpoint, on disk or being written
         self._warnings = self._restore()
         is_finished = self._result.is_finished(self._progress.step)
@@ -141,7 +128,7 @@ class _Trainer:
     def run(self) -> Iterator[Event]:
         """Yield the events of the whole run."""
         parameters = sum(math.prod(weight.shape) for weight in self._model.weights)
-        yield Started(self._progress.step, parameters, self._precision, self._warnings)
+        yield Started(self._progress.step, parameters, self._state.precision, self._warnings)
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._writer)
             if self._board is not None:
@@ -156,49 +143,24 @@ class _Trainer:
                 yield from self._written(wait=True)
                 yield Finished(self._progress.step, "stopped", {}, None)
 
-    def _build_model(self) -> Transformer:
-        vocabularies = self._prepared.vocabularies
-        return Transformer(
-            self._config.model,
-            source_vocab_size=vocabularies.source.vocab_size,
-            target_vocab_size=vocabularies.target.vocab_size,
-            joint=vocabularies.joint,
-            seed=self._config.seed,
-            compute_dtype=self._precision,
-        )
-
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
         remove_leftovers(self._prepared.folder.path)
         checkpoint, warnings = self._checkpoints.load_latest()
-        if checkpoint is None:
-            if self._prepared.start is not None:
-                self._assign(None)
-            return warnings
-        changed = [
-            "the training text or its vocabulary" if name == _FINGERPRINT else name
-            for name in changed_settings(checkpoint.settings, self._settings)
-        ]
-        if changed:
-            raise ConfigError(
-                f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",
-                hint="set them back, give the run another name, or start over with --fresh",
-            )
-        self._assign(checkpoint)
-        self._progress = checkpoint.progress
-        self._saved_step = checkpoint.progress.step if checkpoint.is_regular else 0
+        if checkpoint is not None:
+            self._state.check_settings(checkpoint)
+            self._state.assign(checkpoint)
+            self._progress = checkpoint.progress
+            self._saved_step = checkpoint.progress.step if checkpoint.is_regular else 0
         return warnings
 
-    def _assign(self, checkpoint: Checkpoint | None) -> None:
-        """Set weights and optimizer to those of a checkpoint, or of the start of the run."""
-        start = self._prepared.start
-        if checkpoint is None:
-            weights = start.load_weights() if start else read_weights(self._build_model())
-            assign_weights(self._model, weights)
-            self._optimizer.reset()
-        else:
-            assign_weights(self._model, checkpoint.weights)
-            self._optimizer.assign_state(checkpoint.optimizer)
+    @property
+    def _progress(self) -> Progress:
+        return self._state.progress
+
+    @_progress.setter
+    def _progress(self, progress: Progress) -> None:
+        self._state.progress = progress
 
     def _ended(self) -> str | None:
         """Return why training is over, or None."""
@@ -284,7 +246,7 @@ class _Trainer:
         yield from self._written(wait=True)
         before = limit_of_rollback(self._progress)
         checkpoint, warnings = self._checkpoints.load_regular(before=before)
-        self._assign(checkpoint)
+        self._state.assign(checkpoint)
         from_step = self._progress.step
         to = checkpoint.progress if checkpoint else Progress()
         self._progress = rolled_back(self._progress, to)
@@ -306,13 +268,7 @@ class _Trainer:
     def _save(self, *, is_regular: bool) -> Iterator[Saved]:
         """Take a snapshot and let the writer thread write it."""
         yield from self._written(wait=True)
-        snapshot = Checkpoint(
-            progress=replace(self._progress, log_bytes=self._log.size),
-            weights=read_weights(self._model),
-            optimizer=self._optimizer.read_state(),
-            settings=self._settings,
-            is_regular=is_regular,
-        )
+        snapshot = self._state.snapshot(log_bytes=self._log.size, is_regular=is_regular)
         if is_regular:
             self._saved_step = self._progress.step
         self._writer.start(lambda: self._checkpoints.save(snapshot, after=self._log.flush))
@@ -365,4 +321,4 @@ class _Trainer:
         if len(best) > 1 and best != last:
             yield f"average of the best {len(best)} checkpoints", average(best)
         if self._config.train.average_decay:
-            yield "moving average of the weights", self._optimizer.read_average()
+            yield "moving average of the weights", self._state.optimizer.read_average()

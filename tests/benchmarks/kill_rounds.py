@@ -171,7 +171,7 @@ def state_of(folder: Path) -> dict[str, Any]:
     found["scores"] = json.loads((model / "bundle.json").read_text())["scores"]
     events = [json.loads(line) for line in (run_folder / "events.jsonl").read_text().splitlines()]
     timeless = [{k: v for k, v in e.items() if k != "seconds"} for e in events]
-    found["events"] = [e for e in timeless if e["event"] in ("StepDone", "Evaluated", "Finished")]
+    found["events"] = [e for e in timeless if e["event"] in ("StepDone", "Evaluated")]
     found["leftovers"] = [str(path.relative_to(folder)) for path in run_folder.rglob(".*")]
     return found
 
@@ -231,8 +231,8 @@ def main() -> None:
                 k for k in expected.keys() | found.keys() if expected.get(k) != found.get(k)
             ]
             equal += not differing
-            if differing:
-                print(f"round {number} ({kills}) differs in {sorted(differing)}", file=sys.stderr)
+            verdict = f"differs in {sorted(differing)}" if differing else "equal"
+            print(f"round {number}: {kills or 'no kill'}: {verdict}", file=sys.stderr, flush=True)
             with contextlib.suppress(OSError):
                 shutil.rmtree(folder)
     facts = {"rounds": rounds, "equal": equal, "kills": sum(fell.values()), "fell": dict(fell)}
