@@ -8,7 +8,15 @@ description is its help in `nmt init`'s file and in the README; `unit`, `may_cha
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
@@ -166,7 +174,20 @@ class ModelConfig(Section):
         return positions
 
 
-class TrainConfig(Section):
+# Python keeps `from` for itself, so this key cannot be declared as the others are.
+_FROM: dict[str, Any] = {
+    "from": (
+        str | None,
+        key(
+            None,
+            "a model or run folder whose weights and vocabulary to start from (fine-tuning); null "
+            "starts anew",
+        ),
+    )
+}
+
+
+class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
     """The training run."""
 
     max_steps: int = key(
@@ -218,12 +239,16 @@ class TrainConfig(Section):
         ge=1,
         may_be_auto=True,
     )
-    keep_checkpoints: int = key(10, "checkpoints that stay on disk", may_change=True, ge=1)
+    keep_checkpoints: int = key(10, "the last checkpoints that stay on disk", may_change=True, ge=1)
     average_checkpoints: int = key(
         10,
-        "average the weights of the last this many at the end; 1 does not",
+        "at the end, try the average of the last and of the best this many of keep_checkpoints "
+        "(so many of the best stay on disk, too); 1 does not",
         may_change=True,
         ge=1,
+    )
+    average_decay: Probability = key(
+        0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 keeps none"
     )
     patience: int = key(
         10,
@@ -232,6 +257,17 @@ class TrainConfig(Section):
         ge=0,
         may_be_auto=True,
     )
+    tensorboard: bool = key(
+        False,
+        "write runs/NAME/tensorboard, too (pip install 'nmt-cli[tensorboard]' has the viewer)",
+        may_change=True,
+    )
+
+    @property
+    def start(self) -> str | None:
+        """The key `from`."""
+        path: str | None = getattr(self, "from")
+        return path
 
 
 class DecodeConfig(Section):

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import IO
 from nmt_cli.errors import DataError, NmtError
 
 _HASH_BLOCK = 1 << 20
+_UMASK_LOCK = threading.Lock()
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -113,7 +115,7 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
             os.fsync(raw.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
-        _fsync(path.parent)
+        fsync(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -139,7 +141,7 @@ def atomic_dir(path: Path) -> Iterator[Path]:
         yield temporary
         for entry in (*temporary.rglob("*"), temporary):
             entry.chmod((0o777 if entry.is_dir() else 0o666) & ~_umask())
-            _fsync(entry)
+            fsync(entry)
         _swap_dir(temporary, path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -157,7 +159,7 @@ def _swap_dir(new: Path, path: Path) -> None:
         if previous.exists():
             previous.rename(path)
         raise
-    _fsync(path.parent)
+    fsync(path.parent)
     shutil.rmtree(previous, ignore_errors=True)
 
 
@@ -166,13 +168,31 @@ def existing_dir(path: Path) -> Path:
     return path if path.exists() or not _previous(path).is_dir() else _previous(path)
 
 
+def remove_dir(path: Path) -> None:
+    """Delete a folder, which a crash in the middle of it leaves under its name whole or not."""
+    doomed = path.with_name(f".{path.name}.removing-")
+    shutil.rmtree(doomed, ignore_errors=True)
+    with contextlib.suppress(OSError):  # gone, or in use: what cannot be deleted may stay
+        path.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
 def remove_leftovers(folder: Path) -> None:
-    """Delete half-written files and folders that a killed process left in `folder`."""
-    for leftover in folder.glob(".*.writing-*"):
+    """Delete what a killed process had half written or half deleted in `folder`."""
+    for leftover in (*folder.glob(".*.writing-*"), *folder.glob(".*.removing-")):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
+
+
+def fsync(path: Path) -> None:
+    """Flush a file's content, or a folder's entries (a rename in it), to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -187,21 +207,14 @@ def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -
         raise kind(f"{doing}{where}: {error.strerror or error}", hint=hint) from error
 
 
-def _fsync(path: Path) -> None:
-    """Flush a file's content, or a folder's entries (a rename in it), to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _previous(path: Path) -> Path:
     path = path.resolve()
     return path.with_name(f".{path.name}.previous")
 
 
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """Return the process's umask, which can only be read by setting it: one thread at a time."""
+    with _UMASK_LOCK:
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask

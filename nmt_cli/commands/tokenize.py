@@ -31,11 +31,12 @@ def tokenize(
     from nmt_cli.training.run import VOCAB_SIZE, RunFolder, resolve, unfilled
 
     loaded = load_config(config, overrides)
-    folder = RunFolder.of(loaded.config).path
+    run = RunFolder.of(loaded.config)
+    folder = run.path
     corpora = Corpora(loaded.config, loaded.data_dir)
     vocabulary_only = replace(loaded, auto=loaded.auto & {VOCAB_SIZE})
     resolved = resolve(vocabulary_only, corpora, tell=console.note)
-    with os_errors_as(TrainingError, f"{folder}: cannot be written"):
+    with run.locked(), os_errors_as(TrainingError, f"{folder}: cannot be written"):
         found, is_new = load_or_train(resolved, corpora, folder)
     size = found.source.vocab_size
     console.note(f"vocabulary in {folder}: {size:,} pieces ({'trained' if is_new else 'reused'})")

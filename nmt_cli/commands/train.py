@@ -73,9 +73,10 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
     from nmt_cli.commands.training_view import TrainingView
     from nmt_cli.training.run import RunFolder, prepare
 
-    if fresh:
-        RunFolder.of(loaded.config).forget()
-    with StopRequest() as stop:
+    folder = RunFolder.of(loaded.config)
+    with folder.locked(), StopRequest() as stop:
+        if fresh:
+            folder.forget()
         with console.live_progress("{task.completed:,.0f} pairs") as progress:
             task = progress.add_task("encoding", total=None) if progress else None
 

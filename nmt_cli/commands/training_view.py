@@ -8,8 +8,18 @@ from nmt_cli import console
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
+    from nmt_cli.training.events import (
+        Evaluated,
+        Event,
+        Exported,
+        Finished,
+        MicroBatchesHalved,
+        RolledBack,
+        Skipped,
+        Started,
+        StepDone,
+    )
     from nmt_cli.training.export import Measured
-    from nmt_cli.training.loop import Evaluated, Event, Exported, Finished, Started, StepDone
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
@@ -49,6 +59,9 @@ class TrainingView:
         handler = {
             "Started": self._started,
             "StepDone": self._step_done,
+            "Skipped": self._skipped,
+            "RolledBack": self._rolled_back,
+            "MicroBatchesHalved": self._halved,
             "Evaluated": self._evaluated,
             "Exported": self._exported,
             "Finished": self._finished,
@@ -89,6 +102,23 @@ class TrainingView:
         seconds = int(passed / max(1, step - self._begin_step) * steps_left)
         return f"{seconds // 60}:{seconds % 60:02d}"
 
+    def _skipped(self, event: "Skipped") -> None:
+        console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
+
+    def _rolled_back(self, event: "RolledBack") -> None:
+        for warning in event.warnings:
+            console.warn(warning)
+        console.warn(
+            f"back from step {event.from_step:,} to {event.step:,}, with other batches and "
+            f"{event.rate_factor:g} of the learning rate"
+        )
+
+    def _halved(self, event: "MicroBatchesHalved") -> None:
+        console.warn(
+            f"out of memory: {event.tokens_per_micro_batch:,} tokens per micro-batch and "
+            f"{event.accumulate_steps:,} of them a step from now on; the batch stays the same"
+        )
+
     def _evaluated(self, event: "Evaluated") -> None:
         scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
         mark = " (best)" if event.is_best else ""
@@ -97,6 +127,8 @@ class TrainingView:
         console.note(
             f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
         )
+        if event.warning is not None:
+            console.warn(textwrap.shorten(event.warning, _SAMPLE_WIDTH, placeholder=" ..."))
         for sample in event.samples:
             self._sentence = sample.source
             for name in ("source", "output", "reference"):

@@ -2,7 +2,7 @@
 
     checkpoints/step-00012000/
         weights.safetensors, optimizer.safetensors
-        state.json      step, data cursor, best score, patience, hashes of the two files
+        state.json      step, data cursor, best score, patience, hashes of the two files and its own
 
 A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a
 damaged folder is set aside as `damaged-step-...` and the one before is used. What a stopped run
@@ -10,9 +10,11 @@ writes between two regular checkpoints is called `step-...-stopped` and goes whe
 written.
 """
 
+import hashlib
 import json
+import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import atomic_dir, os_errors_as, remove_leftovers, sha256_of
+from nmt_cli.files import atomic_dir, os_errors_as, remove_dir, remove_leftovers, sha256_of
 from nmt_cli.model.weights import Arrays
 from nmt_cli.training.dataset import Cursor
 
@@ -41,7 +43,14 @@ class Progress:
         best_score: Best development score so far; higher is better. None before the first.
         best_step: Where it was reached.
         evaluations_since_best: For early stopping.
+        evaluated_step: The last step that was evaluated.
+        score: Its development score.
+        skipped: Steps whose loss or gradient was not finite.
+        skipped_in_a_row: How many of them there were just now.
+        rolled_back_to: The step, each time that training went back; each halved the rate.
+        halvings: How often micro-batches were cut in half because memory was too small.
         seconds: Time spent training, all sessions together.
+        log_bytes: Length of `events.jsonl` when all this was true.
     """
 
     step: int = 0
@@ -49,17 +58,35 @@ class Progress:
     best_score: float | None = None
     best_step: int = 0
     evaluations_since_best: int = 0
+    evaluated_step: int = 0
+    score: float | None = None
+    skipped: int = 0
+    skipped_in_a_row: int = 0
+    rolled_back_to: tuple[int, ...] = ()
+    halvings: int = 0
     seconds: float = 0.0
+    log_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint."""
+    """All state of a run at one step.
+
+    Attributes:
+        progress: How far it is.
+        weights: Every weight by name.
+        optimizer: Its state by name.
+        settings: What must not change when the run goes on.
+        is_regular: False for one that is written only because the run stops here. Neither it nor
+            its disk space takes the place of a regular one, so the average at the end is that of a
+            run which never stopped.
+    """
 
     progress: Progress
     weights: Arrays
     optimizer: Arrays
     settings: dict[str, Any]
+    is_regular: bool = True
 
 
 class Checkpoints:
@@ -67,104 +94,170 @@ class Checkpoints:
 
     Args:
         folder: `runs/NAME/checkpoints`.
-        keep: How many regular ones stay on disk.
+        keep: How many regular ones stay on disk, the newest of them.
+        keep_best: How many of the best do.
     """
 
-    def __init__(self, folder: Path, keep: int) -> None:
+    def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
         self._folder = folder
         self._keep = keep
+        self._keep_best = keep_best
 
     def paths(self) -> list[Path]:
         """Return the checkpoint folders, oldest first."""
         return sorted(self._folder.glob("step-*"))
 
-    def save(self, checkpoint: Checkpoint, *, is_regular: bool = True) -> Path:
-        """Write a checkpoint, then delete regular ones beyond `keep` and earlier irregular ones.
+    def last(self, count: int) -> list[Path]:
+        """Return the newest regular ones, oldest first."""
+        return [path for path in self.paths() if _is_regular(path)][-count:]
+
+    def best(self, count: int) -> list[Path]:
+        """Return those with the best development scores, oldest first.
+
+        Only steps that were evaluated have a score. Of equal ones the later is better.
+        """
+        scored = [(_score(path), path) for path in self.paths() if _is_regular(path)]
+        ranked = sorted((score, path) for score, path in scored if score is not None)
+        return sorted(path for _, path in ranked[len(ranked) - min(count, len(ranked)) :])
+
+    def save(self, checkpoint: Checkpoint, *, after: Callable[[], None] = lambda: None) -> Path:
+        """Write a checkpoint, then delete what need not be kept, and all earlier irregular ones.
 
         Args:
             checkpoint: All state.
-            is_regular: False for one that is written only because the run stops here. Neither it
-                nor its disk space takes the place of a regular one, so the average at the end is
-                that of a run which never stopped.
+            after: Called before anything is written: makes durable what the state relies on.
 
         Raises:
             TrainingError: The disk is full or the folder is not writable; older ones are whole.
         """
-        suffix = "" if is_regular else _STOPPED
+        suffix = "" if checkpoint.is_regular else _STOPPED
         path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
         hint = "the last good checkpoint is whole: free some space and run the same command again"
         with (
             os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
             atomic_dir(path) as folder,
         ):
+            after()
             try:
                 save_file(checkpoint.weights, folder / _WEIGHTS)
                 save_file(checkpoint.optimizer, folder / _OPTIMIZER)
             except SafetensorError as error:
                 raise OSError(None, str(error)) from error
-            state = {
+            state: dict[str, Any] = {
                 "progress": asdict(checkpoint.progress),
                 "settings": checkpoint.settings,
                 "sha256": {name: sha256_of(folder / name) for name in (_WEIGHTS, _OPTIMIZER)},
             }
+            state["own_sha256"] = _digest(state)
             (folder / _STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
-        regular = [p for p in self.paths() if not p.name.endswith(_STOPPED)]
-        for old in self.paths():
-            if old != path and old not in regular[-self._keep :]:
-                shutil.rmtree(old, ignore_errors=True)
+        self._prune(path)
         return path
+
+    def _prune(self, newest: Path) -> None:
+        kept = {newest, *self.last(self._keep), *self.best(self._keep_best)}
+        for old in self.paths():
+            if old not in kept:
+                remove_dir(old)
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest checkpoint that is whole, and a warning for each damaged one."""
-        warnings: list[str] = []
         if self._folder.is_dir():
             remove_leftovers(self._folder)
-        for path in reversed(self.paths()):
-            try:
-                return _load(path), warnings
-            except _DAMAGES as error:
-                warnings.append(_set_aside(path, error))
-        return None, warnings
+        return _first_whole(reversed(self.paths()))
 
-    def average(self, count: int) -> Arrays:
-        """Return the mean of the last `count` checkpoints' weights, in float64 then float32.
+    def load_regular(self, *, before: int) -> tuple[Checkpoint | None, list[str]]:
+        """Return the newest regular one of a step before `before`, and warnings likewise.
 
-        Raises:
-            TrainingError: One is damaged; it is set aside, and the next call does without it.
+        Those after it are deleted: going on from it will write others.
         """
-        paths = self.paths()[-count:]
-        total: dict[str, Any] = {}
-        for path in paths:
-            try:
-                _verified_state(path)
-                weights = load_file(path / _WEIGHTS)
-            except _DAMAGES as error:
-                raise TrainingError(
-                    _set_aside(path, error),
-                    hint="run the same command again: it averages the others",
-                ) from error
-            for name, array in weights.items():
-                total[name] = total.get(name, 0.0) + array.astype(np.float64)
-        return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
+        paths = [path for path in self.paths() if _is_regular(path) and step_of(path) < before]
+        checkpoint, warnings = _first_whole(reversed(paths))
+        step = checkpoint.progress.step if checkpoint else 0
+        for path in self.paths():
+            if step_of(path) > step:
+                remove_dir(path)
+        return checkpoint, warnings
+
+
+def average(paths: Sequence[Path]) -> Arrays:
+    """Return the mean of some checkpoints' weights, summed in float64.
+
+    Raises:
+        TrainingError: One is damaged; it is set aside, so that the next session does without it.
+    """
+    total: dict[str, Any] = {}
+    for path in paths:
+        try:
+            _verified_state(path)
+            weights = load_file(path / _WEIGHTS)
+        except _DAMAGES as error:
+            raise TrainingError(
+                _set_aside(path, error),
+                hint="run the same command again: it averages the others",
+            ) from error
+        for name, array in weights.items():
+            total[name] = total.get(name, 0.0) + array.astype(np.float64)
+    return {name: (array / len(paths)).astype(np.float32) for name, array in total.items()}
+
+
+def _first_whole(paths: Iterable[Path]) -> tuple[Checkpoint | None, list[str]]:
+    warnings: list[str] = []
+    for path in paths:
+        try:
+            return _load(path), warnings
+        except _DAMAGES as error:
+            warnings.append(_set_aside(path, error))
+    return None, warnings
 
 
 def _load(path: Path) -> Checkpoint:
     state = _verified_state(path)
     progress = state["progress"]
+    tuples = {
+        "cursor": Cursor(*progress["cursor"]),
+        "rolled_back_to": tuple(progress["rolled_back_to"]),
+    }
     return Checkpoint(
-        progress=Progress(**{**progress, "cursor": Cursor(*progress["cursor"])}),
+        progress=Progress(**{**progress, **tuples}),
         weights=load_file(path / _WEIGHTS),
         optimizer=load_file(path / _OPTIMIZER),
         settings=state["settings"],
+        is_regular=_is_regular(path),
     )
 
 
 def _verified_state(path: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
+    if state.pop("own_sha256") != _digest(state):
+        raise ValueError(f"{_STATE} has another sha256")
     for name, known in state["sha256"].items():
         if sha256_of(path / name) != known:
             raise ValueError(f"{name} has another sha256")
     return state
+
+
+def _score(path: Path) -> float | None:
+    """Return a checkpoint's own development score, or None."""
+    try:
+        progress = json.loads((path / _STATE).read_text(encoding="utf-8"))["progress"]
+        score = progress["score"]
+        is_own = progress["evaluated_step"] == progress["step"] and math.isfinite(score)
+    except _DAMAGES:
+        return None
+    return float(score) if is_own else None
+
+
+def _digest(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+
+
+def _is_regular(path: Path) -> bool:
+    return not path.name.endswith(_STOPPED)
+
+
+def step_of(path: Path) -> int:
+    """Return the step that a checkpoint's folder is named after."""
+    return int(path.name.split("-")[1])
 
 
 def _set_aside(path: Path, error: Exception) -> str:

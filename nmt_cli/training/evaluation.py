@@ -1,6 +1,7 @@
 """Development and test scores: cross-entropy on the encoded pairs, and scores of decoded text."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,9 @@ from nmt_cli.metrics import Score, corpus_scores
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
+_COLLAPSED = 0.2  # share of the outputs
+_MIN_OUTPUTS = 20  # below, a share says little
+_LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
 
 
@@ -57,6 +61,31 @@ def score_outputs(
     """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
     references = [encoder.target.normalise(example.target) for example in examples]
     return corpus_scores(outputs, references, config.data.target_lang)
+
+
+def collapse_warning(outputs: Sequence[str]) -> str | None:
+    """Return what shows that a model has collapsed: many equal outputs, or many in a loop."""
+    if len(outputs) < _MIN_OUTPUTS:
+        return None
+    commonest, count = Counter(outputs).most_common(1)[0]
+    if count > _COLLAPSED * len(outputs):
+        return f"{count / len(outputs):.0%} of the outputs are the same: {commonest!r}"
+    loops = [output for output in outputs if has_loop(output)]
+    if len(loops) > _COLLAPSED * len(outputs):
+        return f"{len(loops) / len(outputs):.0%} of the outputs repeat themselves: {loops[0]!r}"
+    return None
+
+
+def has_loop(text: str) -> bool:
+    """Return whether one to four words come at least four times in a row."""
+    words = text.split()
+    for size in range(1, _LOOP_WORDS + 1):
+        equal = 0  # words in a row that equal the one `size` before
+        for word, before in zip(words[size:], words, strict=False):
+            equal = equal + 1 if word == before else 0
+            if equal == size * (_LOOP_TIMES - 1):
+                return True
+    return False
 
 
 def samples_of(

@@ -4,7 +4,9 @@
     w = w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)
 
 (algorithm 1 in the order of section 2's last paragraph); with decoupled weight decay, if any, taken
-off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w.
+off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w. And, if asked for,
+a moving average of the weights (Polyak & Juditsky 1992; the decay is smaller at first, so that the
+first weights are soon forgotten): a = d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)).
 """
 
 from typing import Any
@@ -25,21 +27,36 @@ class Adam:
         variables: The model's weights by name.
         clip_norm: Largest norm of the whole gradient; 0 never clips.
         weight_decay: Decoupled decay; 0 is none.
+        average_decay: Of the moving average of the weights; 0 keeps none.
     """
 
-    def __init__(self, variables: dict[str, Any], *, clip_norm: float, weight_decay: float) -> None:
+    def __init__(
+        self,
+        variables: dict[str, Any],
+        *,
+        clip_norm: float,
+        weight_decay: float,
+        average_decay: float = 0.0,
+    ) -> None:
         self._weights = {name: variable.value for name, variable in variables.items()}
         self._clip_norm = clip_norm
         self._weight_decay = weight_decay
         zeros = {name: tf.zeros(weight.shape) for name, weight in self._weights.items()}
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         self._v = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
+        self._average_decay = average_decay
+        averaged = self._weights if average_decay else {}
+        self._average = {
+            name: tf.Variable(tf.cast(weight, tf.float32), trainable=False)
+            for name, weight in averaged.items()
+        }
 
-    def apply(self, gradients: list[Tensor], rate: Tensor, step: Tensor) -> Tensor:
-        """Take one step; call it inside a graph.
+    def apply(self, gradients: list[Tensor], loss: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        """Take one step, or none if loss or gradient is not finite; call it inside a graph.
 
         Args:
             gradients: One for each weight, in order.
+            loss: Scalar float32.
             rate: Scalar float32 learning rate.
             step: Scalar float32 number of this step, from 1.
 
@@ -47,6 +64,11 @@ class Adam:
             The gradient's norm before clipping.
         """
         norm = tf.linalg.global_norm(gradients)
+        is_finite = tf.math.is_finite(norm + loss)
+        tf.cond(is_finite, lambda: self._update(gradients, norm, rate, step), lambda: is_finite)
+        return norm
+
+    def _update(self, gradients: list[Tensor], norm: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if self._clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
         for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
@@ -64,18 +86,35 @@ class Adam:
                 epsilon=EPSILON,
                 grad=gradient,
             )
-        return norm
+        decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
+        for name, average in self._average.items():
+            average.assign_sub((1.0 - decay) * (average - self._weights[name]))
+        return tf.constant(True)
+
+    def reset(self) -> None:
+        """Forget all earlier steps; the moving average is that of the weights as they are."""
+        for variable in (*self._m.values(), *self._v.values()):
+            variable.assign(tf.zeros_like(variable))
+        for name, average in self._average.items():
+            average.assign(self._weights[name])
+
+    def read_average(self) -> Arrays:
+        """Return the moving average of every weight by name; nothing if there is none."""
+        return {name: np.array(variable.numpy()) for name, variable in self._average.items()}
 
     def read_state(self) -> Arrays:
-        """Return m and v of every weight, as `m.NAME` and `v.NAME`."""
+        """Return m, v and the average of every weight, as `m.NAME`, `v.NAME`, `average.NAME`."""
         return {
             f"{kind}.{name}": np.array(variable.numpy())
-            for kind, slots in (("m", self._m), ("v", self._v))
+            for kind, slots in self._slots().items()
             for name, variable in slots.items()
         }
 
     def assign_state(self, arrays: Arrays) -> None:
-        """Set m and v as `read_state` returned them."""
-        for kind, slots in (("m", self._m), ("v", self._v)):
+        """Set all that `read_state` returned."""
+        for kind, slots in self._slots().items():
             for name, variable in slots.items():
                 variable.assign(arrays[f"{kind}.{name}"])
+
+    def _slots(self) -> dict[str, dict[str, Any]]:
+        return {"m": self._m, "v": self._v, "average": self._average}

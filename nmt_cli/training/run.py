@@ -1,16 +1,21 @@
 """The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
 
+import contextlib
+import fcntl
 import json
+import os
 import shutil
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
-from nmt_cli.errors import TrainingError
-from nmt_cli.files import os_errors_as, write_text
+from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.files import fsync, os_errors_as
 from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.shards import (
@@ -23,6 +28,7 @@ from nmt_cli.text.shards import (
 from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
+from nmt_cli.training.fine_tuning import open_start
 
 RUNS_DIR = Path("runs")
 VOCAB_SIZE = "tokenizer.vocab_size"
@@ -64,10 +70,48 @@ class RunFolder:
         """One JSON object a line: all that happened."""
         return self.path / "events.jsonl"
 
+    @property
+    def tensorboard(self) -> Path:
+        """The same for TensorBoard, if asked for."""
+        return self.path / "tensorboard"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of this run while the block runs.
+
+        The kernel lets go of the lock when its process ends, however that happens, so none is ever
+        stale; the file stays, with a number in it that means nothing by then.
+
+        Raises:
+            ConfigError: Another process has it; names that.
+            TrainingError: The run folder cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            with os_errors_as(TrainingError, f"{self.path}: cannot be written"):
+                self.path.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context((self.path / "lock").open("a+", encoding="utf-8"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise self._taken(file) from error
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+                file.flush()
+            yield
+
+    def _taken(self, file: IO[str]) -> ConfigError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        return ConfigError(
+            f"{self.path}: {holder} is at work on this run",
+            hint="wait for it or stop it; another run needs another name: --set name=NAME",
+        )
+
     def forget(self) -> None:
         """Delete what training made; vocabulary and encoded corpora stay."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         shutil.rmtree(self.model, ignore_errors=True)
+        shutil.rmtree(self.tensorboard, ignore_errors=True)
         self.events.unlink(missing_ok=True)
 
 
@@ -85,6 +129,7 @@ class Prepared:
         train: Encoded training corpus.
         dev: Encoded development corpus.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
+        start: The model whose weights to begin with, or None.
         warnings: What the user should know before training.
     """
 
@@ -96,6 +141,7 @@ class Prepared:
     train: EncodedCorpus
     dev: EncodedCorpus
     fingerprint: str
+    start: Bundle | None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -170,6 +216,7 @@ def prepare(
     Raises:
         ConfigError: See `resolve`.
         DataError: A text file is missing or wrong.
+        ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder = RunFolder.of(loaded.config)
@@ -177,10 +224,14 @@ def prepare(
     for split in ("train", "dev", "test"):
         corpora.files(split)
     config = resolve(loaded, corpora, tell=tell, find_device=find_device)
+    start = open_start(config)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
-        vocabularies, is_new = load_or_train(config, corpora, folder.path)
-        made = "trained" if is_new else "reused"
+        if start is not None:
+            vocabularies, made = Vocabularies.load(start.path), f"of {start.path}"
+        else:
+            vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            made = "trained" if is_new else "reused"
         tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
@@ -207,6 +258,7 @@ def prepare(
         vocabularies,
         encoder,
         fingerprint=keep["train"].name,
+        start=start,
         warnings=warnings,
         **encoded,
     )
@@ -230,30 +282,36 @@ def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -
 
 
 class EventLog:
-    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume."""
+    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume.
 
-    def __init__(self, path: Path, resumed_step: int) -> None:
+    Args:
+        path: The file.
+        kept_bytes: What is beyond this length goes: it will happen again. None keeps it.
+    """
+
+    def __init__(self, path: Path, kept_bytes: int | None) -> None:
         self._path = path
-        kept = [line for line in _lines(path) if _is_up_to(line, resumed_step)]
-        write_text(path, "".join(kept))
+        content = path.read_bytes()[:kept_bytes] if path.is_file() else b""
+        self.size = content.rfind(b"\n") + 1  # a crash may have cut the last line short
+        with path.open("ab") as stream:
+            stream.truncate(self.size)
 
     def append(self, event: dict[str, Any]) -> None:
         """Write one event."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(event, ensure_ascii=False) + "\n")
+        line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+        with self._path.open("ab") as stream:
+            stream.write(line)
+        self.size += len(line)
 
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield what was logged so far; lines that are no events are left out."""
+        with self._path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+            for line in stream:
+                with contextlib.suppress(ValueError):
+                    event = json.loads(line)
+                    if isinstance(event, dict) and {"event", "step"} <= event.keys():
+                        yield event
 
-def _lines(path: Path) -> list[str]:
-    """Return the whole lines; a line cut short by a crash is left out."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        return [line for line in stream if line.endswith("\n")]
-
-
-def _is_up_to(line: str, step: int) -> bool:
-    """Return whether a line tells of `step` or before; what is no event does not."""
-    try:
-        return bool(json.loads(line)["step"] <= step)
-    except (ValueError, KeyError, TypeError):
-        return False
+    def flush(self) -> None:
+        """Make sure that what was appended outlives a loss of power."""
+        fsync(self._path)

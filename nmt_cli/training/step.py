@@ -4,6 +4,7 @@ All sizes are dynamic, so each function is traced once for a whole run. All rand
 of (seed, step, micro-batch), so a resumed run repeats an uninterrupted one.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -35,6 +36,19 @@ class StepResult(NamedTuple):
     gradient_norm: float
     num_tokens: int
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the step was taken."""
+        return math.isfinite(self.loss + self.gradient_norm)
+
+
+class Gradients(NamedTuple):
+    """Sums over an effective batch: of gradients by weight, of the loss, of target pieces."""
+
+    total: list[Tensor]
+    loss: Tensor
+    num_tokens: Tensor
+
 
 class Stepper:
     """The model's training step.
@@ -58,7 +72,7 @@ class Stepper:
         )
         shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
         self._update = tf.function(
-            self._update_with, autograph=False, input_signature=[shapes, _SCALAR, _SCALAR, _SCALAR]
+            self._update_with, autograph=False, input_signature=[shapes, *[_SCALAR] * 4]
         )
         self._evaluate = tf.function(
             self._evaluate_on, autograph=False, input_signature=[_IDS, _IDS]
@@ -66,6 +80,10 @@ class Stepper:
 
     def step(self, micro_batches: Sequence[Batch], number: int, rate: float) -> StepResult:
         """Take optimizer step `number` (from 1) on one effective batch."""
+        return self.update(self.gradients(micro_batches, number), number, rate)
+
+    def gradients(self, micro_batches: Sequence[Batch], number: int) -> Gradients:
+        """Add up the gradients of step `number`; changes nothing."""
         total: list[Tensor] = []
         loss = num_tokens = tf.constant(0.0)
         for index, batch in enumerate(micro_batches):
@@ -73,9 +91,13 @@ class Stepper:
             gradients, sums = self._gradients(batch.source, batch.target, seed)
             total = [a + b for a, b in zip(total, gradients, strict=True)] if total else gradients
             loss, num_tokens = loss + sums.smoothed, num_tokens + sums.num_tokens
-        norm = self._update(total, num_tokens, tf.constant(rate), tf.constant(float(number)))
-        tokens = int(num_tokens)
-        return StepResult(float(loss) / tokens, float(norm), tokens)
+        return Gradients(total, loss, num_tokens)
+
+    def update(self, gradients: Gradients, number: int, rate: float) -> StepResult:
+        """Change the weights; if loss or gradient is not finite, they stay as they are."""
+        norm = self._update(*gradients, tf.constant(rate), tf.constant(float(number)))
+        tokens = int(gradients.num_tokens)
+        return StepResult(float(gradients.loss) / tokens, float(norm), tokens)
 
     def evaluate(self, batches: Sequence[Batch]) -> float:
         """Return the cross-entropy per target piece, in nats, without dropout or smoothing."""
@@ -92,10 +114,10 @@ class Stepper:
         return [tf.convert_to_tensor(gradient) for gradient in gradients], sums
 
     def _update_with(
-        self, gradients: list[Tensor], num_tokens: Tensor, rate: Tensor, step: Tensor
+        self, gradients: list[Tensor], loss: Tensor, num_tokens: Tensor, rate: Tensor, step: Tensor
     ) -> Tensor:
         averaged = [gradient / num_tokens for gradient in gradients]
-        return self._optimizer.apply(averaged, rate, step)
+        return self._optimizer.apply(averaged, loss, rate, step)
 
     def _evaluate_on(self, source: Tensor, target: Tensor) -> LossSums:
         return loss_sums(self._model, source, target, 0.0, None)

@@ -127,6 +127,10 @@ def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, cod
             assert time.monotonic() < deadline
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.2)
+        for more in ([], ["--fresh"]):
+            second = run_nmt(*command, *more, cwd=texts)
+            assert second.returncode == 2
+            assert f"error: runs/my: process {process.pid} on " in second.stderr
         process.send_signal(number)
         output, problems = process.communicate(timeout=60)
     assert process.returncode == code

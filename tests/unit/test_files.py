@@ -22,6 +22,7 @@ from nmt_cli.files import (
     existing_dir,
     os_errors_as,
     read_lines,
+    remove_dir,
     remove_leftovers,
     sha256_of,
     write_text,
@@ -408,7 +409,7 @@ class TestAtomicDir:
 
     def test_everything_is_flushed_before_the_rename(self, old, monkeypatch):
         done, rename = [], Path.rename
-        monkeypatch.setattr(files, "_fsync", lambda path: done.append(path.name))
+        monkeypatch.setattr(files, "fsync", lambda path: done.append(path.name))
         monkeypatch.setattr(
             Path, "rename", lambda path, to: done.append("rename") or rename(path, to)
         )
@@ -467,6 +468,31 @@ def test_remove_leftovers_takes_half_written_things_only(tmp_path):
     remove_leftovers(tmp_path)
     assert names(tmp_path) == [".b.previous", ".hidden", "c.writing-1", "step-1"]
     remove_leftovers(tmp_path / "no such folder")
+
+
+class TestRemoveDir:
+    def test_a_folder_is_gone_and_its_neighbours_are_not(self, tmp_path):
+        for name in ("a", "ab"):
+            (tmp_path / name / "sub").mkdir(parents=True)
+        remove_dir(tmp_path / "a")
+        remove_dir(tmp_path / "a")  # there may be none
+        assert names(tmp_path) == ["ab"]
+
+    def test_a_crash_in_the_middle_leaves_nothing_under_its_name(self, tmp_path, monkeypatch):
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "file").write_text("x")
+
+        def crash(path, **_):
+            if path.exists():
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files.shutil, "rmtree", crash)
+            with pytest.raises(KeyboardInterrupt):
+                remove_dir(tmp_path / "a")
+        assert names(tmp_path) == [".a.removing-"]
+        remove_leftovers(tmp_path)
+        assert names(tmp_path) == []
 
 
 class TestOsErrorsAs:

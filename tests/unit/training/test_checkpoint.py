@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 import nmt_cli
 from nmt_cli.errors import TrainingError
-from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, changed_settings
+from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress, average, changed_settings
 from nmt_cli.training.dataset import Cursor
 
 
@@ -26,7 +26,7 @@ def arrays(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def checkpoint(step: int) -> Checkpoint:
+def checkpoint(step: int, **facts) -> Checkpoint:
     progress = Progress(
         step=step,
         cursor=Cursor(2, step),
@@ -36,7 +36,9 @@ def checkpoint(step: int) -> Checkpoint:
         seconds=1.25,
     )
     optimizer = {f"m.{name}": array for name, array in arrays(100 + step).items()}
-    return Checkpoint(progress, arrays(step), optimizer, {"seed": 1, "train.max": [1, "x"]})
+    return Checkpoint(
+        progress, arrays(step), optimizer, {"seed": 1, "train.max": [1, "x"]}, **facts
+    )
 
 
 @pytest.fixture
@@ -49,6 +51,7 @@ def assert_same(found: Checkpoint | None, expected: Checkpoint) -> None:
     assert found.progress == expected.progress
     assert isinstance(found.progress.cursor, Cursor)
     assert found.settings == expected.settings
+    assert found.is_regular == expected.is_regular
     for kind in ("weights", "optimizer"):
         one, other = getattr(found, kind), getattr(expected, kind)
         assert one.keys() == other.keys()
@@ -58,6 +61,12 @@ def assert_same(found: Checkpoint | None, expected: Checkpoint) -> None:
 
 def names(store: Checkpoints) -> list[str]:
     return [path.name for path in store.paths()]
+
+
+def scored(step: int, score: float | None, evaluated_step: int | None = None) -> Checkpoint:
+    evaluated_step = step if evaluated_step is None else evaluated_step
+    progress = Progress(step=step, evaluated_step=evaluated_step, score=score)
+    return Checkpoint(progress, arrays(step), arrays(100 + step), {})
 
 
 def test_what_is_saved_is_loaded(store):
@@ -96,14 +105,45 @@ def test_one_written_at_a_stop_neither_displaces_nor_outlives_the_regular_ones(s
     """So the average at the end is that of a run which was never stopped."""
     for step in (5, 10, 15):
         store.save(checkpoint(step))
-    store.save(checkpoint(17), is_regular=False)
+    store.save(checkpoint(17, is_regular=False))
     assert len(names(store)) == 4
-    assert_same(store.load_latest()[0], checkpoint(17))
-    store.save(checkpoint(18), is_regular=False)
-    assert_same(store.load_latest()[0], checkpoint(18))
+    assert_same(store.load_latest()[0], checkpoint(17, is_regular=False))
+    store.save(checkpoint(18, is_regular=False))
+    assert_same(store.load_latest()[0], checkpoint(18, is_regular=False))
     assert len(names(store)) == 4
     store.save(checkpoint(20))
     assert names(store) == ["step-00000010", "step-00000015", "step-00000020"]
+
+
+def steps(paths) -> list[int]:
+    return [int(path.name.split("-")[1]) for path in paths]
+
+
+def test_the_best_stay_beside_the_last(tmp_path):
+    store = Checkpoints(tmp_path / "checkpoints", keep=2, keep_best=2)
+    for step, score in enumerate([5.0, 9.0, 7.0, 9.0, 1.0, 2.0], start=1):
+        store.save(scored(step, score))
+    assert steps(store.paths()) == [2, 4, 5, 6]
+    assert steps(store.last(2)) == [5, 6]
+    assert steps(store.best(2)) == [2, 4]
+    assert steps(store.best(1)) == [4]  # of equal ones the later
+    assert steps(store.best(9)) == [2, 4, 5, 6]
+    store.save(scored(7, 8.0))
+    assert steps(store.paths()) == [2, 4, 6, 7]
+
+
+def test_only_what_was_evaluated_itself_is_among_the_best(tmp_path):
+    store = Checkpoints(tmp_path / "checkpoints", keep=9, keep_best=2)
+    store.save(scored(1, 9.0, evaluated_step=0))
+    store.save(scored(2, None))
+    store.save(scored(3, float("nan")))
+    store.save(scored(4, 1.0))
+    store.save(scored(5, 8.0))
+    (store.paths()[-1] / "state.json").write_text("{")
+    irregular = scored(6, 9.0)
+    store.save(Checkpoint(**{**vars(irregular), "is_regular": False}))
+    assert steps(store.best(9)) == [4]
+    assert steps(store.last(2)) == [4, 5]
 
 
 def flip_a_bit(path):
@@ -126,6 +166,10 @@ def without_a_key(path):
     path.write_text(json.dumps(state))
 
 
+def another_step(path):
+    path.write_text(path.read_text().replace('"step": 2', '"step": 3'))
+
+
 def with_an_unknown_key(path):
     state = json.loads(path.read_text())
     state["progress"]["colour"] = 1
@@ -145,6 +189,7 @@ def with_an_unknown_key(path):
         ("state.json", wrong_kind),
         ("state.json", without_a_key),
         ("state.json", with_an_unknown_key),
+        ("state.json", another_step),
     ],
 )
 def test_a_damaged_one_is_set_aside_and_the_one_before_is_used(store, file, damage):
@@ -251,7 +296,7 @@ def test_the_average_is_that_of_numpy(store):
         store.save(checkpoint(step))
     for count in (1, 2, 3, 10):
         steps = [1, 2, 3][-count:]
-        found = store.average(count)
+        found = average(store.last(count))
         for name, array in found.items():
             wide = np.mean([arrays(step)[name].astype(np.float64) for step in steps], axis=0)
             np.testing.assert_array_equal(array, wide.astype(np.float32))
@@ -265,10 +310,10 @@ def test_a_damaged_one_has_no_part_in_an_average(store):
     damaged = store.paths()[1]
     flip_a_bit(damaged / "weights.safetensors")
     with pytest.raises(TrainingError, match=f"{damaged.name}: damaged") as caught:
-        store.average(3)
+        average(store.last(3))
     assert "run the same command again" in caught.value.hint
     assert names(store) == ["step-00000001", "step-00000003"]
-    assert store.average(3).keys() == arrays(1).keys()
+    assert average(store.last(3)).keys() == arrays(1).keys()
 
 
 def test_a_checkpoint_of_the_same_step_is_replaced(store):

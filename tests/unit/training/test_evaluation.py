@@ -8,7 +8,14 @@ from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
-from nmt_cli.training.evaluation import Sample, decode_examples, samples_of, score_outputs
+from nmt_cli.training.evaluation import (
+    Sample,
+    collapse_warning,
+    decode_examples,
+    has_loop,
+    samples_of,
+    score_outputs,
+)
 
 OPTIONS = SearchOptions(beam_size=1)
 
@@ -92,3 +99,43 @@ def test_samples_are_spread_and_move_with_the_step():
 def test_a_single_example_is_sample_enough():
     found = samples_of(["out"], [Example(("in",), "ref")], step=7)
     assert found == [Sample("in", "out", "ref")] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no no no no", True),
+        ("no no no", False),
+        ("x the dog the dog the dog the dog", True),
+        ("the dog the dog the dog the cat", False),
+        ("it a b c a b c a b c a b c d", True),
+        ("a b c d a b c d a b c d a b c d", True),
+        ("a b c d e " * 6, False),  # five words: a refrain
+        ("", False),
+        ("ha ha and ha ha and", False),
+    ],
+)
+def test_a_loop_is_a_few_words_four_times_in_a_row(text, expected):
+    assert has_loop(text) == expected
+    assert has_loop(f"before {text} after") == expected
+
+
+def test_many_equal_outputs_are_told_with_their_share():
+    different = [f"sentence {i}" for i in range(100)]
+    assert collapse_warning(different) is None
+    assert collapse_warning(["yes"] * 25 + different) is None  # exactly a fifth
+    warning = collapse_warning(["yes"] * 26 + different)
+    assert warning == "21% of the outputs are the same: 'yes'"
+
+
+def test_many_outputs_in_a_loop_are_told():
+    different = [f"sentence {i}" for i in range(16)]
+    loops = [f"{i} {i} {i} {i}" for i in range(5)]
+    assert collapse_warning(loops[:4] + different) is None
+    warning = collapse_warning(loops + different)
+    assert warning == "24% of the outputs repeat themselves: '0 0 0 0'"
+
+
+def test_a_handful_of_outputs_says_nothing():
+    assert collapse_warning(["yes"] * 19) is None
+    assert collapse_warning([]) is None

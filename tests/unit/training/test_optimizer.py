@@ -13,11 +13,12 @@ START = {"a": np.array([[1.0, -2.0], [0.5, 4.0]]), "b": np.array([3.0, -1.0, 0.0
 FLOAT32 = {"rtol": 2e-6, "atol": 1e-7}  # a dozen roundings
 
 
-def make(clip_norm=0.0, weight_decay=0.0):
+def make(clip_norm=0.0, weight_decay=0.0, average_decay=0.0):
     """Return an optimizer and its weights as tf variables."""
     weights = {name: tf.Variable(value, dtype=tf.float32) for name, value in START.items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
-    return Adam(variables, clip_norm=clip_norm, weight_decay=weight_decay), weights
+    decays = {"weight_decay": weight_decay, "average_decay": average_decay}
+    return Adam(variables, clip_norm=clip_norm, **decays), weights
 
 
 def gradients(step: int) -> dict[str, np.ndarray]:
@@ -25,11 +26,11 @@ def gradients(step: int) -> dict[str, np.ndarray]:
     return {name: random.normal(size=value.shape) for name, value in START.items()}
 
 
-def apply(optimizer, step, rate=0.01):
+def apply(optimizer, step, rate=0.01, loss=1.0, scale=1.0):
     """Take a step as training does: inside a graph."""
-    values = [tf.constant(g, tf.float32) for g in gradients(step).values()]
+    values = [tf.constant(scale * g, tf.float32) for g in gradients(step).values()]
     norm = tf.function(optimizer.apply, autograph=False)(
-        values, tf.constant(rate), tf.constant(float(step))
+        values, tf.constant(loss), tf.constant(rate), tf.constant(float(step))
     )
     return float(norm)
 
@@ -122,3 +123,47 @@ def test_what_is_read_is_a_copy():
     before = optimizer.read_state()
     apply(optimizer, 1)
     assert all(np.all(array == 0) for array in before.values())
+
+
+@pytest.mark.parametrize("loss", [1.0, np.inf, np.nan])
+@pytest.mark.parametrize("scale", [1.0, np.inf, np.nan, 1e30])
+def test_a_step_that_is_not_finite_changes_nothing(loss, scale):
+    """A gradient of 1e30 is finite, its squared norm is not."""
+    optimizer, weights = make(clip_norm=1.0, weight_decay=0.1, average_decay=0.9)
+    apply(optimizer, 1)
+    before = {name: weight.numpy() for name, weight in weights.items()}
+    state = optimizer.read_state()
+    is_taken = np.isfinite(apply(optimizer, 2, loss=loss, scale=scale) + loss)
+    assert is_taken == (loss == scale == 1.0)
+    for name, weight in weights.items():
+        assert np.array_equal(weight, before[name]) != is_taken
+    for name, array in optimizer.read_state().items():
+        assert np.array_equal(array, state[name]) != is_taken
+
+
+def test_a_reset_forgets_all_steps():
+    optimizer, weights = make(average_decay=0.9)
+    first = optimizer.read_state()
+    apply(optimizer, 1)
+    for name, weight in weights.items():
+        weight.assign(START[name])
+    optimizer.reset()
+    for name, array in optimizer.read_state().items():
+        np.testing.assert_array_equal(array, first[name])
+
+
+def test_the_moving_average_is_that_of_numpy():
+    """And training is the same with it as without."""
+    optimizer, weights = make(average_decay=0.4)
+    plain, plain_weights = make()
+    expected = {name: value.copy() for name, value in START.items()}
+    for step in range(1, 8):
+        apply(optimizer, step)
+        apply(plain, step)
+        decay = min(0.4, (1 + step) / (10 + step))  # 0.4 from step 5 on
+        for name, weight in weights.items():
+            expected[name] = decay * expected[name] + (1 - decay) * weight.numpy()
+            np.testing.assert_array_equal(weight, plain_weights[name])
+    for name, array in optimizer.read_average().items():
+        np.testing.assert_allclose(array, expected[name], **FLOAT32)
+    assert plain.read_average() == {}

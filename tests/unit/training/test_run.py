@@ -1,7 +1,10 @@
 """The run folder: what is prepared, what is used again, and the log."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -219,6 +222,43 @@ def test_a_run_that_is_forgotten_keeps_its_text(corpus):
     assert not {"checkpoints", "model", "events.jsonl"} & left
 
 
+# --- the lock -------------------------------------------------------------------------------------
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from nmt_cli.training.run import RunFolder
+with RunFolder(Path(sys.argv[1])).locked():
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_goes_with_its_process_however_that_ends(tmp_path):
+    folder = RunFolder(tmp_path / "runs" / "x")
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(folder.path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(ConfigError, match=rf"runs/x: process {holder.pid} on \S+ is") as caught:
+            folder.locked().__enter__()
+        assert "--set name=" in caught.value.hint
+        holder.kill()
+    with folder.locked():
+        assert (folder.path / "lock").read_text().startswith(f"process {os.getpid()} on ")
+    with folder.locked():
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "runs").write_text("a file where a folder should be")
+    with (
+        pytest.raises(TrainingError, match="runs/x: cannot be written"),
+        RunFolder(tmp_path / "runs" / "x").locked(),
+    ):
+        pass
+
+
 # --- the log --------------------------------------------------------------------------------------
 
 
@@ -234,22 +274,29 @@ def test_events_are_appended_as_lines(tmp_path):
     assert "ж" in path.read_text(encoding="utf-8")  # readable, not escaped
     log.append({"step": 2})
     assert path.read_text(encoding="utf-8").count("\n") == 2
+    assert log.size == path.stat().st_size
+    log.flush()
 
 
-def test_a_resumed_log_ends_at_the_checkpoint(tmp_path):
+def test_a_resumed_log_ends_where_it_ended_at_the_checkpoint(tmp_path):
+    """However often a step comes in it: a run that was rolled back has steps twice."""
     path = tmp_path / "events.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n')
-    EventLog(path, 2).append({"step": 3, "again": True})
-    assert steps(path) == [1, 2, 3]
-    assert "again" in path.read_text()
+    log = EventLog(path, 0)
+    for step in (1, 2, 1):
+        log.append({"step": step})
+    kept = log.size
+    log.append({"step": 2})
+    resumed = EventLog(path, kept)
+    assert resumed.size == kept
+    resumed.append({"step": 3})
+    assert steps(path) == [1, 2, 1, 3]
 
 
-@pytest.mark.parametrize(
-    "tail", [b'{"step": 2', b'{"step": 2}', b"\x00\x00", b"\xff\xfe\n", b"[]\n", b"{}\n", b"oh\n"]
-)
-def test_what_a_crash_left_at_the_end_is_cut_off(tmp_path, tail):
-    """A line without its end, or no event at all: the log must not stop a run."""
+@pytest.mark.parametrize("tail", [b'{"step": 2', b'{"step": 2}', b"\x00\x00", b"\xff\xfe", b""])
+@pytest.mark.parametrize("kept", [None, 11, 13, 99])
+def test_a_line_that_a_crash_cut_short_goes(tmp_path, tail, kept):
+    """It must not stop a run."""
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"step": 1}\n' + tail)
-    EventLog(path, 5).append({"step": 6})
-    assert steps(path) == [1, 6]
+    EventLog(path, kept).append({"step": 6})
+    assert steps(path) == ([6] if kept == 11 else [1, 6])

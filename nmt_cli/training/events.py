@@ -1,0 +1,128 @@
+"""What happens in a training run, one frozen record each: shown, logged and tested by."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from nmt_cli.metrics import Score
+from nmt_cli.training.evaluation import Sample
+from nmt_cli.training.export import Measured
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training begins, or goes on at `step`."""
+
+    step: int
+    parameters: int
+    precision: str
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """One optimizer step; losses in nats per target piece, rates per second."""
+
+    step: int
+    epoch: int
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    num_tokens: int
+    padding: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A step whose loss or gradient was not finite: the weights stay as they were."""
+
+    step: int
+    what: str
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """Training goes on from the state of an earlier step, with the batches that come now.
+
+    Attributes:
+        step: Where it goes back to.
+        from_step: Where it was.
+        rate_factor: What the learning rate is multiplied by from now on.
+        warnings: About damaged checkpoints.
+    """
+
+    step: int
+    from_step: int
+    rate_factor: float
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class MicroBatchesHalved:
+    """Memory was too small: smaller micro-batches, more of them in the same effective batch."""
+
+    step: int
+    tokens_per_micro_batch: int
+    accumulate_steps: int
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Scores on dev. `score` is what the best model is chosen by; higher is better.
+
+    `warning` says what is odd about the outputs, if anything.
+    """
+
+    step: int
+    dev_loss: float
+    score: float
+    scores: dict[str, Score]
+    samples: list[Sample]
+    warning: str | None
+    is_best: bool
+    label: str = "dev"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint is on disk; training has gone on while it was written."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The run is over (or stopped on request, then `bundle` is None and it can go on)."""
+
+    step: int
+    reason: str
+    scores: dict[str, Score]
+    bundle: str | None
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The bundle has a form for the fast engine in one more number format."""
+
+    step: int
+    measured: Measured
+
+
+Event = (
+    Started
+    | StepDone
+    | Skipped
+    | RolledBack
+    | MicroBatchesHalved
+    | Evaluated
+    | Saved
+    | Exported
+    | Finished
+)
+
+
+def as_json(event: Event) -> dict[str, Any]:
+    """Return an event as a line of `events.jsonl` has it."""
+    return {"event": type(event).__name__, **dataclasses.asdict(event)}

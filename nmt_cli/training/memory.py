@@ -1,0 +1,54 @@
+"""Out of memory: micro-batches are cut in half, so that the effective batch stays what it was."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from nmt_cli.config import Config
+from nmt_cli.text.batches import Batch, assemble, plan_epoch
+from nmt_cli.text.shards import EncodedCorpus
+
+OUT_OF_MEMORY = (tf.errors.ResourceExhaustedError, MemoryError)
+
+
+def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
+    """Return the micro-batches of the first epoch that need the most memory.
+
+    Layers grow with the positions of a batch, attention with the square of its lengths; one batch
+    may be the largest by both.
+    """
+    plan = plan_epoch(
+        corpus,
+        tokens_per_batch=config.train.tokens_per_batch,
+        accumulate_steps=config.train.accumulate_steps,
+        max_length=config.model.max_length,
+        seed=config.seed,
+        epoch=0,
+    )
+    rows = np.diff(plan.starts)
+    source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
+    target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)
+    by_layers = rows * (source + target)
+    by_attention = rows * (source**2 + target**2 + source * target)
+    largest = {int(np.argmax(by_layers)), int(np.argmax(by_attention))}
+    return [assemble(corpus, plan.order[plan.starts[i] : plan.starts[i + 1]]) for i in largest]
+
+
+def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
+    """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
+    parts = list(batches)
+    for _ in range(halvings):
+        parts = [half for batch in parts for half in _halves(batch)]
+    return parts
+
+
+def _halves(batch: Batch) -> list[Batch]:
+    middle = -(-len(batch.source) // 2)
+    halves = [(side[:middle], side[middle:]) for side in batch]
+    return [Batch(*map(_trimmed, sides)) for sides in zip(*halves, strict=True) if len(sides[0])]
+
+
+def _trimmed(ids: np.ndarray) -> np.ndarray:
+    """Take off the columns in which no row has a piece any more."""
+    return ids[:, : np.count_nonzero(ids, axis=1).max()]

@@ -1,0 +1,64 @@
+"""Losses that are not finite: how often to skip, where to go back to, when to give up.
+
+A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row are
+no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery et al.
+2022, arXiv 2204.02311, section 5.1), here with half the rate, too. All of it follows from
+`Progress`, so a run that is killed meanwhile does the same again.
+"""
+
+from dataclasses import replace
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.training.checkpoint import Progress
+
+MAX_SKIPPED = 3  # in a row; then training goes back
+MAX_ROLLBACKS = 2
+
+
+def skip(progress: Progress) -> Progress:
+    """Return the progress with one more step skipped."""
+    in_a_row = progress.skipped_in_a_row + 1
+    return replace(progress, skipped=progress.skipped + 1, skipped_in_a_row=in_a_row)
+
+
+def rate_factor(progress: Progress) -> float:
+    """Return what the scheduled learning rate is multiplied by: halved at each rollback."""
+    return float(0.5 ** len(progress.rolled_back_to))
+
+
+def limit_of_rollback(progress: Progress) -> int:
+    """Return the step before which to look for a checkpoint to go back to.
+
+    That is the newest one, unless going back there helped nothing: no step was taken since.
+
+    Raises:
+        TrainingError: Enough was tried.
+    """
+    tried, last_update = progress.rolled_back_to, progress.step - progress.skipped_in_a_row
+    if len(tried) == MAX_ROLLBACKS:
+        steps = ", then ".join(
+            f"back to step {step:,} at {0.5**n:g} of the learning rate"
+            for n, step in enumerate(tried, start=1)
+        )
+        raise TrainingError(
+            f"the loss is not finite at step {progress.step:,}, {MAX_SKIPPED} times in a row, "
+            f"though this was tried: {steps}",
+            hint="lower train.learning_rate or raise train.warmup_steps, and start over with "
+            "--fresh",
+        )
+    return last_update if last_update in tried else last_update + 1
+
+
+def rolled_back(progress: Progress, to: Progress) -> Progress:
+    """Return the progress after going back to `to`: its step, but the batches that come now.
+
+    The best score stays, since the bundle that has it does.
+    """
+    return replace(
+        progress,
+        step=to.step,
+        evaluated_step=to.evaluated_step,
+        score=to.score,
+        skipped_in_a_row=0,
+        rolled_back_to=(*progress.rolled_back_to, to.step),
+    )

@@ -1,0 +1,89 @@
+"""All state of a run in memory: what a checkpoint holds, where it comes from at the start."""
+
+from dataclasses import replace
+
+from nmt_cli.config_io import fixed_keys
+from nmt_cli.errors import ConfigError
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.training.checkpoint import Checkpoint, Progress, changed_settings
+from nmt_cli.training.device import resolve_precision
+from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.run import Prepared
+
+_FINGERPRINT = "fingerprint"
+
+
+class RunState:
+    """Weights, optimizer and progress of a run.
+
+    Attributes:
+        model: The model.
+        optimizer: Its optimizer.
+        progress: How far the run is.
+        precision: "float32" or "bfloat16".
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        config = prepared.config
+        self._settings = fixed_keys(config) | {_FINGERPRINT: prepared.fingerprint}
+        self.precision = resolve_precision(config.train.precision)
+        self.model = self._build_model()
+        self.optimizer = Adam(
+            named_variables(self.model),
+            clip_norm=config.train.clip_norm,
+            weight_decay=config.train.weight_decay,
+            average_decay=config.train.average_decay,
+        )
+        self.progress = Progress()
+        if prepared.start is not None:
+            self.assign(None)
+
+    def check_settings(self, checkpoint: Checkpoint) -> None:
+        """Compare a checkpoint's settings with those of now.
+
+        Raises:
+            ConfigError: Some that must not change have; names them.
+        """
+        changed = [
+            "the training text or its vocabulary" if name == _FINGERPRINT else name
+            for name in changed_settings(checkpoint.settings, self._settings)
+        ]
+        if changed:
+            raise ConfigError(
+                f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",
+                hint="set them back, give the run another name, or start over with --fresh",
+            )
+
+    def assign(self, checkpoint: Checkpoint | None) -> None:
+        """Set weights and optimizer to those of a checkpoint, or of the start of the run."""
+        if checkpoint is not None:
+            assign_weights(self.model, checkpoint.weights)
+            self.optimizer.assign_state(checkpoint.optimizer)
+            return
+        start = self._prepared.start
+        weights = start.load_weights() if start else read_weights(self._build_model())
+        assign_weights(self.model, weights)
+        self.optimizer.reset()
+
+    def snapshot(self, *, log_bytes: int, is_regular: bool) -> Checkpoint:
+        """Return a copy of everything, which training does not change any more."""
+        return Checkpoint(
+            progress=replace(self.progress, log_bytes=log_bytes),
+            weights=read_weights(self.model),
+            optimizer=self.optimizer.read_state(),
+            settings=self._settings,
+            is_regular=is_regular,
+        )
+
+    def _build_model(self) -> Transformer:
+        config, vocabularies = self._prepared.config, self._prepared.vocabularies
+        return Transformer(
+            config.model,
+            source_vocab_size=vocabularies.source.vocab_size,
+            target_vocab_size=vocabularies.target.vocab_size,
+            joint=vocabularies.joint,
+            seed=config.seed,
+            compute_dtype=self.precision,
+        )

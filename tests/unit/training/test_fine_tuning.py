@@ -1,0 +1,75 @@
+"""Starting from a bundle: its vocabulary, its weights, a new optimizer; what must fit."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from nmt_cli.bundle import open_bundle
+from nmt_cli.config_io import load_config
+from nmt_cli.errors import ConfigError, ModelFileError
+from nmt_cli.training.events import Evaluated, StepDone
+from nmt_cli.training.loop import train
+from nmt_cli.training.run import prepare
+
+TUNE = (
+    "name=tuned",
+    "tokenizer.vocab_size=300",  # would be another vocabulary
+    "model.dropout=0.1",
+    "train.max_steps=2",
+    "train.eval_steps=1",
+    "train.checkpoint_steps=1",
+    "train.learning_rate=1e-6",
+    "data.test=[]",
+)
+
+
+@pytest.fixture
+def tuning(toy_corpus, toy_bundle, tmp_path, monkeypatch):
+    """A function that prepares a run from the toy model, and what it told."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*overrides: str):
+        told: list[str] = []
+        settings = [f"train.from={toy_bundle}", *TUNE, *overrides]
+        loaded = load_config(str(toy_corpus / "toy.yaml"), settings)
+        return prepare(loaded, tell=told.append, on_encoded=lambda *_: None), told
+
+    return run
+
+
+def test_training_goes_on_from_the_model(tuning, toy_bundle):
+    prepared, told = tuning()
+    assert told[0].endswith(f"(of {toy_bundle})")
+    events = list(train(prepared))
+    first = next(e for e in events if isinstance(e, Evaluated))
+    assert first.step == 1
+    assert first.score > 90  # a new model would score nothing
+    steps = [e for e in events if isinstance(e, StepDone)]
+    assert [e.step for e in steps] == [1, 2]
+    weights = load_file(prepared.folder.checkpoints / "step-00000002" / "weights.safetensors")
+    for name, array in open_bundle(toy_bundle).load_weights().items():
+        np.testing.assert_allclose(weights[name], array, atol=1e-5)  # two steps of 1e-6
+    tuned = open_bundle(prepared.folder.model)
+    texts = [(path / "tokenizer.json").read_text() for path in (tuned.path, toy_bundle)]
+    assert texts[0] == texts[1]
+
+
+def test_another_architecture_is_told_key_by_key(tuning):
+    with pytest.raises(ConfigError) as caught:
+        tuning("model.d_ff=64", "model.norm=post", "model.max_length=99")
+    message = str(caught.value)
+    assert "model.d_ff is 128 there and 64 here" in message
+    assert 'model.norm is "pre" there and "post" here' in message
+    assert "max_length" not in message  # computed positions have no weights
+    assert "dropout" not in message
+    assert "--set model.d_ff=128" in caught.value.hint
+
+
+def test_learned_positions_have_a_length(tuning):
+    with pytest.raises(ConfigError, match=r"model\.max_length is 24 there and 99 here"):
+        tuning("model.positions=learned", "model.max_length=99")
+
+
+def test_a_model_that_is_not_there_is_told(tuning, tmp_path):
+    with pytest.raises(ModelFileError, match="no such folder"):
+        tuning(f"train.from={tmp_path / 'none'}")
