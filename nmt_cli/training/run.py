@@ -16,7 +16,7 @@ from nmt_cli.text.shards import (
     EncodedCorpus,
     Encoder,
     corpus_fingerprint,
-    encode_corpus,
+    encode_corpora,
     remove_other_shards,
 )
 from nmt_cli.text.vocabulary import Vocabularies
@@ -123,8 +123,8 @@ def prepare(
             key = _shard_key(config, corpora, encoder, split)
             keep[split] = folder.path / "shards" / f"{split}-{key}"
             is_new = not keep[split].exists()
-            encoded[split] = encode_corpus(
-                corpora.iter_split(split),
+            encoded[split] = encode_corpora(
+                corpora.iter_corpora(split),
                 encoder,
                 keep[split],
                 on_progress=lambda done, split=split: on_encoded(split, done),  # type: ignore[misc]
