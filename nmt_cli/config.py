@@ -56,6 +56,12 @@ class CorpusConfig(Section):
         "the source and target column of `file`: names of its heading line (or JSON keys), "
         "or numbers from 1 when it has none",
     )
+    weight: float = key(
+        1.0,
+        "how often each pair is seen in an epoch (train only): 2.0 twice, 0.5 another half each",
+        ge=0.001,
+        le=1000.0,
+    )
     rows: int | None = key(
         None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
     )
@@ -89,6 +95,13 @@ class DataConfig(Section):
         ..., "development corpora: they choose the best model", min_length=1
     )
     test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
+
+    @field_validator("dev", "test")
+    @classmethod
+    def _weight_only_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if any(corpus.weight != 1.0 for corpus in corpora):
+            raise ValueError("weight is for train only")
+        return corpora
 
     @field_validator("train", "test")
     @classmethod

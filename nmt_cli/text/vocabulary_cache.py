@@ -27,7 +27,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     """
     settings = {
         "tokenizer": config.tokenizer.model_dump(),
-        "train": [corpus.model_dump() for corpus in config.data.train],
+        "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "task": config.task,

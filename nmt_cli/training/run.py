@@ -138,7 +138,9 @@ def prepare(
 
 def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -> str:
     settings = {
-        "corpora": [corpus.model_dump() for corpus in getattr(config.data, split)],
+        "corpora": [
+            corpus.model_dump(exclude={"weight"}) for corpus in getattr(config.data, split)
+        ],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "chat": config.chat.model_dump() if config.task == "chat" else None,
