@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import atomic_dir, remove_leftovers, sha256_of
+from nmt_cli.files import atomic_dir, remove_leftovers
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.template import join_turns
@@ -30,6 +30,7 @@ from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.word_cache import WordCache
 
+FORMAT = 2  # of the files below; part of a folder's fingerprint
 _CHUNK = 10_000
 _SIDES = ("source", "target")
 
@@ -120,12 +121,6 @@ class EncodedCorpus:
             mapped = getattr(array, "_mmap", None)
             if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def corpus_fingerprint(files: list[Path], settings: object) -> str:
-    """Return a hash of the files' bytes and of the settings that decide how they are read."""
-    parts = [json.dumps(settings, sort_keys=True), *map(sha256_of, files)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def encode_corpora(

@@ -1,5 +1,6 @@
 """A run's vocabularies: trained once, kept in its folder, used again while nothing changed."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,17 +10,19 @@ from nmt_cli.config import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import write_text
 from nmt_cli.text.corpus import Corpora, texts
-from nmt_cli.text.shards import corpus_fingerprint
+from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
 _KEY = "tokenizer.key"
+_SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it takes
 
 
 def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
     """Return the run's vocabularies and whether they were trained just now.
 
-    Those in `folder` are used again when text and settings are those they were trained from.
+    Those in `folder` are used again when text and settings are those they were trained from. Of a
+    large corpus every so many pairs are enough to learn from.
 
     Raises:
         TrainingError: The training text is empty.
@@ -33,7 +36,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "task": config.task,
         "chat": config.chat.model_dump() if config.task == "chat" else None,
     }
-    key = corpus_fingerprint(corpora.files("train"), settings)
+    key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     key_file = folder / _KEY
     if key_file.is_file() and key_file.read_bytes() == json.dumps(key).encode():
         return Vocabularies.load(folder), False
@@ -47,14 +50,16 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
 
 
 def _train(config: Config, corpora: Corpora) -> Vocabularies:
-    if next(corpora.iter_split("train"), None) is None:
+    pairs = sum(1 for _ in corpora.iter_split("train"))
+    if not pairs:
         files = ", ".join(map(str, corpora.files("train")))
         raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+    every = -(-pairs // _SAMPLE)
     if config.tokenizer.joint:
-        joint = Subwords.train(_TrainingTexts(corpora, "joint"), config.tokenizer)
+        joint = Subwords.train(_TrainingTexts(corpora, "joint", every), config.tokenizer)
         return Vocabularies(joint, joint)
     source, target = (
-        Subwords.train(_TrainingTexts(corpora, side), config.tokenizer)
+        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer)
         for side in ("source", "target")
     )
     return Vocabularies(source, target)
@@ -62,10 +67,12 @@ def _train(config: Config, corpora: Corpora) -> Vocabularies:
 
 @dataclass(frozen=True)
 class _TrainingTexts:
-    """One side's training text, read from the files each time it is iterated."""
+    """One side's text of every so many pairs, read from the files each time it is iterated."""
 
     corpora: Corpora
     side: str
+    every: int
 
     def __iter__(self) -> Iterator[str]:
-        return texts(self.corpora.iter_split("train"), self.side)
+        sample = itertools.islice(self.corpora.iter_split("train"), 0, None, self.every)
+        return texts(sample, self.side)

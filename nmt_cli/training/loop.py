@@ -168,7 +168,7 @@ class _Trainer:
         self._engine = NativeEngine(self._model, compile_after=math.inf)
         self._checkpoints = Checkpoints(prepared.folder.checkpoints, train_config.keep_checkpoints)
         self._settings = fixed_keys(self._config) | {_FINGERPRINT: prepared.fingerprint}
-        self._dev = list(prepared.corpora.iter_split("dev"))
+        self._dev = prepared.dev_examples
         self._progress, self._warnings = self._restore()
         with os_errors_as(TrainingError, f"{prepared.folder.path}: cannot be written"):
             write_text(prepared.folder.path / "config.yaml", to_yaml(self._config))

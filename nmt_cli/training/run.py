@@ -1,5 +1,6 @@
 """The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
 
+import functools
 import json
 import shutil
 from collections.abc import Callable
@@ -10,12 +11,13 @@ from typing import Any
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import os_errors_as, write_text
-from nmt_cli.text.corpus import Corpora
+from nmt_cli.files import os_errors_as, read_lines, write_text
+from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.shards import (
+    FORMAT,
     EncodedCorpus,
     Encoder,
-    corpus_fingerprint,
     encode_corpora,
     remove_other_shards,
 )
@@ -23,6 +25,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
 
 RUNS_DIR = Path("runs")
+_DEV_TEXT = "examples.jsonl"  # beside the development shards
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class RunFolder:
     def of(cls, config: Config) -> "RunFolder":
         """Return the folder of a configuration's run, below the working folder."""
         return cls(RUNS_DIR / config.name)
+
+    @property
+    def shards(self) -> Path:
+        """Folder of the encoded corpora."""
+        return self.path / "shards"
 
     @property
     def checkpoints(self) -> Path:
@@ -70,6 +78,7 @@ class Prepared:
         encoder: Text -> ids.
         train: Encoded training corpus.
         dev: Encoded development corpus.
+        dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
     """
 
@@ -80,6 +89,7 @@ class Prepared:
     encoder: Encoder
     train: EncodedCorpus
     dev: EncodedCorpus
+    dev_examples: list[Example]
     fingerprint: str
 
 
@@ -117,36 +127,61 @@ def prepare(
         made = "trained" if is_new else "reused"
         tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
         encoder = build_encoder(config, vocabularies)
+        hashes = FileHashes(folder.path)
+        keep = {
+            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+            for split in ("train", "dev")
+        }
+        dev_examples = _dev_examples(corpora, keep["dev"])
+        texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
         encoded: dict[str, EncodedCorpus] = {}
-        keep: dict[str, Path] = {}
-        for split in ("train", "dev"):
-            key = _shard_key(config, corpora, encoder, split)
-            keep[split] = folder.path / "shards" / f"{split}-{key}"
-            is_new = not keep[split].exists()
+        for split, path in keep.items():
+            is_new = not path.exists()
             encoded[split] = encode_corpora(
-                corpora.iter_corpora(split),
-                encoder,
-                keep[split],
-                on_progress=lambda done, split=split: on_encoded(split, done),  # type: ignore[misc]
+                texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
             )
             tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
+        _keep_dev_examples(dev_examples, keep["dev"])
         remove_other_shards(keep.values())
     return Prepared(
-        config, folder, corpora, vocabularies, encoder, fingerprint=keep["train"].name, **encoded
+        config,
+        folder,
+        corpora,
+        vocabularies,
+        encoder,
+        dev_examples=dev_examples,
+        fingerprint=keep["train"].name,
+        **encoded,
     )
 
 
-def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -> str:
+def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
+    """Return the development text; to take it out of a large training corpus once is enough."""
+    kept = shards / _DEV_TEXT
+    if not kept.is_file():
+        return list(corpora.iter_split("dev"))
+    pairs = map(json.loads, read_lines(kept))
+    return [Example(tuple(source), target) for source, target in pairs]
+
+
+def _keep_dev_examples(examples: list[Example], shards: Path) -> None:
+    if not (shards / _DEV_TEXT).is_file():
+        write_text(shards / _DEV_TEXT, "".join(f"{json.dumps(pair)}\n" for pair in examples))
+
+
+def _shard_name(
+    config: Config, corpora: Corpora, encoder: Encoder, split: str, hashes: FileHashes
+) -> str:
     settings = {
-        "corpora": [
-            corpus.model_dump(exclude={"weight"}) for corpus in getattr(config.data, split)
-        ],
+        "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "chat": config.chat.model_dump() if config.task == "chat" else None,
         "encoder": encoder.fingerprint(),
+        "format": FORMAT,
     }
-    return corpus_fingerprint(corpora.files(split), settings)[:16]
+    key = corpus_fingerprint(corpora.files(split), settings, hashes)
+    return f"{split}-{key[:16]}"
 
 
 class EventLog:

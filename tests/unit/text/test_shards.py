@@ -10,7 +10,7 @@ from nmt_cli.config import TokenizerConfig
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.shards import Encoder, corpus_fingerprint, encode_corpora, remove_other_shards
+from nmt_cli.text.shards import Encoder, encode_corpora, remove_other_shards
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID, Subwords
 
 EXAMPLES = [
@@ -191,31 +191,6 @@ class TestEncodeCorpus:
             "dtype": "uint16",
             "sizes": [3],
         }
-
-
-class TestCorpusFingerprint:
-    @pytest.fixture
-    def files(self, tmp_path):
-        for name in "ab":
-            (tmp_path / name).write_text(name)
-        return [tmp_path / "a", tmp_path / "b"]
-
-    def test_is_the_same_while_nothing_changes(self, files):
-        before = corpus_fingerprint(files, {"x": 1, "y": [2]})
-        for file in files:
-            file.write_text(file.read_text())  # another time stamp
-        assert corpus_fingerprint(files, {"y": [2], "x": 1}) == before
-
-    def test_changes_with_a_byte_a_file_their_order_or_a_setting(self, files):
-        found = [corpus_fingerprint(files, {"x": 1})]
-        found += [
-            corpus_fingerprint(files[::-1], {"x": 1}),
-            corpus_fingerprint(files[:1], {"x": 1}),
-        ]
-        found += [corpus_fingerprint(files, {"x": 2}), corpus_fingerprint(files, {"y": 1})]
-        files[1].write_text("B")
-        found.append(corpus_fingerprint(files, {"x": 1}))
-        assert len(set(found)) == 6
 
 
 def test_remove_other_shards(tmp_path):
