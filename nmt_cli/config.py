@@ -131,6 +131,11 @@ class TokenizerConfig(Section):
     joint: bool = key(True, "one vocabulary for both sides")
     normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
     lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
+    dropout: Probability = key(
+        0.0,
+        "BPE-dropout: share of merges left out at random in training text, anew each epoch; 0.1 "
+        "helps small corpora",
+    )
 
 
 class ModelConfig(Section):

@@ -156,6 +156,14 @@ class Subwords:
         """Return the written form of every id, in order."""
         return self.pieces(range(self.vocab_size))
 
+    def merges(self) -> list[tuple[str, str]]:
+        """Return the pairs of pieces that encoding merges, the first ones first."""
+        return [(left, right) for left, right in json.loads(self.to_json())["model"]["merges"]]
+
+    def is_letter(self, character: str) -> bool:
+        """Return whether a character forms words with its like (letters and marks do)."""
+        return len(self.tokenizer.pre_tokenizer.pre_tokenize_str(2 * character)) == 1
+
     def ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of written pieces; what is no piece is left out."""
         found = map(self.tokenizer.token_to_id, pieces)

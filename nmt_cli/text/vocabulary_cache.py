@@ -29,7 +29,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         DataError: It cannot be read.
     """
     settings = {
-        "tokenizer": config.tokenizer.model_dump(),
+        "tokenizer": config.tokenizer.model_dump(exclude={"dropout"}),
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,

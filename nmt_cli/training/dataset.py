@@ -14,7 +14,8 @@ import numpy as np
 
 from nmt_cli.config import Config
 from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.bpe_dropout import MergeDropout
+from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.windows import EpochWindows, take
 
 _STEPS_AHEAD = 4
@@ -58,14 +59,25 @@ class _Window(NamedTuple):
     after: Cursor
 
 
-def iter_steps(corpus: EncodedCorpus, config: Config, cursor: Cursor) -> Iterator[StepBatches]:
+def iter_steps(
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, encoder: Encoder | None = None
+) -> Iterator[StepBatches]:
     """Yield effective batches without end, beginning at the cursor.
+
+    Args:
+        corpus: The encoded training corpora.
+        config: The run's configuration.
+        cursor: Where to begin.
+        encoder: What they were encoded with; needed for `tokenizer.dropout` only.
 
     Raises:
         TrainingError: No pair is short enough to train on.
     """
     check_usable(corpus, config.model.max_length)
-    windows = _work_ahead(_iter_windows(corpus, config, cursor), 1)
+    dropout = None
+    if config.tokenizer.dropout and encoder is not None:
+        dropout = MergeDropout(encoder, config.tokenizer.dropout, config.seed)
+    windows = _work_ahead(_iter_windows(corpus, config, cursor, dropout), 1)
     return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
 
 
@@ -78,7 +90,9 @@ def _iter_steps(windows: Iterator[_Window], first: int) -> Iterator[StepBatches]
         first = 0
 
 
-def _iter_windows(corpus: EncodedCorpus, config: Config, cursor: Cursor) -> Iterator[_Window]:
+def _iter_windows(
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None
+) -> Iterator[_Window]:
     epoch, _, window = cursor
     sizes = corpus.sizes or (len(corpus),)
     weights = [train.weight for train in config.data.train]
@@ -86,8 +100,11 @@ def _iter_windows(corpus: EncodedCorpus, config: Config, cursor: Cursor) -> Iter
         windows = EpochWindows(sizes, weights, config.seed, epoch)
         while window < len(windows):
             is_last = window + 1 == len(windows)
+            examples = _examples(corpus, windows, window)
+            if dropout is not None:
+                examples = dropout.split_again(examples, epoch, window)
             yield _Window(
-                examples := _examples(corpus, windows, window),
+                examples,
                 plan_window(
                     examples,
                     tokens_per_batch=config.train.tokens_per_batch,

@@ -219,7 +219,9 @@ class _Trainer:
 
     def _steps(self, should_stop: Callable[[], bool]) -> Iterator[Event]:
         config = self._config.train
-        batches = iter_steps(self._prepared.train, self._config, self._progress.cursor)
+        prepared = self._prepared
+        cursor = self._progress.cursor
+        batches = iter_steps(prepared.train, self._config, cursor, prepared.encoder)
         while self._ended() is None:
             event = self._one_step(batches)
             yield event

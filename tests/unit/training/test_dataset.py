@@ -11,9 +11,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nmt_cli.config import Config
+from nmt_cli.config import Config, TokenizerConfig
 from nmt_cli.errors import TrainingError
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.windows import take as copy_of
 from nmt_cli.training.dataset import Cursor, StepBatches, iter_steps
 
@@ -206,6 +207,37 @@ def test_examples_beyond_the_models_length_are_left_out():
     steps = itertools.islice(iter_steps(CORPUS, short, Cursor()), 50)
     longest = max(max(b.source.shape[1], b.target.shape[1]) for s in steps for b in s.micro_batches)
     assert longest == 8
+
+
+@pytest.fixture(scope="module")
+def encoded() -> tuple[EncodedCorpus, Encoder]:
+    """90 lines whose words can be split in several ways."""
+    lines = [f"the {name}s see {name}s" for name in ("dog", "cat", "bird") for _ in range(30)]
+    subwords = Subwords.train(lines, TokenizerConfig(vocab_size=300))
+    rows = [[*ids, 2] for ids in subwords.encode_batch(lines)]
+    side = np.concatenate(rows).astype(np.uint16), np.cumsum([0, *map(len, rows)])
+    return EncodedCorpus(*side, *side), Encoder(subwords, subwords, False, None, 99)
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_words_are_split_anew_each_epoch_and_going_on_repeats_it(encoded):
+    corpus, encoder = encoded
+    config = make_config()
+    dropping = config.tokenizer.model_copy(update={"dropout": 0.3})
+    config = config.model_copy(update={"tokenizer": dropping})
+
+    def steps(cursor: Cursor, count: int) -> list[StepBatches]:
+        return list(itertools.islice(iter_steps(corpus, config, cursor, encoder), count))
+
+    whole = steps(START, 60)
+    for done in (1, 17, 33):
+        assert flat(steps(whole[done - 1].after, 60 - done)) == flat(whole[done:])
+    epoch = [step for step in whole if step.after <= Cursor(1)]
+    rows = [row.tolist() for step in epoch for b in step.micro_batches for row in b.target]
+    texts = Counter(map(encoder.target.decode, rows))
+    assert texts == Counter({f"the {name}s see {name}s": 30 for name in ("dog", "cat", "bird")})
+    pieces = {tuple(row) for step in whole for b in step.micro_batches for row in b.target.tolist()}
+    assert len(pieces) > 20
 
 
 def test_no_tensorflow_is_imported():
