@@ -236,3 +236,7 @@ def _resident_mb(root: int) -> int:
             continue
         total += int(pages) * os.sysconf("SC_PAGE_SIZE")
     return total >> 20
+
+
+if __name__ == "__main__":
+    main()

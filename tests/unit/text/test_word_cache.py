@@ -11,7 +11,22 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.word_cache import WordCache
 
 LINES = ["the dog sees the cat, and the cat sees 12 dogs.", "Straße größer ΟΔΟΣ ệ 한국어"]
-WORDS = ["the", "dog", "(the", "dog,", "cat.", "▁", "", "\u0301a", "\u0338", "=", "ΟΔΟΣ", "\ue000"]
+WORDS = [
+    "the",
+    "dog",
+    "(the",
+    "dog,",
+    "cat.",
+    "▁",
+    "",
+    "\u0301a",
+    "\u0338",
+    "=",
+    "ΟΔΟΣ",
+    "\ue000",
+    "a\u00a0b",
+    "¯z",
+]
 VOCABULARIES = [
     Subwords.train(LINES * 5, TokenizerConfig(vocab_size=380, normalization=form, lowercase=lower))
     for form in ("none", "nfc", "nfkc")
@@ -29,13 +44,19 @@ def test_the_ids_are_the_same_as_without_it(batch):
 
 
 def test_a_full_cache_begins_anew(monkeypatch):
-    monkeypatch.setattr(word_cache, "_MOST_WORDS", 3)
-    monkeypatch.setattr(word_cache, "_LONGEST_WORD", 4)
+    monkeypatch.setattr(word_cache, "_MOST_CHARACTERS", 10)
+    monkeypatch.setattr(word_cache, "_WORDS_IN_A_TEXT", 2)
     cache = WordCache(VOCABULARIES[0])
-    for _ in range(3):
-        assert cache.encode_batch(LINES) == VOCABULARIES[0].encode_batch(LINES)
-        assert 0 < len(cache._ids_of) <= 3
-        assert max(map(len, cache._ids_of)) <= 4
+    for line in LINES * 3:
+        assert cache.encode_batch([line]) == VOCABULARIES[0].encode_batch([line])
+        assert set(cache._ids_of) == {"", *line.split()}
+
+
+def test_a_word_is_encoded_once(monkeypatch):
+    cache = WordCache(VOCABULARIES[0])
+    cache.encode_batch(LINES)
+    monkeypatch.setattr(Subwords, "encode_batch", lambda *texts: [])
+    assert len(cache.encode_batch([LINES[0] + "  " + LINES[0]])[0]) > 20
 
 
 def test_a_lone_surrogate_is_told():
