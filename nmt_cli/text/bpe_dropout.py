@@ -20,6 +20,7 @@ from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER, Subwords
 from nmt_cli.text.windows import Ids, Indices, ranges, scramble
 
+_KEY = 3  # keeps these draws apart from those of the order (see `windows.py`)
 _WAYS = 8  # segmentations of a word in a window
 _BLOCK = 50_000  # examples split at a time
 _NO_MERGE = np.iinfo(np.int64).max
@@ -61,7 +62,7 @@ class MergeDropout:
         for number, (ids, offsets) in enumerate(
             ((corpus.source, corpus.source_offsets), (corpus.target, corpus.target_offsets))
         ):
-            random = np.random.default_rng([self._seed, epoch, window, number])
+            random = np.random.default_rng([self._seed, epoch, window, number, _KEY])
             seed_of_ways, seed_of_choices = random.integers(1 << 63, size=2, dtype=np.uint64)
             new_ids, lengths = [], [np.zeros(1, np.int64)]
             for first in range(0, len(corpus), _BLOCK):

@@ -22,7 +22,7 @@ from nmt_cli.text.shards import EncodedCorpus
 _WINDOW = 500_000  # examples; half a second to order, some 100 MB
 _BLOCK = 50_000  # examples copied at a time
 _ROUNDS = 6
-_ORDER_OF_EPOCH, _ORDER_OF_PASS = 0, 1  # what a permutation is for, part of its seed
+_ORDER_OF_EPOCH, _ORDER_OF_PASS = 1, 2  # what a permutation is for: the end of its key
 
 Indices = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.unsignedinteger[Any]]
@@ -50,7 +50,7 @@ class _Share(NamedTuple):
 class EpochWindows:
     """The windows of one epoch.
 
-    Args:
+    Attributes:
         sizes: Examples of each corpus.
         weights: How often each example of a corpus is seen in an epoch, by corpus.
         seed: The run's seed.
@@ -70,7 +70,7 @@ class EpochWindows:
         first, end = (self._total * w // len(self) for w in (window, window + 1))
         dealt = np.arange(first, end)
         if len(self) > 1:
-            dealt = permute(dealt, self._total, [self.seed, self.epoch, _ORDER_OF_EPOCH])
+            dealt = permute(dealt, self._total, [self.seed, self.epoch, 0, 0, _ORDER_OF_EPOCH])
         parts, before = [dealt[:0]], 0
         for share in self._shares():
             count = share.end - share.first
@@ -99,7 +99,7 @@ class EpochWindows:
         # Of a pass that lies within this epoch all are seen, whatever their order.
         shared = {bound // share.size for bound in (share.first, share.end) if bound % share.size}
         for one_pass in shared:
-            key = [self.seed, one_pass, _ORDER_OF_PASS, share.number]
+            key = [self.seed, one_pass, share.number, 0, _ORDER_OF_PASS]
             chosen = passes == one_pass
             positions[chosen] = permute(positions[chosen], share.size, key)
         return positions
