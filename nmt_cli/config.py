@@ -67,6 +67,12 @@ class CorpusConfig(Section):
         "the source and target column of `file`: names of its heading line (or JSON keys), "
         "or numbers from 1 when it has none",
     )
+    weight: float = key(
+        1.0,
+        "how often each pair is seen in an epoch (train only): 2.0 twice, 0.5 another half each",
+        ge=0.001,
+        le=1000.0,
+    )
     rows: int | None = key(
         None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
     )
@@ -101,6 +107,13 @@ class DataConfig(Section):
     )
     test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
 
+    @field_validator("dev", "test")
+    @classmethod
+    def _weight_only_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if any(corpus.weight != 1.0 for corpus in corpora):
+            raise ValueError("weight is for train only")
+        return corpora
+
     @field_validator("train", "test")
     @classmethod
     def _rows_only_in_dev(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
@@ -130,6 +143,11 @@ class TokenizerConfig(Section):
     joint: bool = key(True, "one vocabulary for both sides")
     normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
     lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
+    dropout: Probability = key(
+        0.0,
+        "BPE-dropout: share of merges left out at random in training text, anew each epoch; 0.1 "
+        "helps small corpora",
+    )
 
 
 class ModelConfig(Section):

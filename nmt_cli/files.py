@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +22,7 @@ from nmt_cli.errors import DataError, NmtError
 
 _HASH_BLOCK = 1 << 20
 _UMASK_LOCK = threading.Lock()
+_TEXT_BLOCK = 1 << 20  # bytes of a file that are decoded at a time
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -36,16 +37,41 @@ def read_lines(path: str | Path, mend: Callable[[bytes], str] | None = None) -> 
         DataError: The file cannot be read, or a line is not UTF-8; names file and line.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    # What is no ordinary file may be still growing: its lines are passed on one by one.
+    block = _TEXT_BLOCK if Path(path).is_file() else 1
+    number = 1
     try:
         with _open_bytes(path) as stream:
-            for number, raw in enumerate(stream, start=1):
-                raw = raw.removeprefix(_BOM) if number == 1 else raw
-                if raw:  # a file with nothing but the mark has no line
-                    raw = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
-                    yield _decode(raw, name, number, mend)
+            while raw_lines := stream.readlines(block):
+                yield from _decode_block(raw_lines, name, number, mend)
+                number += len(raw_lines)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
+
+
+def _decode_block(
+    raw_lines: list[bytes], name: str, first: int, mend: Callable[[bytes], str] | None
+) -> Iterable[str]:
+    """Return lines without their ends; the first is number `first` of the file."""
+    if first == 1:
+        raw_lines[0] = raw_lines[0].removeprefix(_BOM)
+    try:
+        text = b"".join(raw_lines).decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode_each(raw_lines, name, first, mend)
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:  # behind the last line's end, or a file with nothing but the mark
+        lines.pop()
+    return lines
+
+
+def _decode_each(
+    raw_lines: list[bytes], name: str, first: int, mend: Callable[[bytes], str] | None
+) -> Iterator[str]:
+    for number, raw in enumerate(raw_lines, first):
+        content = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
+        yield _decode(content, name, number, mend)
 
 
 def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:

@@ -1,4 +1,4 @@
-"""Where the bundled configurations and sample data are, however the package was installed.
+"""What the machine and the installation offer: cores, bundled configurations and sample data.
 
 From a wheel they lie inside the package (`nmt_cli/bundled/`); in a checkout, an editable install or
 an unpacked sdist they are the top-level `configs/` and `data/` beside it.
@@ -27,3 +27,9 @@ def user_data_dir() -> Path:
     """
     home = os.environ.get("XDG_DATA_HOME")
     return (Path(home) if home else Path.home() / ".local" / "share") / "nmt"
+
+
+def available_cores() -> int:
+    """Return the processor cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

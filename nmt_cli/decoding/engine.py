@@ -1,6 +1,5 @@
 """What searches: the contract that the TensorFlow and the CTranslate2 engine both keep."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -76,9 +75,3 @@ class Engine(Searcher, Protocol):
             For each pair a [T, S] matrix: the last decoder layer's attention to the encoder, mean
             over its heads. Rows sum to one.
         """
-
-
-def available_cores() -> int:
-    """Return the processor cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -13,9 +13,10 @@ from typing import Any
 
 import ctranslate2
 
-from nmt_cli.decoding.engine import Hypothesis, available_cores
+from nmt_cli.decoding.engine import Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.errors import ModelFileError
+from nmt_cli.resources import available_cores
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 

@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import ModelConfig
-from nmt_cli.decoding.engine import Hypothesis, available_cores
+from nmt_cli.decoding.engine import Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.scoring import coverage_score
 from nmt_cli.decoding.search import (
@@ -40,6 +40,7 @@ from nmt_cli.decoding.search import (
 from nmt_cli.model.layers import AttentionMaps, KeysValues, Packing
 from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
 from nmt_cli.model.weights import assign_weights
+from nmt_cli.resources import available_cores
 from nmt_cli.text.tokenizer import EOS_ID, PAD_ID
 
 Tensor = Any

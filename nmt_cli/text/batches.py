@@ -1,8 +1,8 @@
-"""Which examples make up which batch, as a pure function of (seed, epoch), and the padded arrays.
+"""Which examples make up which batch, a pure function of (seed, epoch, window); padded arrays.
 
-Examples are sorted by length and cut where the budget of target tokens is full, so that little is
-padding; the batches are then shuffled. Nothing here depends on what ran before: a resumed run asks
-for the same epoch and skips to its step.
+The examples of a window (see `windows.py`) are sorted by length and cut where the budget of target
+tokens is full, so that little is padding; the batches are then shuffled. Nothing here depends on
+what ran before: a resumed run asks for the same window and skips to its step.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from nmt_cli.errors import TrainingError
 from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.windows import Indices, ranges
 
 # Lengths of targets are grouped by this width before sources are sorted: some mixing within a
 # batch for a few per cent of padding.
 _TARGET_WIDTH = 2
-
-Indices = npt.NDArray[np.int64]
+_BLOCK = 1_000_000  # examples whose lengths are looked at together
 
 
 class Batch(NamedTuple):
@@ -49,8 +49,8 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EpochPlan:
-    """The order of one epoch.
+class WindowPlan:
+    """The order of one window.
 
     Attributes:
         order: Indices of the usable examples, batch by batch.
@@ -64,7 +64,7 @@ class EpochPlan:
 
     @property
     def num_steps(self) -> int:
-        """Optimizer steps in this epoch; the last may have fewer micro-batches."""
+        """Optimizer steps in this window; the last may have fewer micro-batches."""
         return -(-(len(self.starts) - 1) // self.accumulate_steps)
 
     def micro_batches(self, step: int) -> list[Indices]:
@@ -75,24 +75,33 @@ class EpochPlan:
 
 
 def usable_examples(corpus: EncodedCorpus, max_length: int) -> Indices:
-    """Return the indices of examples whose sides both fit `max_length` pieces.
+    """Return the indices of examples whose sides both fit `max_length` pieces."""
+    return np.flatnonzero(np.maximum(corpus.source_lengths, corpus.target_lengths) <= max_length)
+
+
+def check_usable(corpus: EncodedCorpus, max_length: int) -> None:
+    """Check that there is something to train on.
 
     Raises:
-        TrainingError: None does; says how long the shortest is.
+        TrainingError: No example fits `max_length`; says how long the shortest is.
     """
-    longer_side = np.maximum(corpus.source_lengths, corpus.target_lengths)
-    usable = np.flatnonzero(longer_side <= max_length)
-    if not len(usable):
+    shortest, longest = [], []
+    for first in range(0, len(corpus), _BLOCK):
+        within = slice(first, first + _BLOCK + 1)
+        source, target = (o[within] for o in (corpus.source_offsets, corpus.target_offsets))
+        longer_sides = np.maximum(np.diff(source), np.diff(target))
+        shortest.append(longer_sides.min())
+        longest.append(longer_sides.max())
+    if min(shortest) > max_length:
         raise TrainingError(
             f"every pair is longer than model.max_length ({max_length} pieces); "
-            f"the shortest has {longer_side.min()}",
+            f"the shortest has {min(shortest)}",
             hint=f"raise model.max_length or split the lines, e.g. "
-            f"--set model.max_length={longer_side.max()}",
+            f"--set model.max_length={max(longest)}",
         )
-    return usable
 
 
-def plan_epoch(
+def plan_window(
     corpus: EncodedCorpus,
     *,
     tokens_per_batch: int,
@@ -100,21 +109,20 @@ def plan_epoch(
     max_length: int,
     seed: int,
     epoch: int,
-) -> EpochPlan:
-    """Return the batches of an epoch; the same arguments always give the same plan.
+    window: int = 0,
+) -> WindowPlan:
+    """Return the batches of a window; the same arguments always give the same plan.
 
     Args:
-        corpus: The encoded training corpus.
+        corpus: The window's examples.
         tokens_per_batch: Target tokens in one effective batch, padding not counted.
         accumulate_steps: Micro-batches that share this budget.
         max_length: Examples with a longer side are left out.
         seed: The run's seed.
         epoch: From 0.
-
-    Raises:
-        TrainingError: No example fits `max_length`.
+        window: From 0.
     """
-    random = np.random.default_rng([seed, epoch])
+    random = np.random.default_rng([seed, epoch, window])
     order = random.permutation(usable_examples(corpus, max_length))
     target_lengths = corpus.target_lengths[order]
     group = (target_lengths + random.integers(_TARGET_WIDTH)) // _TARGET_WIDTH
@@ -123,15 +131,13 @@ def plan_epoch(
     batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // micro_budget
     starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))
     shuffled = random.permutation(len(starts) - 1)
-    return EpochPlan(*_reorder(order, starts, shuffled), accumulate_steps)
+    return WindowPlan(*_reorder(order, starts, shuffled), accumulate_steps)
 
 
 def _reorder(order: Indices, starts: Indices, batches: Indices) -> tuple[Indices, Indices]:
     """Put whole batches into a new order without a loop over examples."""
     lengths = np.diff(starts)[batches]
-    new_starts = np.concatenate(([0], np.cumsum(lengths)))
-    within = np.arange(len(order)) - np.repeat(new_starts[:-1], lengths)
-    return order[np.repeat(starts[:-1][batches], lengths) + within], new_starts
+    return order[ranges(starts[:-1][batches], lengths)], np.concatenate(([0], np.cumsum(lengths)))
 
 
 def assemble(corpus: EncodedCorpus, indices: Indices) -> Batch:
@@ -157,6 +163,7 @@ def batches_by_length(
     corpus: EncodedCorpus, max_length: int, tokens_per_batch: int
 ) -> list[Indices]:
     """Return all usable examples in batches of similar length, for evaluation; not shuffled."""
+    check_usable(corpus, max_length)
     usable = usable_examples(corpus, max_length)
     order = usable[np.argsort(corpus.target_lengths[usable], kind="stable")]
     batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // tokens_per_batch

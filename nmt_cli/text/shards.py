@@ -1,31 +1,36 @@
 """The encoded corpus on disk: flat arrays of ids that are memory-mapped, never loaded whole.
 
 A split's folder holds, for each side, `SIDE.ids` (the pieces of all examples one after the other,
-each with its `</s>`) and `SIDE.offsets.npy` (where each example begins, plus the end). Its name
-carries a fingerprint of the text files, the vocabulary and the template, so a folder that exists is
-right, and a change of any of these makes a new one.
+each with its `</s>`) and `SIDE.offsets` (int64: where each example begins, plus the end), and in
+`meta.json` how many examples each corpus of the split has. Its name carries a fingerprint of the
+text files, the vocabulary and the template, so a folder that exists is right, and a change of any
+of these makes a new one.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
+import mmap
 import shutil
-from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import atomic_dir, sha256_of
+from nmt_cli.files import atomic_dir, remove_leftovers
 from nmt_cli.text.corpus import Example
+from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.template import join_turns
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.text.word_cache import WordCache
 
+FORMAT = 2  # of the files below; part of a folder's fingerprint
 _CHUNK = 10_000
 _SIDES = ("source", "target")
 
@@ -52,6 +57,12 @@ class Encoder:
     def vocabularies(self) -> Vocabularies:
         """Both sides together."""
         return Vocabularies(self.source, self.target)
+
+    def with_word_cache(self) -> "Encoder":
+        """Return one that gives the same ids, faster for much text."""
+        source = WordCache(self.source)
+        joint = self.target is self.source
+        return replace(self, source=source, target=source if joint else WordCache(self.target))
 
     def fingerprint(self) -> str:
         """Return a hash of everything that decides which ids a text gets."""
@@ -82,12 +93,14 @@ class EncodedCorpus:
         source_offsets: [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`.
         target: [all target pieces] ids, memory-mapped.
         target_offsets: [N + 1] int64.
+        sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
     """
 
     source: npt.NDArray[np.unsignedinteger[Any]]
     source_offsets: npt.NDArray[np.int64]
     target: npt.NDArray[np.unsignedinteger[Any]]
     target_offsets: npt.NDArray[np.int64]
+    sizes: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.source_offsets) - 1
@@ -102,34 +115,38 @@ class EncodedCorpus:
         """[N] pieces of each target, with `</s>`."""
         return np.diff(self.target_offsets)
 
+    def release(self) -> None:
+        """Give mapped pages back, so that memory does not grow with what was read of the files."""
+        for array in (self.source, self.source_offsets, self.target, self.target_offsets):
+            mapped = getattr(array, "_mmap", None)
+            if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                mapped.madvise(mmap.MADV_DONTNEED)
 
-def corpus_fingerprint(files: list[Path], settings: object) -> str:
-    """Return a hash of the files' bytes and of the settings that decide how they are read."""
-    parts = [json.dumps(settings, sort_keys=True), *map(sha256_of, files)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-
-def encode_corpus(
-    examples: Iterable[Example],
+def encode_corpora(
+    corpora: Iterable[Iterable[Example]],
     encoder: Encoder,
     folder: Path,
     *,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> EncodedCorpus:
-    """Return the encoded corpus in `folder`; encode `examples` into it unless it is there already.
+    """Return the encoded split in `folder`; encode it into there unless that was done already.
 
     Args:
-        examples: Read only when the folder does not exist; streamed.
+        corpora: The examples of each corpus of the split. Read only when the folder does not
+            exist; streamed.
         encoder: Makes ids.
-        folder: Named by the caller after the fingerprints of corpus and encoder.
+        folder: Named by the caller after the fingerprints of corpora and encoder.
         on_progress: Called with the number of examples encoded so far.
 
     Raises:
         TrainingError: There is no example.
     """
     if not folder.exists():
+        if folder.parent.is_dir():
+            remove_leftovers(folder.parent)
         with atomic_dir(folder) as temporary:
-            _write(examples, encoder, temporary, on_progress)
+            _write(corpora, encoder, temporary, on_progress)
     return _open(folder)
 
 
@@ -142,42 +159,76 @@ def remove_other_shards(keep: Iterable[Path]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+class _EncodedChunk(NamedTuple):
+    """The ids of some examples one after the other, and how many each has, by side."""
+
+    ids: dict[str, npt.NDArray[np.unsignedinteger[Any]]]
+    lengths: dict[str, npt.NDArray[np.int64]]
+
+
 def _write(
-    examples: Iterable[Example], encoder: Encoder, folder: Path, on_progress: Callable[[int], None]
+    corpora: Iterable[Iterable[Example]],
+    encoder: Encoder,
+    folder: Path,
+    on_progress: Callable[[int], None],
 ) -> None:
-    offsets = {side: array("q", [0]) for side in _SIDES}
     vocabulary = max(encoder.source.vocab_size, encoder.target.vocab_size)
-    dtype = np.uint16 if vocabulary <= 1 << 16 else np.uint32
-    with (folder / "source.ids").open("wb") as source, (folder / "target.ids").open("wb") as target:
-        streams = {"source": source, "target": target}
-        for chunk in _chunks(examples):
-            sides = {
-                "source": encoder.encode_sources([example.source for example in chunk]),
-                "target": encoder.encode_targets([example.target for example in chunk]),
-            }
-            for side, ids in sides.items():
-                flat = np.fromiter(itertools.chain.from_iterable(ids), dtype)
-                streams[side].write(flat.tobytes())
-                ends = np.cumsum(np.fromiter(map(len, ids), np.int64)) + offsets[side][-1]
-                offsets[side].frombytes(ends.tobytes())
-            on_progress(len(offsets["source"]) - 1)
-    if len(offsets["source"]) == 1:
+    dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
+    sizes: list[int] = []
+    done, ends = 0, dict.fromkeys(_SIDES, 0)
+    with contextlib.ExitStack() as stack:
+        streams = {
+            name: stack.enter_context((folder / name).open("wb"))
+            for side in _SIDES
+            for name in (f"{side}.ids", f"{side}.offsets")
+        }
+        for side in _SIDES:
+            streams[f"{side}.offsets"].write(np.zeros(1, np.int64).tobytes())
+        chunks = _chunks(corpora, sizes)
+        for chunk in map_in_order(_build_chunk_encoder, (encoder, dtype), chunks):
+            for side in _SIDES:
+                offsets = ends[side] + np.cumsum(chunk.lengths[side])
+                streams[f"{side}.ids"].write(chunk.ids[side].tobytes())
+                streams[f"{side}.offsets"].write(offsets.tobytes())
+                ends[side] = int(offsets[-1])
+            done += len(chunk.lengths["source"])
+            on_progress(done)
+    if not done:
         raise TrainingError("there is no example in the corpus", hint="are its files empty?")
-    for side in _SIDES:
-        np.save(folder / f"{side}.offsets.npy", np.frombuffer(offsets[side], np.int64))
-    (folder / "meta.json").write_text(json.dumps({"dtype": np.dtype(dtype).name}))
+    (folder / "meta.json").write_text(json.dumps({"dtype": dtype.name, "sizes": sizes}))
 
 
-def _chunks(examples: Iterable[Example]) -> Iterator[tuple[Example, ...]]:
-    iterator = iter(examples)
-    while chunk := tuple(itertools.islice(iterator, _CHUNK)):
-        yield chunk
+def _chunks(corpora: Iterable[Iterable[Example]], sizes: list[int]) -> Iterator[list[Example]]:
+    """Yield the examples of all corpora in chunks; append how many each has to `sizes`."""
+    for corpus in corpora:
+        sizes.append(0)
+        examples = iter(corpus)
+        while chunk := list(itertools.islice(examples, _CHUNK)):
+            sizes[-1] += len(chunk)
+            yield chunk
+
+
+def _build_chunk_encoder(
+    encoder: Encoder, dtype: npt.DTypeLike
+) -> Callable[[list[Example]], _EncodedChunk]:
+    cached = encoder.with_word_cache()
+
+    def encode(chunk: list[Example]) -> _EncodedChunk:
+        rows = {
+            "source": cached.encode_sources([example.source for example in chunk]),
+            "target": cached.encode_targets([example.target for example in chunk]),
+        }
+        flat = {s: np.fromiter(itertools.chain.from_iterable(rows[s]), dtype) for s in _SIDES}
+        lengths = {s: np.fromiter(map(len, rows[s]), np.int64) for s in _SIDES}
+        return _EncodedChunk(flat, lengths)
+
+    return encode
 
 
 def _open(folder: Path) -> EncodedCorpus:
-    dtype = np.dtype(json.loads((folder / "meta.json").read_text())["dtype"])
+    meta = json.loads((folder / "meta.json").read_text())
     arrays: dict[str, Any] = {}
     for side in _SIDES:
-        arrays[side] = np.memmap(folder / f"{side}.ids", dtype, mode="r")
-        arrays[f"{side}_offsets"] = np.load(folder / f"{side}.offsets.npy", mmap_mode="r")
-    return EncodedCorpus(**arrays)
+        arrays[side] = np.memmap(folder / f"{side}.ids", np.dtype(meta["dtype"]), mode="r")
+        arrays[f"{side}_offsets"] = np.memmap(folder / f"{side}.offsets", np.int64, mode="r")
+    return EncodedCorpus(**arrays, sizes=tuple(meta["sizes"]))

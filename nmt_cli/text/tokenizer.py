@@ -11,6 +11,7 @@ Nothing is lost: `decode(encode(x)) == normalise(x)` for any text. Control token
 pipeline, so a `</s>` that somebody types is five ordinary characters.
 """
 
+import contextlib
 import functools
 import json
 from collections import Counter
@@ -53,7 +54,7 @@ class Subwords:
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         tokenizer.model._resize_cache(_CACHED_WORDS)
         self.vocab_size: int = tokenizer.get_vocab_size()
 
@@ -111,11 +112,11 @@ class Subwords:
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json` atomically."""
-        write_text(path, self._tokenizer.to_str(pretty=True))
+        write_text(path, self.tokenizer.to_str(pretty=True))
 
     def to_json(self) -> str:
         """Return the file's text: two vocabularies are the same when these are equal."""
-        return str(self._tokenizer.to_str())
+        return str(self.tokenizer.to_str())
 
     def normalise(self, text: str) -> str:
         """Return the text as the model sees it: normal form and case, nothing else changed."""
@@ -138,33 +139,48 @@ class Subwords:
         Raises:
             DataError: The text holds a lone surrogate (bytes that were not UTF-8).
         """
-        return self.encode_batch([text])[0]
+        with _not_utf8_told():
+            return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many texts; uses all cores."""
-        try:
-            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except (UnicodeEncodeError, TypeError) as error:
-            raise DataError("the text is not valid UTF-8") from error
+        with _not_utf8_told():
+            encodings = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the written form of each id (`▁Hello`, `,`, `<0xE2>`, `</s>`)."""
-        return [str(self._tokenizer.id_to_token(i)) for i in ids]
+        return [str(self.tokenizer.id_to_token(i)) for i in ids]
 
     def all_pieces(self) -> list[str]:
         """Return the written form of every id, in order."""
         return self.pieces(range(self.vocab_size))
 
+    def merges(self) -> list[tuple[str, str]]:
+        """Return the pairs of pieces that encoding merges, the first ones first."""
+        return [(left, right) for left, right in json.loads(self.to_json())["model"]["merges"]]
+
+    def is_letter(self, character: str) -> bool:
+        """Return whether a character forms words with its like (letters and marks do)."""
+        return len(self.tokenizer.pre_tokenizer.pre_tokenize_str(2 * character)) == 1
+
     def ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of written pieces; what is no piece is left out."""
-        found = map(self._tokenizer.token_to_id, pieces)
+        found = map(self.tokenizer.token_to_id, pieces)
         return [i for i in found if i is not None]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids; control tokens are left out, broken bytes become U+FFFD."""
         content = [i for i in ids if i >= len(CONTROL_TOKENS)]
-        return str(self._tokenizer.decode(content, skip_special_tokens=False))
+        return str(self.tokenizer.decode(content, skip_special_tokens=False))
+
+
+@contextlib.contextmanager
+def _not_utf8_told() -> Iterator[None]:
+    try:
+        yield
+    except (UnicodeEncodeError, TypeError) as error:
+        raise DataError("the text is not valid UTF-8") from error
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:

@@ -1,5 +1,6 @@
 """A run's vocabularies: trained once, kept in its folder, used again while nothing changed."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,32 +10,34 @@ from nmt_cli.config import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import write_text
 from nmt_cli.text.corpus import Corpora, texts
-from nmt_cli.text.shards import corpus_fingerprint
+from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
 _KEY = "tokenizer.key"
+_SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it takes
 
 
 def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
     """Return the run's vocabularies and whether they were trained just now.
 
     Those in `folder` are used again when text and settings are those they were trained from; the
-    size may be the wanted one or the one that the text filled.
+    size may be the wanted one or the one that the text filled. Of a large corpus every so many
+    pairs are enough to learn from.
 
     Raises:
         TrainingError: The training text is empty.
         DataError: It cannot be read.
     """
     settings = {
-        "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size"}),
-        "train": [corpus.model_dump() for corpus in config.data.train],
+        "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
+        "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "task": config.task,
         "chat": config.chat.model_dump() if config.task == "chat" else None,
     }
-    key = corpus_fingerprint(corpora.files("train"), settings)
+    key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     key_file = folder / _KEY
     wanted = config.tokenizer.vocab_size
     if key_file.is_file() and wanted in _sizes(key_file.read_text(errors="replace"), key):
@@ -66,11 +69,13 @@ def check_not_empty(corpora: Corpora) -> None:
 
 def _train(config: Config, corpora: Corpora) -> Vocabularies:
     check_not_empty(corpora)
+    pairs = sum(1 for _ in corpora.iter_split("train"))
+    every = -(-pairs // _SAMPLE)
     if config.tokenizer.joint:
-        joint = Subwords.train(_TrainingTexts(corpora, "joint"), config.tokenizer)
+        joint = Subwords.train(_TrainingTexts(corpora, "joint", every), config.tokenizer)
         return Vocabularies(joint, joint)
     source, target = (
-        Subwords.train(_TrainingTexts(corpora, side), config.tokenizer)
+        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer)
         for side in ("source", "target")
     )
     return Vocabularies(source, target)
@@ -78,10 +83,12 @@ def _train(config: Config, corpora: Corpora) -> Vocabularies:
 
 @dataclass(frozen=True)
 class _TrainingTexts:
-    """One side's training text, read from the files each time it is iterated."""
+    """One side's text of every so many pairs, read from the files each time it is iterated."""
 
     corpora: Corpora
     side: str
+    every: int
 
     def __iter__(self) -> Iterator[str]:
-        return texts(self.corpora.iter_split("train"), self.side)
+        sample = itertools.islice(self.corpora.iter_split("train"), 0, None, self.every)
+        return texts(sample, self.side)

@@ -1,11 +1,27 @@
-"""The stream of effective batches from any point of training on; the position is two numbers."""
+"""The stream of effective batches from any point of training on; the position is three numbers.
 
+Threads work ahead: one prepares the next window while this one is used up, one pads the next
+batches while the device computes. What they make depends on nothing but seed and cursor.
+"""
+
+import contextlib
+import queue
+import threading
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from nmt_cli.config import Config
-from nmt_cli.text.batches import Batch, assemble, plan_epoch
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
+from nmt_cli.text.bpe_dropout import MergeDropout
+from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.windows import EpochWindows, take
+
+_STEPS_AHEAD = 4
+_WAIT_S = 0.1  # how long a thread takes at most to see that nobody wants more
+
+Item = TypeVar("Item")
 
 
 class Cursor(NamedTuple):
@@ -13,11 +29,13 @@ class Cursor(NamedTuple):
 
     Attributes:
         epoch: From 0.
-        step: Effective batch within the epoch, from 0.
+        step: Effective batch within the window, from 0.
+        window: Window within the epoch, from 0; a corpus below half a million pairs has one.
     """
 
     epoch: int = 0
     step: int = 0
+    window: int = 0
 
 
 class StepBatches(NamedTuple):
@@ -32,19 +50,117 @@ class StepBatches(NamedTuple):
     after: Cursor
 
 
-def iter_steps(corpus: EncodedCorpus, config: Config, cursor: Cursor) -> Iterator[StepBatches]:
-    """Yield effective batches without end, beginning at the cursor."""
-    epoch, first = cursor
-    while True:
-        plan = plan_epoch(
-            corpus,
-            tokens_per_batch=config.train.tokens_per_batch,
-            accumulate_steps=config.train.accumulate_steps,
-            max_length=config.model.max_length,
-            seed=config.seed,
-            epoch=epoch,
-        )
+class Window(NamedTuple):
+    """The examples of a window, their order, and the cursors of its beginning and of the next's."""
+
+    corpus: EncodedCorpus
+    plan: WindowPlan
+    start: Cursor
+    after: Cursor
+
+
+def iter_steps(
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, encoder: Encoder | None = None
+) -> Iterator[StepBatches]:
+    """Yield effective batches without end, beginning at the cursor.
+
+    Args:
+        corpus: The encoded training corpora.
+        config: The run's configuration.
+        cursor: Where to begin.
+        encoder: What they were encoded with; needed for `tokenizer.dropout` only.
+
+    Raises:
+        TrainingError: No pair is short enough to train on.
+    """
+    check_usable(corpus, config.model.max_length)
+    dropout = None
+    if config.tokenizer.dropout and encoder is not None:
+        dropout = MergeDropout(encoder, config.tokenizer.dropout, config.seed)
+    windows = _work_ahead(iter_windows(corpus, config, cursor, dropout), 1)
+    return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
+
+
+def _iter_steps(windows: Iterator[Window], first: int) -> Iterator[StepBatches]:
+    for corpus, plan, start, next_window in windows:
         for step in range(first, plan.num_steps):
-            after = Cursor(epoch, step + 1) if step + 1 < plan.num_steps else Cursor(epoch + 1, 0)
+            is_last = step + 1 == plan.num_steps
+            after = next_window if is_last else start._replace(step=step + 1)
             yield StepBatches([assemble(corpus, i) for i in plan.micro_batches(step)], after)
-        epoch, first = epoch + 1, 0
+        first = 0
+
+
+def iter_windows(
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None
+) -> Iterator[Window]:
+    """Yield windows without end, beginning with the cursor's."""
+    epoch, _, window = cursor
+    sizes = corpus.sizes or (len(corpus),)
+    weights = [train.weight for train in config.data.train]
+    while True:
+        windows = EpochWindows(sizes, weights, config.seed, epoch)
+        while window < len(windows):
+            is_last = window + 1 == len(windows)
+            examples = _examples(corpus, windows, window)
+            if dropout is not None:
+                examples = dropout.split_again(examples, epoch, window)
+            yield Window(
+                examples,
+                plan_window(
+                    examples,
+                    tokens_per_batch=config.train.tokens_per_batch,
+                    accumulate_steps=config.train.accumulate_steps,
+                    max_length=config.model.max_length,
+                    seed=config.seed,
+                    epoch=epoch,
+                    window=window,
+                ),
+                Cursor(epoch, 0, window),
+                Cursor(epoch + 1) if is_last else Cursor(epoch, 0, window + 1),
+            )
+            window += 1
+        epoch, window = epoch + 1, 0
+
+
+def _examples(corpus: EncodedCorpus, windows: EpochWindows, window: int) -> EncodedCorpus:
+    indices = windows.examples(window)
+    if len(indices) == len(corpus) and (np.diff(indices) == 1).all():
+        return corpus  # a small one is there whole
+    return take(corpus, indices)
+
+
+class _Failure(NamedTuple):
+    """What ended a thread's iterator."""
+
+    error: BaseException
+
+
+def _work_ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
+    """Yield the items of an endless iterator that a thread runs, up to `count` items ahead."""
+    made: queue.Queue[Item | _Failure] = queue.Queue(count)
+    is_over = threading.Event()
+
+    def put(item: Item | _Failure) -> None:
+        while not is_over.is_set():
+            with contextlib.suppress(queue.Full):
+                made.put(item, timeout=_WAIT_S)
+                return
+
+    def run() -> None:
+        try:
+            for item in items:
+                put(item)
+                if is_over.is_set():
+                    return
+        except BaseException as error:  # noqa: BLE001 (raised where the items are used)
+            put(_Failure(error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        while True:
+            item = made.get()
+            if isinstance(item, _Failure):
+                raise item.error
+            yield item
+    finally:
+        is_over.set()

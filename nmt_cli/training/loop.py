@@ -178,7 +178,8 @@ class _Trainer:
             StopRequested: The user asked for it.
         """
         yield from self._probe_memory()
-        batches = iter_steps(self._prepared.train, self._config, self._progress.cursor)
+        prepared, cursor = self._prepared, self._progress.cursor
+        batches = iter_steps(prepared.train, self._config, cursor, prepared.encoder)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
             yield from self._one_step(next(batches))

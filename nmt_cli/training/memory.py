@@ -6,26 +6,21 @@ import numpy as np
 import tensorflow as tf
 
 from nmt_cli.config import Config
-from nmt_cli.text.batches import Batch, assemble, plan_epoch
+from nmt_cli.text.batches import Batch, assemble
 from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.training.dataset import Cursor, iter_windows
 
 OUT_OF_MEMORY = (tf.errors.ResourceExhaustedError, MemoryError)
 
 
 def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
-    """Return the micro-batches of the first epoch that need the most memory.
+    """Return the micro-batches of the first window that need the most memory.
 
     Layers grow with the positions of a batch, attention with the square of its lengths; one batch
     may be the largest by both.
     """
-    plan = plan_epoch(
-        corpus,
-        tokens_per_batch=config.train.tokens_per_batch,
-        accumulate_steps=config.train.accumulate_steps,
-        max_length=config.model.max_length,
-        seed=config.seed,
-        epoch=0,
-    )
+    window = next(iter_windows(corpus, config, Cursor(), None))
+    corpus, plan = window.corpus, window.plan
     rows = np.diff(plan.starts)
     source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
     target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)

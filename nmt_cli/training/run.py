@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import shutil
@@ -15,14 +16,15 @@ from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
 from nmt_cli.errors import ConfigError, TrainingError
-from nmt_cli.files import fsync, os_errors_as
+from nmt_cli.files import fsync, os_errors_as, read_lines, write_text
 from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
-from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.shards import (
+    FORMAT,
     EncodedCorpus,
     Encoder,
-    corpus_fingerprint,
-    encode_corpus,
+    encode_corpora,
     remove_other_shards,
 )
 from nmt_cli.text.statistics import count_pieces, sample_text
@@ -32,6 +34,7 @@ from nmt_cli.training.fine_tuning import open_start
 
 RUNS_DIR = Path("runs")
 VOCAB_SIZE = "tokenizer.vocab_size"
+_DEV_TEXT = "examples.jsonl"  # beside the development shards
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class RunFolder:
     def of(cls, config: Config) -> "RunFolder":
         """Return the folder of a configuration's run, below the working folder."""
         return cls(RUNS_DIR / config.name)
+
+    @property
+    def shards(self) -> Path:
+        """Folder of the encoded corpora."""
+        return self.path / "shards"
 
     @property
     def checkpoints(self) -> Path:
@@ -128,6 +136,7 @@ class Prepared:
         encoder: Text -> ids.
         train: Encoded training corpus.
         dev: Encoded development corpus.
+        dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
         start: The model whose weights to begin with, or None.
         warnings: What the user should know before training.
@@ -140,6 +149,7 @@ class Prepared:
     encoder: Encoder
     train: EncodedCorpus
     dev: EncodedCorpus
+    dev_examples: list[Example]
     fingerprint: str
     start: Bundle | None
     warnings: list[str] = field(default_factory=list)
@@ -237,19 +247,21 @@ def prepare(
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
+        hashes = FileHashes(folder.path)
+        keep = {
+            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+            for split in ("train", "dev")
+        }
+        dev_examples = _dev_examples(corpora, keep["dev"])
+        texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
         encoded: dict[str, EncodedCorpus] = {}
-        keep: dict[str, Path] = {}
-        for split in ("train", "dev"):
-            key = _shard_key(config, corpora, encoder, split)
-            keep[split] = folder.path / "shards" / f"{split}-{key}"
-            is_new = not keep[split].exists()
-            encoded[split] = encode_corpus(
-                corpora.iter_split(split),
-                encoder,
-                keep[split],
-                on_progress=lambda done, split=split: on_encoded(split, done),  # type: ignore[misc]
+        for split, path in keep.items():
+            is_new = not path.exists()
+            encoded[split] = encode_corpora(
+                texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
             )
             tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
+        _keep_dev_examples(dev_examples, keep["dev"])
         remove_other_shards(keep.values())
     return Prepared(
         config,
@@ -257,6 +269,7 @@ def prepare(
         corpora,
         vocabularies,
         encoder,
+        dev_examples=dev_examples,
         fingerprint=keep["train"].name,
         start=start,
         warnings=warnings,
@@ -270,15 +283,33 @@ def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:
     return f"the text fills only {size:,} of {VOCAB_SIZE} {wanted:,}" if size < wanted else None
 
 
-def _shard_key(config: Config, corpora: Corpora, encoder: Encoder, split: str) -> str:
+def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
+    """Return the development text; to take it out of a large training corpus once is enough."""
+    kept = shards / _DEV_TEXT
+    if not kept.is_file():
+        return list(corpora.iter_split("dev"))
+    pairs = map(json.loads, read_lines(kept))
+    return [Example(tuple(source), target) for source, target in pairs]
+
+
+def _keep_dev_examples(examples: list[Example], shards: Path) -> None:
+    if not (shards / _DEV_TEXT).is_file():
+        write_text(shards / _DEV_TEXT, "".join(f"{json.dumps(pair)}\n" for pair in examples))
+
+
+def _shard_name(
+    config: Config, corpora: Corpora, encoder: Encoder, split: str, hashes: FileHashes
+) -> str:
     settings = {
-        "corpora": [corpus.model_dump() for corpus in getattr(config.data, split)],
+        "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "chat": config.chat.model_dump() if config.task == "chat" else None,
         "encoder": encoder.fingerprint(),
+        "format": FORMAT,
     }
-    return corpus_fingerprint(corpora.files(split), settings)[:16]
+    key = corpus_fingerprint(corpora.files(split), settings, hashes)
+    return f"{split}-{key[:16]}"
 
 
 class EventLog:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.config import Config
-from nmt_cli.text.batches import assemble, batches_by_length, plan_epoch
+from nmt_cli.text.batches import assemble, batches_by_length, plan_window
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.dataset import Cursor, iter_steps
 
@@ -48,7 +48,7 @@ def test_a_plan(corpus, arguments):
     usable = fits(corpus, arguments["max_length"])
     if not len(usable):
         return
-    plan = plan_epoch(corpus, **arguments)
+    plan = plan_window(corpus, **arguments)
     steps = [plan.micro_batches(step) for step in range(plan.num_steps)]
     batches = list(itertools.chain.from_iterable(steps))
     # every usable example exactly once
@@ -62,7 +62,7 @@ def test_a_plan(corpus, arguments):
     longest = corpus.target_lengths[usable].max()
     assert max(corpus.target_lengths[indices].sum() for indices in batches) <= budget + longest - 1
     # the same again
-    again = plan_epoch(corpus, **arguments)
+    again = plan_window(corpus, **arguments)
     assert np.array_equal(again.order, plan.order)
     assert np.array_equal(again.starts, plan.starts)
 

@@ -69,20 +69,24 @@ def sections(section: type[Section], **fixed: st.SearchStrategy[Any]) -> st.Sear
     return st.fixed_dictionaries({}, optional=strategies)
 
 
-corpora = st.one_of(
-    st.fixed_dictionaries({"source": strings, "target": strings}),
-    st.fixed_dictionaries(
-        {"file": strings},
-        optional={"columns": st.lists(strings | st.integers(1), min_size=2, max_size=2)},
-    ),
-)
+WEIGHT = {"weight": st.floats(0.001, 1000.0)}
+
+
+def corpora(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    columns = {"columns": st.lists(strings | st.integers(1), min_size=2, max_size=2)}
+    return st.one_of(
+        st.fixed_dictionaries({"source": strings, "target": strings}, optional=optional),
+        st.fixed_dictionaries({"file": strings}, optional={**columns, **optional}),
+    )
+
+
 rows = st.fixed_dictionaries({"rows": st.integers(1)})
 data = st.fixed_dictionaries(
     {
-        "train": st.lists(corpora, min_size=1, max_size=2),
-        "dev": st.lists(corpora, min_size=1, max_size=2) | rows.map(lambda corpus: [corpus]),
+        "train": st.lists(corpora(**WEIGHT), min_size=1, max_size=2),
+        "dev": st.lists(corpora(), min_size=1, max_size=2) | rows.map(lambda corpus: [corpus]),
     },
-    optional={"test": st.lists(corpora, max_size=2), "dir": strings, "source_lang": strings},
+    optional={"test": st.lists(corpora(), max_size=2), "dir": strings, "source_lang": strings},
 )
 
 
@@ -210,4 +214,6 @@ def test_no_override_makes_anything_but_a_told_problem(file, key, value):
 def test_the_strategy_reaches_every_key():
     """Or the round trip above would say little."""
     assert {"model", "data", "decode", "name", "task", "seed", *OTHERS} == set(Config.model_fields)
-    assert set(CorpusConfig.model_fields) == {"source", "target", "file", "columns", "rows"}
+    assert set(CorpusConfig.model_fields) == {
+        *("source", "target", "file", "columns", "weight", "rows")
+    }

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from nmt_cli.config import TokenizerConfig
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.shards import EncodedCorpus, Encoder, encode_corpus
+from nmt_cli.text.shards import EncodedCorpus, Encoder, encode_corpora
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_fsync():
-    """Nothing here is about a power cut, and flushing thousands of files takes long."""
+def quick():
+    """Nothing here is about a power cut, nor about processes, and both take long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda _: None)
+        patch.setattr("nmt_cli.text.parallel._HERE", 100)
         yield
 
 
@@ -47,8 +48,8 @@ def examples(max_turns: int) -> st.SearchStrategy[list[Example]]:
 def encode(given_examples: list[Example], is_chat: bool, chunk: int) -> list[tuple[list[int], ...]]:
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(shards, "_CHUNK", chunk):
         path = Path(folder) / "train-1"
-        corpus = encode_corpus(iter(given_examples), encoder(is_chat=is_chat), path)
-        again = encode_corpus([], encoder(is_chat=is_chat), path)
+        corpus = encode_corpora([iter(given_examples)], encoder(is_chat=is_chat), path)
+        again = encode_corpora([], encoder(is_chat=is_chat), path)
         assert rows(again) == rows(corpus)
         return rows(corpus)
 

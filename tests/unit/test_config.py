@@ -200,7 +200,7 @@ class TestCorpusConfig:
     )
     def test_one_kind_is_fine(self, values):
         corpus = CorpusConfig.model_validate(values)
-        assert corpus.model_dump(exclude_none=True) == values
+        assert corpus.model_dump(exclude_none=True, exclude={"weight"}) == values
 
     @pytest.mark.parametrize(
         ("values", "message"),
@@ -238,3 +238,11 @@ class TestDataConfig:
     @pytest.mark.parametrize("split", ["train", "dev"])
     def test_train_and_dev_are_not_empty(self, split):
         assert len(messages(DataConfig, {**DATA, split: []})) == 1
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_only_training_corpora_have_a_weight(split):
+    splits = {"train": [{"file": "a.tsv", "weight": 2.5}], "dev": [{"file": "b.tsv"}]}
+    assert DataConfig.model_validate(splits).train[0].weight == 2.5
+    with pytest.raises(ValidationError, match="weight is for train only"):
+        DataConfig.model_validate({**splits, split: [{"file": "b.tsv", "weight": 2.0}]})

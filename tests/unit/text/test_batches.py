@@ -6,10 +6,11 @@ import pytest
 from nmt_cli.errors import TrainingError
 from nmt_cli.text.batches import (
     Batch,
-    EpochPlan,
+    WindowPlan,
     assemble,
     batches_by_length,
-    plan_epoch,
+    check_usable,
+    plan_window,
     usable_examples,
 )
 from nmt_cli.text.shards import EncodedCorpus
@@ -34,12 +35,12 @@ def realistic_corpus(count: int) -> EncodedCorpus:
     return make_corpus(list(zip(sources.tolist(), targets.tolist(), strict=True)))
 
 
-def plan(corpus: EncodedCorpus, **changes) -> EpochPlan:
+def plan(corpus: EncodedCorpus, **changes) -> WindowPlan:
     arguments = {"tokens_per_batch": 100, "accumulate_steps": 1, "max_length": 64}
-    return plan_epoch(corpus, **{**arguments, "seed": 1, "epoch": 0, **changes})
+    return plan_window(corpus, **{**arguments, "seed": 1, "epoch": 0, **changes})
 
 
-def all_batches(plan: EpochPlan) -> list[np.ndarray]:
+def all_batches(plan: WindowPlan) -> list[np.ndarray]:
     return [indices for step in range(plan.num_steps) for indices in plan.micro_batches(step)]
 
 
@@ -76,9 +77,12 @@ class TestUsableExamples:
         assert usable_examples(self.corpus, 8).tolist() == [0, 3, 4]
         assert usable_examples(self.corpus, 9).tolist() == [0, 1, 2, 3, 4]
 
-    def test_none_is_told_with_the_limit_and_what_to_do(self):
+    @pytest.mark.parametrize("block", [2, 5, 1000])
+    def test_none_is_told_with_the_limit_and_what_to_do(self, block, monkeypatch):
+        monkeypatch.setattr("nmt_cli.text.batches._BLOCK", block)
+        check_usable(self.corpus, 3)
         with pytest.raises(TrainingError) as caught:
-            usable_examples(self.corpus, 2)
+            check_usable(self.corpus, 2)
         assert caught.value.exit_code == 5
         assert str(caught.value) == (
             "every pair is longer than model.max_length (2 pieces); the shortest has 3"
@@ -87,12 +91,15 @@ class TestUsableExamples:
             "raise model.max_length or split the lines, e.g. --set model.max_length=9"
         )
 
-    def test_a_plan_tells_it_too(self):
+    def test_dev_tells_it_too(self):
         with pytest.raises(TrainingError, match=r"model\.max_length \(2 pieces\)"):
-            plan(self.corpus, max_length=2)
+            batches_by_length(self.corpus, 2, 100)
+
+    def test_a_window_without_any_has_no_step(self):
+        assert plan(self.corpus, max_length=2).num_steps == 0
 
 
-class TestPlanEpoch:
+class TestPlanWindow:
     corpus = realistic_corpus(3000)
 
     def test_every_usable_example_comes_once(self):
@@ -132,7 +139,7 @@ class TestPlanEpoch:
         assert np.array_equal(one.order, other.order)
         assert np.array_equal(one.starts, other.starts)
 
-    @pytest.mark.parametrize("change", [{"epoch": 1}, {"seed": 2}])
+    @pytest.mark.parametrize("change", [{"epoch": 1}, {"seed": 2}, {"window": 1}])
     def test_another_epoch_or_seed_gives_another(self, change):
         one, other = plan(self.corpus), plan(self.corpus, **change)
         assert not np.array_equal(one.order, other.order)

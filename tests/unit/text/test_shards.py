@@ -10,7 +10,7 @@ from nmt_cli.config import TokenizerConfig
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.shards import Encoder, corpus_fingerprint, encode_corpus, remove_other_shards
+from nmt_cli.text.shards import Encoder, encode_corpora, remove_other_shards
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID, Subwords
 
 EXAMPLES = [
@@ -119,7 +119,7 @@ class TestEncodeCorpus:
     @pytest.mark.parametrize("chunk", [1, 2, 3, 10_000])
     def test_every_example_comes_back(self, encoder, tmp_path, monkeypatch, chunk):
         monkeypatch.setattr(shards, "_CHUNK", chunk)
-        corpus = encode_corpus(iter(EXAMPLES), encoder, tmp_path / "train-1")
+        corpus = encode_corpora([iter(EXAMPLES)], encoder, tmp_path / "train-1")
         sources = encoder.encode_sources([example.source for example in EXAMPLES])
         targets = encoder.encode_targets([example.target for example in EXAMPLES])
         assert len(corpus) == 3
@@ -129,13 +129,15 @@ class TestEncodeCorpus:
         assert corpus.target_lengths.tolist() == list(map(len, targets))
 
     def test_it_is_mapped_and_cannot_be_changed(self, encoder, tmp_path):
-        corpus = encode_corpus(EXAMPLES, encoder, tmp_path / "train-1")
+        corpus = encode_corpora([EXAMPLES], encoder, tmp_path / "train-1")
         for array in (corpus.source, corpus.target, corpus.source_offsets, corpus.target_offsets):
             assert isinstance(array, np.memmap)
             assert not array.flags.writeable
         assert corpus.source.dtype == np.uint16
 
-    def test_a_big_vocabulary_takes_wider_ids(self, encoder, tmp_path):
+    def test_a_big_vocabulary_takes_wider_ids(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Encoder, "with_word_cache", lambda encoder: encoder)
+
         class Big:
             vocab_size = 100_000
 
@@ -143,18 +145,18 @@ class TestEncodeCorpus:
                 return [[99_999] * len(text) for text in texts]
 
         big = Encoder(Big(), Big(), is_chat=False, persona=None, max_length=9)
-        corpus = encode_corpus([Example(("ab",), "c")], big, tmp_path / "train-1")
+        corpus = encode_corpora([[Example(("ab",), "c")]], big, tmp_path / "train-1")
         assert ids(corpus, "source") == [[99_999, 99_999, EOS_ID]]
         assert corpus.target.dtype == np.uint32
 
     def test_a_folder_that_exists_is_reused(self, encoder, tmp_path):
-        first = encode_corpus(EXAMPLES, encoder, tmp_path / "train-1")
+        first = encode_corpora([EXAMPLES], encoder, tmp_path / "train-1")
 
         def unreadable():
             raise AssertionError("the examples were read again")
             yield
 
-        again = encode_corpus(unreadable(), encoder, tmp_path / "train-1")
+        again = encode_corpora([unreadable()], encoder, tmp_path / "train-1")
         assert ids(again, "source") == ids(first, "source")
         assert ids(again, "target") == ids(first, "target")
 
@@ -164,55 +166,31 @@ class TestEncodeCorpus:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            encode_corpus(broken(), encoder, tmp_path / "train-1")
+            encode_corpora([broken()], encoder, tmp_path / "train-1")
         assert list(tmp_path.iterdir()) == []
-        assert len(encode_corpus(EXAMPLES, encoder, tmp_path / "train-1")) == 3
+        assert len(encode_corpora([EXAMPLES], encoder, tmp_path / "train-1")) == 3
 
     def test_no_example_is_told(self, encoder, tmp_path):
         with pytest.raises(TrainingError, match="there is no example") as caught:
-            encode_corpus([], encoder, tmp_path / "train-1")
+            encode_corpora([[]], encoder, tmp_path / "train-1")
         assert caught.value.hint == "are its files empty?"
         assert list(tmp_path.iterdir()) == []
 
     def test_progress_is_told(self, encoder, tmp_path, monkeypatch):
         monkeypatch.setattr(shards, "_CHUNK", 2)
         told = []
-        encode_corpus(EXAMPLES, encoder, tmp_path / "train-1", on_progress=told.append)
+        encode_corpora([EXAMPLES], encoder, tmp_path / "train-1", on_progress=told.append)
         assert told == [2, 3]
 
     def test_what_is_on_disk_is_what_the_docstring_says(self, encoder, tmp_path):
-        encode_corpus(EXAMPLES, encoder, tmp_path / "train-1")
+        encode_corpora([EXAMPLES], encoder, tmp_path / "train-1")
         names = {path.name for path in (tmp_path / "train-1").iterdir()}
-        sides = {
-            f"{side}.{kind}" for side in ("source", "target") for kind in ("ids", "offsets.npy")
-        }
+        sides = {f"{side}.{kind}" for side in ("source", "target") for kind in ("ids", "offsets")}
         assert names == sides | {"meta.json"}
-        assert json.loads((tmp_path / "train-1" / "meta.json").read_text()) == {"dtype": "uint16"}
-
-
-class TestCorpusFingerprint:
-    @pytest.fixture
-    def files(self, tmp_path):
-        for name in "ab":
-            (tmp_path / name).write_text(name)
-        return [tmp_path / "a", tmp_path / "b"]
-
-    def test_is_the_same_while_nothing_changes(self, files):
-        before = corpus_fingerprint(files, {"x": 1, "y": [2]})
-        for file in files:
-            file.write_text(file.read_text())  # another time stamp
-        assert corpus_fingerprint(files, {"y": [2], "x": 1}) == before
-
-    def test_changes_with_a_byte_a_file_their_order_or_a_setting(self, files):
-        found = [corpus_fingerprint(files, {"x": 1})]
-        found += [
-            corpus_fingerprint(files[::-1], {"x": 1}),
-            corpus_fingerprint(files[:1], {"x": 1}),
-        ]
-        found += [corpus_fingerprint(files, {"x": 2}), corpus_fingerprint(files, {"y": 1})]
-        files[1].write_text("B")
-        found.append(corpus_fingerprint(files, {"x": 1}))
-        assert len(set(found)) == 6
+        assert json.loads((tmp_path / "train-1" / "meta.json").read_text()) == {
+            "dtype": "uint16",
+            "sizes": [3],
+        }
 
 
 def test_remove_other_shards(tmp_path):

@@ -1,14 +1,21 @@
 """Tests of nmt_cli/training/dataset.py: the endless stream, and going on in its middle."""
 
+import dataclasses
 import itertools
 import subprocess
 import sys
+import threading
+import time
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from nmt_cli.config import Config
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.config import Config, TokenizerConfig
+from nmt_cli.errors import TrainingError
+from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.tokenizer import Subwords
+from nmt_cli.text.windows import take as copy_of
 from nmt_cli.training.dataset import Cursor, StepBatches, iter_steps
 
 RANDOM = np.random.default_rng(3)
@@ -29,14 +36,22 @@ CORPUS = make_corpus()
 START = Cursor()
 
 
-def make_config(accumulate_steps: int = 2, **train) -> Config:
-    data = {"train": [{"file": "a.tsv"}], "dev": [{"rows": 1}]}
+def make_config(accumulate_steps: int = 2, weights: tuple[float, ...] = (1.0,), **train) -> Config:
+    files = [{"file": "a.tsv", "weight": weight} for weight in weights]
     train = {"tokens_per_batch": 60, "accumulate_steps": accumulate_steps, **train}
+    data = {"train": files, "dev": [{"rows": 1}]}
     return Config.model_validate({"name": "x", "data": data, "train": train})
 
 
-def take(count: int, cursor: Cursor = START, **train) -> list[StepBatches]:
-    return list(itertools.islice(iter_steps(CORPUS, make_config(**train), cursor), count))
+def take(count: int, cursor: Cursor = START, corpus=CORPUS, **config) -> list[StepBatches]:
+    return list(itertools.islice(iter_steps(corpus, make_config(**config), cursor), count))
+
+
+@pytest.fixture
+def small_windows(monkeypatch):
+    """An epoch of the 90 examples has five windows, and a window is copied in three blocks."""
+    monkeypatch.setattr("nmt_cli.text.windows._WINDOW", 20)
+    monkeypatch.setattr("nmt_cli.text.windows._BLOCK", 7)
 
 
 def flat(steps: list[StepBatches]) -> list[list[list[list[int]]]]:
@@ -64,7 +79,26 @@ def test_an_epoch_holds_every_example_once_and_then_the_next_begins(accumulate_s
     assert len(set(second)) == len(second)
 
 
+@pytest.mark.usefixtures("small_windows")
+def test_so_it_does_in_windows():
+    test_an_epoch_holds_every_example_once_and_then_the_next_begins(2)
+    steps = take(steps_of_an_epoch())
+    windows = [numbers(list(of)) for _, of in itertools.groupby(steps, lambda s: s.after.window)]
+    assert len(windows) == 6  # the cursor after the last step is in the first again
+    for window in windows[:3]:
+        assert max(window) - min(window) > 45  # each is drawn from all of the corpus
+
+
 def test_source_and_target_belong_together():
+    assert_they_do()
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_source_and_target_belong_together_in_windows():
+    assert_they_do()
+
+
+def assert_they_do():
     for step in take(steps_of_an_epoch()):
         for batch in step.micro_batches:
             assert batch.source[:, 0].tolist() == batch.target[:, 0].tolist()
@@ -89,6 +123,70 @@ def test_going_on_from_any_cursor_equals_never_having_stopped(accumulate_steps):
         assert [step.after for step in rest] == [step.after for step in whole[done:]]
 
 
+@pytest.mark.usefixtures("small_windows")
+def test_going_on_in_any_window_equals_never_having_stopped():
+    test_going_on_from_any_cursor_equals_never_having_stopped(2)
+
+
+def test_a_checkpoint_from_before_there_were_windows_goes_on():
+    assert flat(take(3, Cursor(*[1, 4]))) == flat(take(3, Cursor(1, 4, 0)))
+
+
+@pytest.mark.parametrize("windows", ["one", "several"])
+def test_corpora_are_mixed_by_their_weights(windows, request):
+    """40 examples at 2.0, 30 at 0.5, none, and 20 at 1.0: 80 + 15 + 0 + 20 in each epoch."""
+    if windows == "several":
+        request.getfixturevalue("small_windows")
+    corpus = dataclasses.replace(CORPUS, sizes=(40, 30, 0, 20))
+    weights = (2.0, 0.5, 3.0, 1.0)
+    halves = []
+    for epoch in range(4):
+        steps = take(200, Cursor(epoch), corpus, weights=weights)
+        seen = Counter(numbers([step for step in steps if step.after <= Cursor(epoch + 1)]))
+        assert {seen[n] for n in range(1, 41)} == {2}
+        assert {seen[n] for n in range(71, 91)} == {1}
+        assert seen.total() == 80 + 15 + 20
+        halves.append({n for n in range(41, 71) if seen[n]})
+    assert halves[0] | halves[1] == halves[2] | halves[3] == set(range(41, 71))
+    assert halves[0] not in (halves[2], halves[3])
+
+
+def test_epochs_without_a_pair_are_passed_over():
+    """One of 90 pairs in every fifth epoch or so, and only one is short enough."""
+    config = make_config(weights=(0.003,))
+    shortest = int(np.maximum(*LENGTHS).min())
+    model = config.model.model_copy(update={"max_length": shortest})
+    steps = iter_steps(CORPUS, config.model_copy(update={"model": model}), START)
+    fitting = set(np.flatnonzero(np.maximum(*LENGTHS) == shortest) + 1)
+    assert {*numbers(list(itertools.islice(steps, 5)))} <= fitting
+
+
+def test_no_usable_pair_is_told_with_the_limit():
+    model = make_config().model.model_copy(update={"max_length": 2})
+    config = make_config().model_copy(update={"model": model})
+    longer = copy_of(CORPUS, np.flatnonzero(LENGTHS[0] > 2))
+    with pytest.raises(TrainingError, match=r"longer than model\.max_length \(2 pieces\)"):
+        iter_steps(longer, config, START)
+
+
+def test_what_goes_wrong_ahead_is_told():
+    config = make_config(weights=(1.0, 1.0))
+    broken = dataclasses.replace(CORPUS, target=None)
+    with pytest.raises(TypeError):
+        next(iter_steps(broken, config, START))
+
+
+def test_no_thread_outlives_the_stream():
+    steps = iter_steps(CORPUS, make_config(), START)
+    next(steps)
+    before = threading.active_count()
+    steps.close()
+    ends = time.monotonic() + 10
+    while threading.active_count() > before - 2:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
 def test_a_cursor_behind_the_end_of_its_epoch_begins_the_next():
     """As when the batch size was raised between two runs."""
     assert flat(take(3, Cursor(0, 10_000))) == flat(take(3, Cursor(1, 0)))
@@ -109,6 +207,37 @@ def test_examples_beyond_the_models_length_are_left_out():
     steps = itertools.islice(iter_steps(CORPUS, short, Cursor()), 50)
     longest = max(max(b.source.shape[1], b.target.shape[1]) for s in steps for b in s.micro_batches)
     assert longest == 8
+
+
+@pytest.fixture(scope="module")
+def encoded() -> tuple[EncodedCorpus, Encoder]:
+    """90 lines whose words can be split in several ways."""
+    lines = [f"the {name}s see {name}s" for name in ("dog", "cat", "bird") for _ in range(30)]
+    subwords = Subwords.train(lines, TokenizerConfig(vocab_size=300))
+    rows = [[*ids, 2] for ids in subwords.encode_batch(lines)]
+    side = np.concatenate(rows).astype(np.uint16), np.cumsum([0, *map(len, rows)])
+    return EncodedCorpus(*side, *side), Encoder(subwords, subwords, False, None, 99)
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_words_are_split_anew_each_epoch_and_going_on_repeats_it(encoded):
+    corpus, encoder = encoded
+    config = make_config()
+    dropping = config.tokenizer.model_copy(update={"dropout": 0.3})
+    config = config.model_copy(update={"tokenizer": dropping})
+
+    def steps(cursor: Cursor, count: int) -> list[StepBatches]:
+        return list(itertools.islice(iter_steps(corpus, config, cursor, encoder), count))
+
+    whole = steps(START, 60)
+    for done in (1, 17, 33):
+        assert flat(steps(whole[done - 1].after, 60 - done)) == flat(whole[done:])
+    epoch = [step for step in whole if step.after <= Cursor(1)]
+    rows = [row.tolist() for step in epoch for b in step.micro_batches for row in b.target]
+    texts = Counter(map(encoder.target.decode, rows))
+    assert texts == Counter({f"the {name}s see {name}s": 30 for name in ("dog", "cat", "bird")})
+    pieces = {tuple(row) for step in whole for b in step.micro_batches for row in b.target.tolist()}
+    assert len(pieces) > 20
 
 
 def test_no_tensorflow_is_imported():

@@ -3,13 +3,16 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from nmt_cli.config_io import auto_keys, load_config, to_yaml
 from nmt_cli.errors import ConfigError, DataError, TrainingError
+from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run import EventLog, RunFolder, prepare
 
 
@@ -74,6 +77,57 @@ def test_changed_development_text_is_encoded_anew(corpus):
     shards = {path.name.split("-")[0] for path in (second.folder.path / "shards").iterdir()}
     assert shards == {"train", "dev"}
     assert len(list((second.folder.path / "shards").iterdir())) == 2  # the old ones are gone
+
+
+def test_held_out_text_is_looked_for_once(corpus, monkeypatch):
+    held_out = "data.dev=[{rows: 20}]"
+    first, told, _ = run(corpus, held_out)
+    assert told[1:] == ["train: 1,480 pairs (encoded)", "dev: 20 pairs (encoded)"]
+    assert first.dev_examples == list(first.corpora.iter_split("dev"))
+    monkeypatch.setattr(Corpora, "_read", None)
+    assert run(corpus, held_out)[0].dev_examples == first.dev_examples
+
+
+KILLED = """\
+import os, signal, sys
+from nmt_cli.config_io import load_config
+from nmt_cli.text import shards
+from nmt_cli.training.run import prepare
+
+def on_encoded(split, done):
+    if done == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    shards._CHUNK = 100
+    prepare(load_config(sys.argv[1]), tell=print, on_encoded=on_encoded)
+"""
+
+
+@pytest.mark.parametrize("done", [200, 1200])
+def test_an_encoding_that_was_killed_begins_anew_and_leaves_nothing(corpus, done):
+    """Among the first chunks, which are encoded in the process, or while workers do the others."""
+    script = corpus.parent / "killed.py"
+    script.write_text(KILLED)
+    command = [sys.executable, script, corpus / "toy.yaml", str(done)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    killed = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    shards = corpus.parent / "runs" / "toy" / "shards"
+    assert [path.name[:7] for path in shards.iterdir()] == [".train-"]
+
+    prepared, told, _ = run(corpus)
+
+    assert told[1:] == ["train: 1,500 pairs (encoded)", "dev: 12 pairs (encoded)"]
+    assert prepared.train.target_offsets[-1] == len(prepared.train.target)
+    assert sorted(path.name.split("-")[0] for path in shards.iterdir()) == ["dev", "train"]
+
+
+def test_a_change_of_weights_encodes_nothing_anew(corpus):
+    first, _, _ = run(corpus)
+    second, _, encoded = run(corpus, "data.train.0.weight=2.0")
+    assert encoded == []
+    assert second.fingerprint == first.fingerprint
 
 
 def test_another_vocabulary_encodes_all_anew(corpus):

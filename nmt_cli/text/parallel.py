@@ -1,0 +1,98 @@
+"""Chunks of examples -> their ids, in order, on all cores, with a few chunks in memory at a time.
+
+The first chunks are encoded in this process: most corpora are done before others would have
+started. The rest goes to worker processes, which import no TensorFlow and end with this one.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.resources import available_cores
+
+_HERE = 5  # chunks that are encoded in this process
+_WAITING = 3  # chunks a worker that are encoded, or read and waiting
+
+Chunk = TypeVar("Chunk")
+Encoded = TypeVar("Encoded")
+
+_work: Callable[..., object]  # of a worker process, set once at its start
+
+
+def map_in_order(
+    build: Callable[..., Callable[[Chunk], Encoded]],
+    arguments: Sequence[object],
+    chunks: Iterable[Chunk],
+) -> Iterator[Encoded]:
+    """Yield `build(*arguments)(chunk)` for each chunk; the function is built once a process.
+
+    Args:
+        build: A function of a module.
+        arguments: Its arguments, which can be pickled.
+        chunks: Read no further ahead than the workers need.
+
+    Raises:
+        TrainingError: A worker process was ended from outside.
+    """
+    remaining = iter(chunks)
+    yield from map(build(*arguments), islice(remaining, _HERE))
+    for first in remaining:  # there are more
+        yield from _in_workers(build, arguments, chain([first], remaining))
+
+
+def _in_workers(
+    build: Callable[..., Callable[[Chunk], Encoded]],
+    arguments: Sequence[object],
+    chunks: Iterator[Chunk],
+) -> Iterator[Encoded]:
+    workers = available_cores()
+    pool = ProcessPoolExecutor(
+        workers,
+        multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(build, arguments),
+    )
+    waiting: deque[Future[Encoded]] = deque()
+    try:
+        for chunk in chunks:
+            waiting.append(pool.submit(_run, chunk))
+            if len(waiting) >= _WAITING * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise TrainingError(
+            "a process that encodes text was ended from outside",
+            hint="is there too little memory? Run the same command again",
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(build: Callable[..., Callable[..., object]], arguments: Sequence[object]) -> None:
+    global _work
+    for number in (signal.SIGINT, signal.SIGTERM):  # the main process decides when to stop
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a worker a core is enough
+    _work = build(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Leave when the main process is gone, even if it was killed; nobody else would tell."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run(chunk: Any) -> Any:
+    return _work(chunk)

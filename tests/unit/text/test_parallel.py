@@ -1,0 +1,102 @@
+"""Tests of nmt_cli/text/parallel.py: in order, across processes, and none of them left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.errors import DataError, TrainingError
+from nmt_cli.text.parallel import _HERE, map_in_order
+
+
+def build_adder(number: int):
+    """What a worker runs: slow for some chunks, wrong for others, deadly for one."""
+
+    def add(chunk: int) -> tuple[int, int]:
+        if chunk == -1:
+            raise DataError("a.txt:1: no number", hint="write one")
+        if chunk == -2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.02 * (chunk % 3))
+        return chunk + number, os.getpid()
+
+    return add
+
+
+def test_results_come_in_order_and_from_other_processes():
+    found = list(map_in_order(build_adder, (100,), range(_HERE + 12)))
+    assert [number for number, _ in found] == list(range(100, 100 + _HERE + 12))
+    here, elsewhere = found[:_HERE], found[_HERE:]
+    assert {process for _, process in here} == {os.getpid()}
+    assert os.getpid() not in {process for _, process in elsewhere}
+
+
+def test_few_chunks_need_no_other_process(monkeypatch):
+    monkeypatch.setattr("nmt_cli.text.parallel.ProcessPoolExecutor", None)
+    assert len(list(map_in_order(build_adder, (1,), range(_HERE)))) == _HERE
+    assert list(map_in_order(build_adder, (1,), [])) == []
+
+
+def test_no_more_is_read_than_workers_need():
+    read = []
+    chunks = (read.append(chunk) or chunk for chunk in range(10_000))
+    results = map_in_order(build_adder, (0,), chunks)
+    assert len(list(islice(results, _HERE + 2))) == _HERE + 2
+    results.close()
+    assert len(read) < 1000
+
+
+def test_what_is_wrong_with_the_text_is_told_as_it_is():
+    with pytest.raises(DataError, match="no number") as caught:
+        list(map_in_order(build_adder, (0,), [*range(_HERE + 3), -1, 7]))
+    assert caught.value.hint == "write one"
+
+
+def test_a_worker_that_was_killed_is_told():
+    with pytest.raises(TrainingError, match="ended from outside"):
+        list(map_in_order(build_adder, (0,), [*range(_HERE), -2]))
+
+
+SLEEPER = """\
+import sys, time
+sys.path.insert(0, {folder!r})
+from nmt_cli.text.parallel import map_in_order
+
+def build():
+    return slow
+
+def slow(chunk):
+    time.sleep(0 if chunk < 6 else 100)
+
+if __name__ == "__main__":
+    for number, _ in enumerate(map_in_order(build, (), range(99))):
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_workers_end_with_a_main_process_that_is_killed(tmp_path):
+    script = tmp_path / "sleeper.py"
+    script.write_text(SLEEPER.format(folder=str(Path(__file__).parents[3])))
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    while process.stdout.readline().strip() != "5":
+        pass
+    workers = children(process.pid)
+    assert workers
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    ends = time.monotonic() + 20
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def children(parent: int) -> list[int]:
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
