@@ -71,7 +71,7 @@ class Validator:
         # Never compiled: a run that was resumed decodes to the last bit as one that was not.
         self._engine = NativeEngine(model, compile_after=math.inf, before_batch=self._stop_if_asked)
         self._options = scoring_options(self._config.decode.model_dump())
-        self.dev_examples = list(prepared.corpora.iter_split("dev"))
+        self.dev_examples = prepared.dev_examples
 
     def score_dev(self, step: int) -> DevScores:
         """Score the model on dev; `step` chooses the samples.
