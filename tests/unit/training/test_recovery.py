@@ -101,7 +101,7 @@ def test_three_steps_that_are_not_finite_lead_back_to_the_last_checkpoint(
     assert isinstance(events[-1], Finished)
     state = json.loads(Path("runs/toy/checkpoints/step-00000012/state.json").read_text())
     assert state["progress"]["skipped"] == 3
-    assert state["progress"]["cursor"] == [0, 17]  # nine batches, and eight others
+    assert state["progress"]["cursor"] == [0, 17, 0]  # nine batches, and eight others
     assert [e.step for e in events if isinstance(e, Saved)] == [4, 8, 12]
 
 
