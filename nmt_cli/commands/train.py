@@ -1,8 +1,12 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
+import math
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
@@ -19,6 +23,8 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
 ]
 
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
 
 def train(
     config: ConfigArgument = None,
@@ -29,20 +35,43 @@ def train(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the run's checkpoints and start over.")
     ] = False,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--time", metavar="TIME", help="Be done by then, e.g. 90s, 30m or 2h, model and all."
+        ),
+    ] = None,
 ) -> None:
     """Train a model: from raw text to a model that translates or chats.
 
-    The same command, run again, goes on from the last checkpoint.
+    The same command, run again, goes on from the last checkpoint. With --time
+    the learning rate falls so that the run ends well within that time.
 
-    Example: nmt train chat --set train.max_steps=500
+    Example: nmt train my.yaml --time 30m
     """
+    started = time.monotonic()
     from nmt_cli.config_io import load_config
 
+    seconds = _seconds(limit)
     loaded = load_config(config, overrides)
     if dry_run:
         _dry_run(loaded)
     else:
-        _train(loaded, fresh=fresh)
+        _train(loaded, fresh=fresh, ends_at=started + seconds)
+
+
+def _seconds(limit: str | None) -> float:
+    """Return the seconds of a time such as 90s, 30m or 1.5h; infinity for None."""
+    if limit is None:
+        return math.inf
+    number, unit = limit[:-1], _UNIT_SECONDS.get(limit[-1:])
+    try:
+        seconds = float(number) * (unit or math.nan)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 2h")
+    return seconds
 
 
 def _dry_run(loaded: "LoadedConfig") -> None:
@@ -66,7 +95,7 @@ def _dry_run(loaded: "LoadedConfig") -> None:
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 
 
-def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
+def _train(loaded: "LoadedConfig", *, fresh: bool, ends_at: float) -> None:
     from nmt_cli import console
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
@@ -93,7 +122,8 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
         from nmt_cli.training.loop import train as train_loop
 
         with TrainingView(prepared.config) as view:
-            for event in train_loop(prepared, should_stop=stop.is_set):
+            left = ends_at - time.monotonic()
+            for event in train_loop(prepared, should_stop=stop.is_set, time_limit=left):
                 view.show(event)
     stop.exit_if_set()
 

@@ -89,17 +89,21 @@ class TrainingView:
         if self._progress is not None and self._task is not None:
             is_next = event.step % self._config.train.eval_steps == 0
             doing = "evaluating" if is_next else "training"
-            self._progress.update(self._task, completed=event.step, facts=facts, description=doing)
-        elif event.step % _PLAIN_EVERY == 0:
-            left = self._time_left(event.step)
-            console.note(
-                f"step {event.step:,}/{self._config.train.max_steps:,} {facts} {left} left"
+            self._progress.update(
+                self._task,
+                completed=event.step,
+                total=event.last_step,
+                facts=facts,
+                description=doing,
             )
+        elif event.step % _PLAIN_EVERY == 0:
+            left = self._time_left(event)
+            console.note(f"step {event.step:,}/{event.last_step:,} {facts} {left} left")
 
-    def _time_left(self, step: int) -> str:
+    def _time_left(self, event: "StepDone") -> str:
         passed = time.monotonic() - self._begin
-        steps_left = self._config.train.max_steps - step
-        seconds = int(passed / max(1, step - self._begin_step) * steps_left)
+        steps = max(1, event.step - self._begin_step)
+        seconds = int(passed / steps * (event.last_step - event.step))
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _skipped(self, event: "Skipped") -> None:

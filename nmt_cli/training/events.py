@@ -21,9 +21,13 @@ class Started:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One optimizer step; losses in nats per target piece, rates per second."""
+    """One optimizer step; losses in nats per target piece.
+
+    `last_step` is where the run will end as far as one can tell now, patience aside.
+    """
 
     step: int
+    last_step: int
     epoch: int
     loss: float
     learning_rate: float

@@ -54,19 +54,29 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.tensorboard import Board
+from nmt_cli.training.time_box import TimeBox
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve
+_MOST_AVERAGES, _EXPORT_IN_EVALUATIONS = 3, 1
 
 
-def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+def train(
+    prepared: Prepared,
+    should_stop: Callable[[], bool] = lambda: False,
+    *,
+    time_limit: float = math.inf,
+) -> Iterator[Event]:
     """Train from the last checkpoint, or from the start, to the end.
 
     Args:
         prepared: Configuration, run folder, corpora.
         should_stop: Asked after every step and between batches of an evaluation; when True a
             checkpoint is saved and the loop ends.
+        time_limit: Seconds after which the run shall be over: the learning rate falls so that it
+            is low by then, and the end of the run begins early enough. Such a run does not repeat
+            bit by bit.
 
     Yields:
         Everything that happens, also written to `events.jsonl`.
@@ -76,7 +86,7 @@ def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -
         TrainingError: The loss is not finite again and again, or memory or the disk is full.
     """
     try:
-        trainer = _Trainer(prepared, should_stop)
+        trainer = _Trainer(prepared, should_stop, time_limit)
         for event in trainer.run():
             trainer.record(event)
             yield event
@@ -90,7 +100,9 @@ def train(prepared: Prepared, should_stop: Callable[[], bool] = lambda: False) -
 class _Trainer:
     """One session of a run."""
 
-    def __init__(self, prepared: Prepared, should_stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, prepared: Prepared, should_stop: Callable[[], bool], time_limit: float
+    ) -> None:
         self._prepared = prepared
         self._should_stop = should_stop
         self._config = prepared.config
@@ -100,6 +112,7 @@ class _Trainer:
         self._stepper = Stepper(self._model, self._state.optimizer, self._config)
         self._validator = Validator(prepared, self._model, self._stepper, should_stop)
         self._result = Result(prepared)
+        self._time_box = TimeBox(time_limit, self._finish_in_evaluations())
         keep = train_config.keep_checkpoints
         self._num_averaged = min(train_config.average_checkpoints, keep)
         keep_best = self._num_averaged if self._num_averaged > 1 else 0
@@ -169,6 +182,8 @@ class _Trainer:
             return f"train.max_steps ({config.max_steps}) reached"
         if config.patience and progress.evaluations_since_best >= config.patience:
             return f"no better score in {config.patience} evaluations"
+        if self._time_box.is_over():
+            return "the time is up"
         return None
 
     def _train(self) -> Iterator[Event]:
@@ -214,11 +229,13 @@ class _Trainer:
         started = time.perf_counter()
         micro_batches, after = batches
         step, epoch = self._progress.step + 1, self._progress.cursor.epoch
-        rate = learning_rate(step, self._config.train, self._config.model.d_model)
+        train_config, last_step = self._config.train, self._time_box.last_step(step - 1)
+        rate = learning_rate(step, train_config, self._config.model.d_model, last_step)
         rate *= rate_factor(self._progress)
         gradients = yield from self._gradients(micro_batches, step)
         result = self._stepper.update(gradients, step, rate)
         seconds = time.perf_counter() - started
+        self._time_box.took_step()
         self._progress = replace(
             self._progress, step=step, cursor=after, seconds=self._progress.seconds + seconds
         )
@@ -228,6 +245,7 @@ class _Trainer:
         self._progress = replace(self._progress, skipped_in_a_row=0)
         yield StepDone(
             step=step,
+            last_step=int(min(train_config.max_steps, last_step)),
             epoch=epoch,
             loss=result.loss,
             learning_rate=rate,
@@ -257,7 +275,8 @@ class _Trainer:
     def _evaluate_and_save_if_due(self) -> Iterator[Event]:
         """Do what the settings ask for at this step, and always at the last; each only once."""
         step, config = self._progress.step, self._config.train
-        is_due = step % config.eval_steps == 0 or self._ended() is not None
+        is_due = step % config.eval_steps == 0 or self._time_box.wants_evaluation()
+        is_due = is_due or self._ended() is not None
         if step > 0 and is_due and self._progress.evaluated_step != step:
             yield self._evaluate()
         # Not between steps that are skipped: a checkpoint is where they may have to go back to.
@@ -281,7 +300,7 @@ class _Trainer:
 
     def _evaluate(self, label: str = "dev") -> Evaluated:
         """Score the model as it is on dev; write the bundle when it is the best so far."""
-        progress, step = self._progress, self._progress.step
+        progress, step, started = self._progress, self._progress.step, time.perf_counter()
         dev = self._validator.score_dev(step)
         best = progress.best_score
         is_best = best is None or math.isnan(best) or dev.score > best
@@ -294,6 +313,7 @@ class _Trainer:
             since_best = progress.evaluations_since_best + 1
             progress = replace(progress, evaluations_since_best=since_best)
         self._progress = replace(progress, evaluated_step=step, score=dev.score)
+        self._time_box.took_evaluation(time.perf_counter() - started)
         return Evaluated(
             step, dev.loss, dev.score, dev.scores, dev.samples, dev.warning, is_best, label
         )
@@ -312,6 +332,15 @@ class _Trainer:
             for measured in self._result.export(self._validator.dev_examples):
                 yield Exported(step, measured)
         yield Finished(step, reason, self._result.test_scores(), str(self._result.folder))
+
+    def _finish_in_evaluations(self) -> float:
+        """Return how many evaluations of dev all that comes after the last step is like.
+
+        One of dev itself and of each average, number formats, and the test set with a wide search.
+        """
+        pairs = sum(1 for _ in self._prepared.corpora.iter_split("test"))
+        searches = self._config.decode.beam_size * pairs / len(self._prepared.dev_examples)
+        return 1 + _MOST_AVERAGES + _EXPORT_IN_EVALUATIONS + searches
 
     def _averages(self) -> Iterator[tuple[str, Arrays]]:
         """Yield the averages that may be better than any single step, with what they are."""

@@ -4,8 +4,12 @@ import math
 
 from nmt_cli.config import TrainConfig
 
+_COOLDOWN = 0.2  # share of the steps
 
-def learning_rate(step: int, config: TrainConfig, d_model: int) -> float:
+
+def learning_rate(
+    step: int, config: TrainConfig, d_model: int, last_step: float = math.inf
+) -> float:
     """Return the rate of one optimizer step.
 
     - `noam`: factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
@@ -15,12 +19,30 @@ def learning_rate(step: int, config: TrainConfig, d_model: int) -> float:
       (Loshchilov & Hutter 2017, section 3, arXiv 1608.03983);
     - `constant`: linear to the peak, then the peak.
 
+    A time limit may end the run before `max_steps`. Then `cosine` falls to 0 there, and the others,
+    which would be cut off high up, fall linearly over the last fifth (Hägele et al. 2024, arXiv
+    2405.18392, section 3); the warm-up is at most a tenth of the steps.
+
     Args:
         step: Optimizer step, from 1.
         config: Schedule, peak rate (or factor), warm-up and total steps.
         d_model: The model's width, for `noam`.
+        last_step: Where a time limit will end the run.
     """
-    warmup, peak = config.warmup_steps, config.learning_rate
+    is_cut = last_step < config.max_steps
+    if not is_cut:
+        return _scheduled(step, config, d_model, config.warmup_steps, config.max_steps)
+    warmup = max(1.0, min(config.warmup_steps, last_step / 10))
+    rate = _scheduled(step, config, d_model, warmup, last_step)
+    if config.schedule == "cosine":
+        return rate
+    return rate * max(0.0, min(1.0, (last_step - step) / (_COOLDOWN * last_step)))
+
+
+def _scheduled(
+    step: int, config: TrainConfig, d_model: int, warmup: float, last_step: float
+) -> float:
+    peak = config.learning_rate
     if config.schedule == "noam":
         return float(peak * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
     if step < warmup:
@@ -28,6 +50,6 @@ def learning_rate(step: int, config: TrainConfig, d_model: int) -> float:
     if config.schedule == "inverse_sqrt":
         return peak * math.sqrt(warmup / step)
     if config.schedule == "cosine":
-        progress = min(1.0, (step - warmup) / max(1, config.max_steps - warmup))
+        progress = min(1.0, (step - warmup) / max(1, last_step - warmup))
         return peak * 0.5 * (1.0 + math.cos(math.pi * progress))
     return peak

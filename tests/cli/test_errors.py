@@ -59,6 +59,12 @@ def test_a_usage_error_has_exit_code_2(run_nmt, project):
     assert "--dry-run" in done.stderr
 
 
+@pytest.mark.parametrize("limit", ["soon", "30", "m", "0s", "nanm", "5x"])
+def test_a_time_that_is_none(run_nmt, project, limit):
+    done = run_nmt("train", "toy.yaml", "--time", limit, cwd=project)
+    check_fails(done, 2, f"--time: '{limit}' is no time", "90s, 30m or 2h")
+
+
 def test_a_missing_data_file(run_nmt, project):
     (project / "train.tgt").unlink()
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.tgt: no such file", "hint: ")
