@@ -157,7 +157,7 @@ class Bundle:
         Raises:
             ModelFileError: The weights are damaged.
         """
-        return _conversion(self.manifest.model, self.load_weights(), vocabularies)
+        return conversion_of(self.manifest.model, self.load_weights(), vocabularies)
 
 
 def save_bundle(
@@ -197,7 +197,7 @@ def save_bundle(
         except SafetensorError as error:
             raise OSError(None, str(error)) from error
         (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
-        conversion = _conversion(config.model.model_dump(mode="json"), weights, vocabularies)
+        conversion = conversion_of(config.model.model_dump(mode="json"), weights, vocabularies)
         conversion.write(folder / CTRANSLATE2 / PLAIN_FORMAT, PLAIN_FORMAT)
         manifest = Manifest(
             name=config.name,
@@ -289,9 +289,16 @@ def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _conversion(
+def conversion_of(
     model: dict[str, Any], weights: "Arrays", vocabularies: "Vocabularies"
 ) -> "Conversion":
+    """Return a model as CTranslate2 can have it.
+
+    Args:
+        model: The `model` section of its configuration.
+        weights: Every weight by name.
+        vocabularies: Its vocabularies.
+    """
     from nmt_cli.convert import Conversion
 
     return Conversion(

@@ -59,7 +59,6 @@ class NativeEngine:
         workers: Searches at a time.
         compile_after: Multiplications in one shape after which it is compiled; infinity for never,
             where a result must repeat to the last bit whatever was searched before.
-        before_batch: Called before each batch; what it raises ends the search.
     """
 
     def __init__(
@@ -69,9 +68,7 @@ class NativeEngine:
         batch_pieces: int = BATCH_PIECES,
         workers: int = 1,
         compile_after: float = COMPILE_AFTER,
-        before_batch: Callable[[], None] = lambda: None,
     ) -> None:
-        self._before_batch = before_batch
         self._batch_pieces = batch_pieces
         self._workers = workers
         self._compile_after = compile_after
@@ -94,7 +91,6 @@ class NativeEngine:
         compiled = [self._pays_to_compile([sources[i] for i in b], options) for b in batches]
 
         def found(batch: list[int], is_compiled: bool) -> list[list[Hypothesis]]:
-            self._before_batch()
             rows = [sources[i] for i in batch]
             number = first_index + batch[0]
             return self._search_batch(graph, rows, options, number, is_compiled=is_compiled)
