@@ -54,12 +54,11 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.tensorboard import Board
-from nmt_cli.training.time_box import TimeBox
+from nmt_cli.training.time_box import Evaluation, TimeBox
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve
-_MOST_AVERAGES, _EXPORT_IN_EVALUATIONS = 3, 1
 
 
 def train(
@@ -112,7 +111,7 @@ class _Trainer:
         self._stepper = Stepper(self._model, self._state.optimizer, self._config)
         self._validator = Validator(prepared, self._model, self._stepper, should_stop)
         self._result = Result(prepared)
-        self._time_box = TimeBox(time_limit, self._finish_in_evaluations())
+        self._time_box = TimeBox(time_limit)
         keep = train_config.keep_checkpoints
         self._num_averaged = min(train_config.average_checkpoints, keep)
         keep_best = self._num_averaged if self._num_averaged > 1 else 0
@@ -313,7 +312,15 @@ class _Trainer:
             since_best = progress.evaluations_since_best + 1
             progress = replace(progress, evaluations_since_best=since_best)
         self._progress = replace(progress, evaluated_step=step, score=dev.score)
-        self._time_box.took_evaluation(time.perf_counter() - started)
+        self._time_box.took_evaluation(
+            Evaluation(
+                seconds=time.perf_counter() - started,
+                decoding_seconds=dev.decoding_seconds,
+                dev_pairs=len(self._validator.dev_examples),
+                test_pairs=len(self._validator.test_examples),
+                beam_size=self._config.decode.beam_size,
+            )
+        )
         return Evaluated(
             step, dev.loss, dev.score, dev.scores, dev.samples, dev.warning, is_best, label
         )
@@ -332,15 +339,6 @@ class _Trainer:
             for measured in self._result.export(self._validator.dev_examples):
                 yield Exported(step, measured)
         yield Finished(step, reason, self._result.test_scores(), str(self._result.folder))
-
-    def _finish_in_evaluations(self) -> float:
-        """Return how many evaluations of dev all that comes after the last step is like.
-
-        One of dev itself and of each average, number formats, and the test set with a wide search.
-        """
-        pairs = sum(1 for _ in self._prepared.corpora.iter_split("test"))
-        searches = self._config.decode.beam_size * pairs / len(self._prepared.dev_examples)
-        return 1 + _MOST_AVERAGES + _EXPORT_IN_EVALUATIONS + searches
 
     def _averages(self) -> Iterator[tuple[str, Arrays]]:
         """Yield the averages that may be better than any single step, with what they are."""

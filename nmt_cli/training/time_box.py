@@ -1,17 +1,46 @@
 """A time limit: where the run will end at the pace of its steps, and when it has to.
 
 What comes after the last step takes time, too: a last evaluation, those of the averages, the test
-set, other number formats. It is put aside in units of the last evaluation, so there must be one
-early.
+set, other number formats. How much is put aside for it follows from the last evaluation, so there
+must be one early.
 """
 
 import math
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 _FIRST_EVALUATION = 0.15  # share of the limit after which there should be one
 _UNKNOWN_FINISH = 0.3  # share put aside before there was one
 _MARGIN = 1.2  # evaluations do not all take the same time
+_AVERAGES = 3  # at most
+_BEAM_COST = 0.7  # of a hypothesis in a beam, beside that of greedy search
+_FORMAT_PASSES = 4  # over dev, at the most over so many pairs, to measure number formats:
+_FORMAT_PAIRS = 1000
+
+
+class Evaluation(NamedTuple):
+    """What the time for the end of the run is judged by.
+
+    Attributes:
+        seconds: How long an evaluation took.
+        decoding_seconds: How much of it was greedy search.
+        dev_pairs: Over so many pairs.
+        test_pairs: How many there are in test.
+        beam_size: Of the search at the end.
+    """
+
+    seconds: float
+    decoding_seconds: float
+    dev_pairs: int
+    test_pairs: int
+    beam_size: int
+
+    def finish_seconds(self) -> float:
+        """Return how long all that comes after the last step will take."""
+        pairs = self.test_pairs + _FORMAT_PASSES * min(self.dev_pairs, _FORMAT_PAIRS)
+        searches = max(1.0, _BEAM_COST * self.beam_size) * pairs / self.dev_pairs
+        return _MARGIN * ((1 + _AVERAGES) * self.seconds + searches * self.decoding_seconds)
 
 
 class TimeBox:
@@ -19,23 +48,16 @@ class TimeBox:
 
     Args:
         seconds: The limit, from now on; infinity for none.
-        finish_in_evaluations: How many evaluations of dev the end of the run takes as much time as.
         clock: Seconds since some moment.
     """
 
-    def __init__(
-        self,
-        seconds: float,
-        finish_in_evaluations: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
-        self._finish_in_evaluations = finish_in_evaluations
         self._clock = clock
         self._started = clock()
         self._num_steps = 0
         self._paced_from = 0.0
-        self._evaluation_seconds: float | None = None
+        self._evaluation: Evaluation | None = None
 
     def took_step(self) -> None:
         """Note that a step was taken. The first one builds graphs and says nothing of the pace."""
@@ -43,9 +65,9 @@ class TimeBox:
         if self._num_steps == 1:
             self._paced_from = self._clock()
 
-    def took_evaluation(self, seconds: float) -> None:
+    def took_evaluation(self, evaluation: Evaluation) -> None:
         """Note how long an evaluation took."""
-        self._evaluation_seconds = seconds
+        self._evaluation = evaluation
 
     def last_step(self, step: int) -> float:
         """Return the number of steps at which the time will be up, `step` of them taken so far.
@@ -61,7 +83,7 @@ class TimeBox:
     def wants_evaluation(self) -> bool:
         """Return whether it is time for the first evaluation."""
         spent = self._clock() - self._started
-        return self._evaluation_seconds is None and spent > _FIRST_EVALUATION * self._seconds
+        return self._evaluation is None and spent > _FIRST_EVALUATION * self._seconds
 
     def is_over(self) -> bool:
         """Return whether all that is left is needed for the end of the run."""
@@ -71,6 +93,6 @@ class TimeBox:
         if math.isinf(self._seconds):
             return math.inf
         finish = _UNKNOWN_FINISH * self._seconds
-        if self._evaluation_seconds is not None:
-            finish = _MARGIN * self._finish_in_evaluations * self._evaluation_seconds
+        if self._evaluation is not None:
+            finish = self._evaluation.finish_seconds()
         return self._seconds - (now - self._started) - finish

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import math
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class DevScores:
         scores: To show.
         samples: To look at.
         warning: What is odd about the outputs, or None.
+        decoding_seconds: How long the search took.
     """
 
     loss: float
@@ -59,6 +61,7 @@ class DevScores:
     scores: dict[str, Score]
     samples: list[Sample]
     warning: str | None
+    decoding_seconds: float
 
 
 class Validator:
@@ -85,6 +88,7 @@ class Validator:
         self._model = model
         self._options = scoring_options(self._config.decode.model_dump())
         self.dev_examples = prepared.dev_examples
+        self.test_examples = list(prepared.corpora.iter_split("test"))
 
     def score_dev(self, step: int) -> DevScores:
         """Score the model on dev; `step` chooses the samples.
@@ -99,20 +103,21 @@ class Validator:
         if is_chat:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
         greedy = dataclasses.replace(self._options, beam_size=1)
+        started = time.perf_counter()
         outputs = self._decode(examples, greedy)
+        seconds = time.perf_counter() - started
         samples, warning = samples_of(outputs, examples, step), collapse_warning(outputs)
         if is_chat:
-            return DevScores(loss, -loss, {}, samples, warning)
+            return DevScores(loss, -loss, {}, samples, warning, seconds)
         scores = score_outputs(outputs, examples, self._prepared.encoder, config)
-        return DevScores(loss, scores["bleu"].score, scores, samples, warning)
+        return DevScores(loss, scores["bleu"].score, scores, samples, warning, seconds)
 
     def score_test(self) -> dict[str, Score]:
         """Score the model on test; nothing without test corpora."""
-        test: list[Example] = list(self._prepared.corpora.iter_split("test"))
-        if not test:
+        if not self.test_examples:
             return {}
-        outputs = self._decode(test, self._options)
-        return score_outputs(outputs, test, self._prepared.encoder, self._config)
+        outputs = self._decode(self.test_examples, self._options)
+        return score_outputs(outputs, self.test_examples, self._prepared.encoder, self._config)
 
     def _decode(self, examples: list[Example], options: SearchOptions) -> list[str]:
         encoder, outputs = self._prepared.encoder, list[str]()

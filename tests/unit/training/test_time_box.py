@@ -7,7 +7,11 @@ import pytest
 
 from nmt_cli.config import TrainConfig
 from nmt_cli.training.schedule import learning_rate
-from nmt_cli.training.time_box import TimeBox
+from nmt_cli.training.time_box import Evaluation, TimeBox
+
+EVALUATION = Evaluation(
+    seconds=2.0, decoding_seconds=0.2, dev_pairs=100, test_pairs=50, beam_size=5
+)
 
 
 class Clock:
@@ -26,19 +30,19 @@ def clock():
 
 
 def test_without_a_limit_nothing_ever_happens(clock):
-    box = TimeBox(math.inf, 5, clock)
+    box = TimeBox(math.inf, clock)
     for _ in range(3):
         clock.now += 1e6
         box.took_step()
     assert box.last_step(3) == math.inf
     assert not box.is_over()
     assert not box.wants_evaluation()
-    box.took_evaluation(1e9)
+    box.took_evaluation(EVALUATION._replace(seconds=1e9))
     assert not box.is_over()
 
 
 def test_the_last_step_follows_from_the_pace_after_the_first(clock):
-    box = TimeBox(100.0, finish_in_evaluations=5, clock=clock)
+    box = TimeBox(100.0, clock)
     assert box.last_step(40) == math.inf
     clock.now += 10  # building graphs
     box.took_step()
@@ -51,16 +55,18 @@ def test_the_last_step_follows_from_the_pace_after_the_first(clock):
 
 
 def test_the_end_of_the_run_gets_its_time(clock):
-    box = TimeBox(100.0, finish_in_evaluations=5, clock=clock)
+    box = TimeBox(100.0, clock)
     clock.now += 14
     assert not box.wants_evaluation()
     clock.now += 2
     assert box.wants_evaluation()
-    box.took_evaluation(2.0)
+    box.took_evaluation(EVALUATION)
     assert not box.wants_evaluation()
-    clock.now = 1000 + 87  # 5 evaluations of 2 seconds, and a fifth more, need 12
+    # Dev once more and for three averages: 8 s. Test, half of dev, and dev four times with a beam
+    # whose five hypotheses cost what 3.5 greedy ones do: 4.5 * 3.5 * 0.2 = 3.15 s. A fifth more.
+    clock.now = 1000 + 100 - 1.2 * 11.15 - 0.1
     assert not box.is_over()
-    clock.now += 1.1
+    clock.now += 0.2
     assert box.is_over()
 
 
