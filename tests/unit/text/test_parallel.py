@@ -1,7 +1,6 @@
 """Tests of nmt_cli/text/parallel.py: in order, across processes, and none of them left behind."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -9,23 +8,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from slow_adder import build_adder
 
 from nmt_cli.errors import DataError, TrainingError
 from nmt_cli.text.parallel import _HERE, map_in_order
-
-
-def build_adder(number: int):
-    """What a worker runs: slow for some chunks, wrong for others, deadly for one."""
-
-    def add(chunk: int) -> tuple[int, int]:
-        if chunk == -1:
-            raise DataError("a.txt:1: no number", hint="write one")
-        if chunk == -2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(0.02 * (chunk % 3))
-        return chunk + number, os.getpid()
-
-    return add
 
 
 def test_results_come_in_order_and_from_other_processes():
