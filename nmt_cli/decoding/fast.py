@@ -17,11 +17,11 @@ from nmt_cli.decoding.engine import Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.errors import ModelFileError
 from nmt_cli.resources import available_cores
-from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
 from nmt_cli.text.vocabulary import Vocabularies
 
 _EOS = CONTROL_TOKENS[EOS_ID]
-_NEVER_WRITTEN = [[token] for token in CONTROL_TOKENS if token != _EOS]
+_NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
 BATCH_PIECES = 1024
 _POLL_SECONDS = 0.001
 

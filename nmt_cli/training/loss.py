@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from nmt_cli.model.layers import Packing, RandomStream
 from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
-from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.tokenizer import NEVER_WRITTEN
 
 _CHUNK_LOGITS = 1 << 23  # 32 MB in float32
 _MIN_CHUNK = 256
@@ -117,6 +117,5 @@ def _safe_log(probability: Tensor) -> Tensor:
 
 def _mean_row(table: Tensor) -> Tensor:
     """Return the mean [D] of the rows of a table [V, D] whose pieces an output can hold."""
-    never = [i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID]
-    total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, never), axis=0)
-    return total / tf.cast(tf.shape(table)[0] - len(never), tf.float32)
+    total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, NEVER_WRITTEN), axis=0)
+    return total / tf.cast(tf.shape(table)[0] - len(NEVER_WRITTEN), tf.float32)

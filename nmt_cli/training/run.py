@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -248,21 +248,15 @@ def prepare(
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
         hashes = FileHashes(folder.path)
-        keep = {
+        shards = {
             split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
             for split in ("train", "dev")
         }
-        dev_examples = _dev_examples(corpora, keep["dev"])
+        dev_examples = _dev_examples(corpora, shards["dev"])
         texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
-        encoded: dict[str, EncodedCorpus] = {}
-        for split, path in keep.items():
-            is_new = not path.exists()
-            encoded[split] = encode_corpora(
-                texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
-            )
-            tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
-        _keep_dev_examples(dev_examples, keep["dev"])
-        remove_other_shards(keep.values())
+        encoded = _encode(texts, encoder, shards, tell, on_encoded)
+        _keep_dev_examples(dev_examples, shards["dev"])
+        remove_other_shards(shards.values())
     return Prepared(
         config,
         folder,
@@ -270,11 +264,29 @@ def prepare(
         vocabularies,
         encoder,
         dev_examples=dev_examples,
-        fingerprint=keep["train"].name,
+        fingerprint=shards["train"].name,
         start=start,
         warnings=warnings,
         **encoded,
     )
+
+
+def _encode(
+    texts: Mapping[str, Iterable[Iterable[Example]]],
+    encoder: Encoder,
+    shards: Mapping[str, Path],
+    tell: Callable[[str], None],
+    on_encoded: Callable[[str, int], None],
+) -> dict[str, EncodedCorpus]:
+    """Make or reuse the shards of each split."""
+    encoded: dict[str, EncodedCorpus] = {}
+    for split, path in shards.items():
+        is_new = not path.exists()
+        encoded[split] = encode_corpora(
+            texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
+        )
+        tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
+    return encoded
 
 
 def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:

@@ -38,18 +38,6 @@ SMALL = (
 )
 
 
-@pytest.fixture
-def prepare_run(toy_corpus, tmp_path, monkeypatch) -> Callable[..., Prepared]:
-    """A function that prepares a small run on the toy corpus in an empty working folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*overrides: str) -> Prepared:
-        loaded = load_config(str(toy_corpus / "toy.yaml"), [*SMALL, *overrides])
-        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
-
-    return run
-
-
 def names(events) -> list[str]:
     return [type(event).__name__ for event in events]
 

@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
-from nmt_cli.config_io import load_config
 from nmt_cli.errors import TrainingError
 from nmt_cli.training import loop, step
 from nmt_cli.training.checkpoint import Progress
@@ -23,7 +22,6 @@ from nmt_cli.training.events import (
 )
 from nmt_cli.training.loop import train
 from nmt_cli.training.recovery import limit_of_rollback, rate_factor, rolled_back, skip
-from nmt_cli.training.run import Prepared, prepare
 from nmt_cli.training.schedule import learning_rate
 
 SMALL = (
@@ -39,18 +37,6 @@ SMALL = (
     "decode.beam_size=1",
     "decode.max_length=6",
 )
-
-
-@pytest.fixture
-def prepare_run(toy_corpus, tmp_path, monkeypatch) -> Callable[..., Prepared]:
-    """A function that prepares a small run on the toy corpus in an empty working folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*overrides: str) -> Prepared:
-        loaded = load_config(str(toy_corpus / "toy.yaml"), [*SMALL, *overrides])
-        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
-
-    return run
 
 
 @pytest.fixture
