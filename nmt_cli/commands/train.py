@@ -1,5 +1,6 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
     from nmt_cli.presets import Device
+    from nmt_cli.training.cluster import Cluster
 
 ConfigArgument = Annotated[
     str | None,
@@ -29,6 +31,13 @@ def train(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the run's checkpoints and start over.")
     ] = False,
+    workers: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT,...", help="The machines that train together."),
+    ] = None,
+    worker_index: Annotated[
+        int | None, typer.Option(metavar="N", help="Which of them this one is, from 0.")
+    ] = None,
 ) -> None:
     """Train a model: from raw text to a model that translates or chats.
 
@@ -37,12 +46,14 @@ def train(
     Example: nmt train chat --set train.max_steps=500
     """
     from nmt_cli.config_io import load_config
+    from nmt_cli.training.cluster import find_cluster
 
+    cluster = find_cluster(workers, worker_index, os.environ)
     loaded = load_config(config, overrides)
     if dry_run:
         _dry_run(loaded)
     else:
-        _train(loaded, fresh=fresh)
+        _train(loaded, cluster, fresh=fresh)
 
 
 def _dry_run(loaded: "LoadedConfig") -> None:
@@ -66,14 +77,14 @@ def _dry_run(loaded: "LoadedConfig") -> None:
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 
 
-def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
+def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool) -> None:
     from nmt_cli import console
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.commands.training_view import TrainingView
     from nmt_cli.training.run import RunFolder, prepare
 
-    folder = RunFolder.of(loaded.config)
+    folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:
         if fresh:
             folder.forget()
@@ -85,13 +96,19 @@ def _train(loaded: "LoadedConfig", *, fresh: bool) -> None:
                     progress.update(task, description=f"encoding {split}", completed=done)
 
             prepared = prepare(
-                loaded, tell=console.note, on_encoded=on_encoded, find_device=_find_device
+                loaded,
+                tell=console.note,
+                on_encoded=on_encoded,
+                find_device=_find_device,
+                cluster=cluster,
             )
         for warning in prepared.warnings:
             console.warn(warning)
         quiet_tensorflow()
         from nmt_cli.training.loop import train as train_loop
 
+        if cluster.size > 1:
+            console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         with TrainingView(prepared.config) as view:
             for event in train_loop(prepared, should_stop=stop.is_set):
                 view.show(event)

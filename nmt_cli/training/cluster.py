@@ -46,9 +46,7 @@ class Cluster:
 ALONE = Cluster()
 
 
-def find_cluster(
-    workers: str | None, index: int | None, environment: Mapping[str, str]
-) -> Cluster:
+def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
     """Return the cluster of the command line, else that of TF_CONFIG, else this machine alone.
 
     Args:

@@ -12,7 +12,9 @@ each other without end.
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -27,26 +29,21 @@ Result = TypeVar("Result")
 
 
 class Replicas:
-    """The devices that share the work of each step.
-
-    Make it before anything else of TensorFlow runs; with several machines it waits for all.
+    """The devices that share the work of each step; by default the one that is there.
 
     Args:
+        strategy: TensorFlow's.
         cluster: The machines.
-        devices: How many GPUs of each to use, or "auto" for all.
 
     Attributes:
         cluster: The machines.
         count: Replicas on all of them.
         num_local: Replicas on this one.
-
-    Raises:
-        ConfigError: There are fewer GPUs.
     """
 
-    def __init__(self, cluster: Cluster = ALONE, devices: int | Literal["auto"] = 1) -> None:
+    def __init__(self, strategy: Any = None, cluster: Cluster = ALONE) -> None:
         self.cluster = cluster
-        self._strategy = _strategy(cluster, devices)
+        self._strategy = strategy or tf.distribute.get_strategy()
         self.count = self._strategy.num_replicas_in_sync
         self.num_local = self.count // cluster.size
         self._first = cluster.index * self.num_local
@@ -84,8 +81,10 @@ class Replicas:
         """Add up a structure of tensors over all replicas; call it in what `run` runs."""
         if self.count == 1:
             return tensors
+        # What came into the graph from outside is on no device, until the replica has its own.
+        own = tf.nest.map_structure(tf.identity, tensors)
         context = tf.distribute.get_replica_context()
-        total: Result = context.all_reduce(tf.distribute.ReduceOp.SUM, tensors)
+        total: Result = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
         return total
 
     def any(self, flag: bool) -> bool:
@@ -126,7 +125,18 @@ class Replicas:
         return self.run(add)[0]
 
 
-def _strategy(cluster: Cluster, devices: int | Literal["auto"]) -> Any:
+def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
+    """Return the devices to train on; several machines wait here for all of them.
+
+    Call it before TensorFlow runs anything.
+
+    Args:
+        cluster: The machines.
+        devices: How many GPUs of each to use, or "auto" for all.
+
+    Raises:
+        ConfigError: There are fewer GPUs.
+    """
     gpus = tf.config.list_physical_devices("GPU")
     if devices != "auto":
         if devices > max(1, len(gpus)):
@@ -138,8 +148,27 @@ def _strategy(cluster: Cluster, devices: int | Literal["auto"]) -> Any:
             task_type="worker",
             task_id=cluster.index,
         )
-        return tf.distribute.MultiWorkerMirroredStrategy(resolver)
+        with _default_signals():
+            return Replicas(tf.distribute.MultiWorkerMirroredStrategy(resolver), cluster)
     local = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     if len(local) > 1:
-        return tf.distribute.MirroredStrategy([device.name for device in local])
-    return tf.distribute.get_strategy()
+        return Replicas(tf.distribute.MirroredStrategy([device.name for device in local]))
+    return Replicas()
+
+
+@contextlib.contextmanager
+def _default_signals() -> Iterator[None]:
+    """Let signals end the process, which waits in native code; then take them back.
+
+    TensorFlow installs a handler of its own for SIGTERM meanwhile.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
