@@ -78,7 +78,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def _of_tf_config(text: str) -> Cluster:
-    """Read `{"cluster": {"chief": [...], "worker": [...]}, "task": {"type": ..., "index": ...}}`."""
+    """Read `{"cluster": {"worker": [...]}, "task": {"type": "worker", "index": 0}}`."""
     try:
         settings = json.loads(text)
         jobs, task = settings.get("cluster", {}), settings.get("task", {})
