@@ -64,7 +64,10 @@ class Peers:
             if not self._others or isinstance(error, OUT_OF_MEMORY):
                 raise
             named = {int(index) for index in _TASK.findall(str(error))} & {*self._others}
-            raise self._lost(self._unreachable() or named) from error
+            lost = self._unreachable() or named
+            if not lost:
+                raise
+            raise self._lost(lost) from error
 
     def _unreachable(self) -> set[int]:
         """Return who does not take a connection: the port is TensorFlow's own."""
@@ -80,7 +83,7 @@ class Peers:
     def _lost(self, indices: Collection[int]) -> TrainingError:
         names = " and ".join(self._cluster.name(index) for index in sorted(indices))
         return TrainingError(
-            f"{names or 'another worker'} is lost",
+            f"{names} is lost",
             hint="start all machines again with the same commands: they go on from the last "
             "checkpoint",
         )

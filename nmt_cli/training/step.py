@@ -84,6 +84,7 @@ class Stepper:
         )
         shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
         sums = [Gradients(shapes, _SCALAR, _SCALAR)] * self._replicas.num_local
+        self._add = tf.function(self._added, autograph=False, input_signature=[sums, sums])
         self._update = tf.function(
             self._update_with, autograph=False, input_signature=[sums, _SCALAR, _SCALAR]
         )
@@ -101,7 +102,7 @@ class Stepper:
         for index, batch in enumerate(micro_batches):
             seed = tf.constant([self._seed, number, index * self._replicas.count], tf.int32)
             found = self._gradients(self._replicas.local_shares(batch), seed)
-            total = list(map(_added, total, found)) if total else found
+            total = self._add(total, found) if total else found
         return total
 
     def update(self, gradients: Sequence[Gradients], number: int, rate: float) -> StepResult:
@@ -131,6 +132,13 @@ class Stepper:
 
         return self._replicas.run(on_replica)
 
+    def _added(self, total: list[Gradients], found: list[Gradients]) -> list[Gradients]:
+        def on_replica(local: int, _: int) -> Gradients:
+            added: Gradients = tf.nest.map_structure(tf.add, total[local], found[local])
+            return added
+
+        return self._replicas.run(on_replica)
+
     def _update_with(
         self, gradients: list[Gradients], rate: Tensor, step: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -143,10 +151,3 @@ class Stepper:
 
     def _evaluate_on(self, source: Tensor, target: Tensor) -> LossSums:
         return loss_sums(self._model, source, target, 0.0, None)
-
-
-def _added(a: Gradients, b: Gradients) -> Gradients:
-    """Return the sum, on the device that both are on."""
-    with tf.device(a.loss.backing_device):
-        total: Gradients = tf.nest.map_structure(tf.add, a, b)
-    return total

@@ -39,9 +39,9 @@ def test_who_does_not_answer_twice_is_lost(cluster, clock):
 
 
 def test_nobody_is_missed_when_the_run_is_over_or_alone(cluster, clock):
-    peers = Peers(cluster)
-    peers.dismiss()
-    for peers in (peers, Peers(ALONE)):
+    dismissed = Peers(cluster)
+    dismissed.dismiss()
+    for peers in (dismissed, Peers(ALONE)):
         for seconds in (11.0, 22.0, 33.0):
             clock[0] = seconds
             peers.check()
@@ -61,8 +61,8 @@ def test_who_still_answers_is_named_by_tensorflow(cluster):
     text = "Error reported from /job:worker/task:1: tasks: /job:worker/replica:0/task:1 crashed"
     with pytest.raises(TrainingError, match="worker 1"), peers.blamed():
         raise tf.errors.UnavailableError(None, None, text)
-    with pytest.raises(TrainingError, match="another worker is lost"), peers.blamed():
-        raise tf.errors.UnavailableError(None, None, "no name")
+    with pytest.raises(tf.errors.UnavailableError), peers.blamed():
+        raise tf.errors.UnavailableError(None, None, "no name, and all are there")
 
 
 @pytest.mark.parametrize("error", [tf.errors.ResourceExhaustedError, tf.errors.UnavailableError])
