@@ -126,7 +126,7 @@ class _Trainer:
         self._saved_step = 0  # the newest regular checkpoint, on disk or being written
         self._warnings = self._restore() if self._is_chief else []
         self._state.copy_from_chief()
-        self._board = None
+        self._board: Board | None = None
         if self._is_chief:
             self._open_logs()
 
@@ -280,7 +280,8 @@ class _Trainer:
             return
         yield from self._written(wait=True)
         before = limit_of_rollback(self._progress)
-        from_step, warnings = self._progress.step, []
+        from_step = self._progress.step
+        warnings: list[str] = []
         if self._is_chief:
             checkpoint, warnings = self._checkpoints.load_regular(before=before)
             self._state.assign(checkpoint)
