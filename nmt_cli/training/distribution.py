@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from nmt_cli.errors import ConfigError
@@ -48,7 +49,7 @@ class Replicas:
         self.num_local = self.count // cluster.size
         self._first = cluster.index * self.num_local
         self._add_numbers = tf.function(
-            self._added, autograph=False, input_signature=[tf.TensorSpec([None], tf.int32)]
+            self._added, autograph=False, input_signature=[tf.TensorSpec([None], tf.float32)]
         )
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
@@ -114,9 +115,11 @@ class Replicas:
 
         tf.function(lambda: self.run(copy), autograph=False)()
 
-    def _add(self, numbers: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        own = np.asarray(numbers, np.int32)
-        return own if self.cluster.size == 1 else np.asarray(self._add_numbers(own))
+    def _add(self, numbers: Any) -> npt.NDArray[np.int32]:
+        """Add up small whole numbers over all machines; as float32, which GPUs exchange, too."""
+        own = np.asarray(numbers, np.float32)
+        total = own if self.cluster.size == 1 else np.asarray(self._add_numbers(own))
+        return total.astype(np.int32)
 
     def _added(self, numbers: Tensor) -> Tensor:
         def add(local: int, _: int) -> Tensor:
