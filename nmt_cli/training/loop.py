@@ -24,6 +24,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
 from nmt_cli.text.batches import Batch
+from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import (
     Checkpoints,
     Progress,
@@ -224,8 +225,11 @@ class _Trainer:
             StopRequested: The user asked for it.
         """
         yield from self._probe_memory()
-        prepared, cursor = self._prepared, self._progress.cursor
-        batches = iter_steps(prepared.train, self._config, cursor, prepared.encoder)
+        config, prepared = self._config, self._prepared
+        probability, dropout = config.tokenizer.dropout, None
+        if probability:
+            dropout = MergeDropout(prepared.encoder, probability, config.seed)
+        batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
             yield from self._one_step(next(batches))
