@@ -241,6 +241,9 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "auto", "number format of activations; auto takes bfloat16 where the processor has it"
     )
+    devices: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
+        "auto", "GPUs of each machine to train on; auto is all", may_change=True
+    )
     eval_steps: int = key(
         500,
         "evaluate on dev every",

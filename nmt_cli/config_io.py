@@ -390,7 +390,8 @@ def describe(field: FieldInfo) -> str:
 def _type_name(field: FieldInfo) -> str:
     text = str(field.annotation).replace("typing.", "")
     if choices := re.findall(r"Literal\[(.*?)\]", text):
-        return " | ".join(part.strip(" '") for part in choices[0].split(","))
+        numbers = ["int"] if "[int" in text else []
+        return " | ".join([*(part.strip(" '") for part in choices[0].split(",")), *numbers])
     if text.startswith("list"):
         return "list"
     if " | None" in text:

@@ -42,7 +42,7 @@ class ModelFileError(NmtError):
 
 
 class TrainingError(NmtError):
-    """Training cannot go on: no disk space, nothing to train on, a loss that is not finite."""
+    """Training cannot go on: no disk space, nothing to train on, a loss that is not finite, ..."""
 
     exit_code = 5
 

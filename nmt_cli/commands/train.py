@@ -1,6 +1,7 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
 import math
+import os
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from nmt_cli.errors import ConfigError
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
     from nmt_cli.presets import Device
+    from nmt_cli.training.cluster import Cluster
 
 ConfigArgument = Annotated[
     str | None,
@@ -41,6 +43,13 @@ def train(
             "--time", metavar="TIME", help="Be done by then, e.g. 90s, 30m or 2h, model and all."
         ),
     ] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT,...", help="The machines that train together."),
+    ] = None,
+    worker_index: Annotated[
+        int | None, typer.Option(metavar="N", help="Which of them this one is, from 0.")
+    ] = None,
 ) -> None:
     """Train a model: from raw text to a model that translates or chats.
 
@@ -51,13 +60,15 @@ def train(
     """
     started = time.monotonic()
     from nmt_cli.config_io import load_config
+    from nmt_cli.training.cluster import find_cluster
 
     seconds = _seconds(limit)
+    cluster = find_cluster(workers, worker_index, os.environ)
     loaded = load_config(config, overrides)
     if dry_run:
         _dry_run(loaded)
     else:
-        _train(loaded, fresh=fresh, ends_at=started + seconds)
+        _train(loaded, cluster, fresh=fresh, ends_at=started + seconds)
 
 
 def _seconds(limit: str | None) -> float:
@@ -95,14 +106,14 @@ def _dry_run(loaded: "LoadedConfig") -> None:
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 
 
-def _train(loaded: "LoadedConfig", *, fresh: bool, ends_at: float) -> None:
+def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: float) -> None:
     from nmt_cli import console
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.commands.training_view import TrainingView
     from nmt_cli.training.run import RunFolder, prepare
 
-    folder = RunFolder.of(loaded.config)
+    folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:
         if fresh:
             folder.forget()
@@ -114,13 +125,19 @@ def _train(loaded: "LoadedConfig", *, fresh: bool, ends_at: float) -> None:
                     progress.update(task, description=f"encoding {split}", completed=done)
 
             prepared = prepare(
-                loaded, tell=console.note, on_encoded=on_encoded, find_device=_find_device
+                loaded,
+                tell=console.note,
+                on_encoded=on_encoded,
+                find_device=_find_device,
+                cluster=cluster,
             )
         for warning in prepared.warnings:
             console.warn(warning)
         quiet_tensorflow()
         from nmt_cli.training.loop import train as train_loop
 
+        if cluster.size > 1:
+            console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         with TrainingView(prepared.config) as view:
             left = ends_at - time.monotonic()
             for event in train_loop(prepared, should_stop=stop.is_set, time_limit=left):

@@ -143,10 +143,13 @@ class TrainingView:
         console.note(f"exported {describe(event.measured)}")
 
     def _finished(self, event: "Finished") -> None:
-        if event.bundle is None:
+        if event.reason == "stopped":
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
             return
         console.note(f"finished: {event.reason}")
+        if event.bundle is None:
+            console.note("worker 0 scores and writes the model")
+            return
         for name, score in event.scores.items():
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
         console.note(f"the model is in {event.bundle}")

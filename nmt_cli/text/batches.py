@@ -159,6 +159,19 @@ def _pad(
     return padded
 
 
+def shares(batch: Batch, count: int) -> list[Batch]:
+    """Return a batch cut by rows into `count` parts; with too few rows the last have none."""
+    if count == 1:
+        return [batch]
+    sides = [np.array_split(side, count) for side in batch]
+    return [Batch(*map(_trimmed, parts)) for parts in zip(*sides, strict=True)]
+
+
+def _trimmed(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Take off the columns in which no row has a piece any more."""
+    return ids[:, : np.count_nonzero(ids, axis=1).max(initial=1)]
+
+
 def batches_by_length(
     corpus: EncodedCorpus, max_length: int, tokens_per_batch: int
 ) -> list[Indices]:

@@ -212,18 +212,22 @@ def _first_whole(paths: Iterable[Path]) -> tuple[Checkpoint | None, list[str]]:
 
 def _load(path: Path) -> Checkpoint:
     state = _verified_state(path)
-    progress = state["progress"]
-    tuples = {
-        "cursor": Cursor(*progress["cursor"]),
-        "rolled_back_to": tuple(progress["rolled_back_to"]),
-    }
     return Checkpoint(
-        progress=Progress(**{**progress, **tuples}),
+        progress=progress_of(state["progress"]),
         weights=load_file(path / _WEIGHTS),
         optimizer=load_file(path / _OPTIMIZER),
         settings=state["settings"],
         is_regular=_is_regular(path),
     )
+
+
+def progress_of(values: dict[str, Any]) -> Progress:
+    """Return the progress whose fields were read from JSON."""
+    tuples = {
+        "cursor": Cursor(*values["cursor"]),
+        "rolled_back_to": tuple(values["rolled_back_to"]),
+    }
+    return Progress(**{**values, **tuples})
 
 
 def _verified_state(path: Path) -> dict[str, Any]:

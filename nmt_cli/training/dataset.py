@@ -15,7 +15,7 @@ import numpy as np
 from nmt_cli.config import Config
 from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
 from nmt_cli.text.bpe_dropout import MergeDropout
-from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.windows import EpochWindows, take
 
 _STEPS_AHEAD = 4
@@ -60,7 +60,7 @@ class Window(NamedTuple):
 
 
 def iter_steps(
-    corpus: EncodedCorpus, config: Config, cursor: Cursor, encoder: Encoder | None = None
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None = None
 ) -> Iterator[StepBatches]:
     """Yield effective batches without end, beginning at the cursor.
 
@@ -68,15 +68,12 @@ def iter_steps(
         corpus: The encoded training corpora.
         config: The run's configuration.
         cursor: Where to begin.
-        encoder: What they were encoded with; needed for `tokenizer.dropout` only.
+        dropout: Splits their words anew each epoch; None leaves them as they are.
 
     Raises:
         TrainingError: No pair is short enough to train on.
     """
     check_usable(corpus, config.model.max_length)
-    dropout = None
-    if config.tokenizer.dropout and encoder is not None:
-        dropout = MergeDropout(encoder, config.tokenizer.dropout, config.seed)
     windows = _work_ahead(iter_windows(corpus, config, cursor, dropout), 1)
     return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
 

@@ -98,7 +98,10 @@ class Saved:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run is over (or stopped on request, then `bundle` is None and it can go on)."""
+    """The run is over, or was stopped on request and can go on.
+
+    `bundle` is None when stopped, and on machines other than the chief, which writes it.
+    """
 
     step: int
     reason: str

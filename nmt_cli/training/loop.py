@@ -5,11 +5,15 @@ it is the best so far, written as the run's bundle; every `checkpoint_steps` all
 a thread. At the end averages of the weights are tried, the best of all becomes the bundle, and that
 bundle is scored on test.
 
+Of several machines all run this loop, in step with each other; the chief alone evaluates, saves and
+writes, and tells the others what follows from it.
+
 Whatever happens is a function of the saved state, so a run that was stopped or killed anywhere
 ends as if it never had been: what follows the last checkpoint is forgotten and done again.
 """
 
 import contextlib
+import json
 import math
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -20,6 +24,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
 from nmt_cli.text.batches import Batch
+from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import (
     Checkpoints,
     Progress,
@@ -27,6 +32,7 @@ from nmt_cli.training.checkpoint import (
     step_of,
 )
 from nmt_cli.training.dataset import StepBatches, iter_steps
+from nmt_cli.training.distribution import Replicas, connect
 from nmt_cli.training.events import (
     Evaluated,
     Event,
@@ -41,6 +47,7 @@ from nmt_cli.training.events import (
     as_json,
 )
 from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
+from nmt_cli.training.peers import Peers
 from nmt_cli.training.recovery import (
     MAX_SKIPPED,
     limit_of_rollback,
@@ -54,7 +61,7 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.tensorboard import Board
-from nmt_cli.training.time_box import Evaluation, TimeBox
+from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
 from nmt_cli.training.validation import StopRequested, Validator
 from nmt_cli.training.writer import Writer
 
@@ -82,13 +89,17 @@ def train(
 
     Raises:
         ConfigError: The run was begun with other settings.
-        TrainingError: The loss is not finite again and again, or memory or the disk is full.
+        TrainingError: The loss is not finite again and again, memory or the disk is full, or
+            another machine is lost.
     """
     try:
-        trainer = _Trainer(prepared, should_stop, time_limit)
-        for event in trainer.run():
-            trainer.record(event)
-            yield event
+        peers = Peers(prepared.cluster)
+        with peers.blamed():
+            replicas = connect(prepared.cluster, prepared.config.train.devices)
+            trainer = _Trainer(prepared, replicas, peers, should_stop, time_limit)
+            for event in trainer.run():
+                trainer.record(event)
+                yield event
     except OUT_OF_MEMORY as error:
         raise TrainingError(
             "there is not enough memory, even for one pair at a time",
@@ -100,36 +111,58 @@ class _Trainer:
     """One session of a run."""
 
     def __init__(
-        self, prepared: Prepared, should_stop: Callable[[], bool], time_limit: float
+        self,
+        prepared: Prepared,
+        replicas: Replicas,
+        peers: Peers,
+        should_stop: Callable[[], bool],
+        time_limit: float,
     ) -> None:
         self._prepared = prepared
         self._should_stop = should_stop
         self._config = prepared.config
         train_config = self._config.train
-        self._state = RunState(prepared)
+        self._replicas = replicas
+        self._peers = peers
+        self._is_chief = prepared.cluster.is_chief
+        self._state = RunState(prepared, replicas)
         self._model = self._state.model
-        self._stepper = Stepper(self._model, self._state.optimizer, self._config)
-        self._validator = Validator(prepared, self._model, self._stepper, should_stop)
+        self._stepper = Stepper(self._model, self._state.optimizer, self._config, replicas)
+        self._validator = Validator(prepared, self._model, self._stepper, self._should_give_up)
         self._result = Result(prepared)
+        self._time_limit = time_limit
         self._time_box = TimeBox(time_limit)
+        self._time_left = TimeLeft()
         keep = train_config.keep_checkpoints
         self._num_averaged = min(train_config.average_checkpoints, keep)
         keep_best = self._num_averaged if self._num_averaged > 1 else 0
         self._checkpoints = Checkpoints(prepared.folder.checkpoints, keep, keep_best)
         self._writer = Writer()
         self._saved_step = 0  # the newest regular checkpoint, on disk or being written
-        self._warnings = self._restore()
+        self._warnings = self._restore() if self._is_chief else []
+        self._state.copy_from_chief()
+        self._board: Board | None = None
+        if self._is_chief:
+            self._open_logs()
+
+    def _should_give_up(self) -> bool:
+        """Whether to end an evaluation, in which nothing else would tell that a machine died."""
+        self._peers.check()
+        return self._should_stop()
+
+    def _open_logs(self) -> None:
+        folder = self._prepared.folder
         is_finished = self._result.is_finished(self._progress.step)
-        with os_errors_as(TrainingError, f"{prepared.folder.path}: cannot be written"):
-            write_text(prepared.folder.config, to_yaml(self._config))
-            kept = None if is_finished else self._progress.log_bytes
-            self._log = EventLog(prepared.folder.events, kept)
-        is_wanted = train_config.tensorboard
-        self._board = Board(prepared.folder.tensorboard, self._log.events()) if is_wanted else None
+        with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
+            write_text(folder.config, to_yaml(self._config))
+            self._log = EventLog(folder.events, None if is_finished else self._progress.log_bytes)
+        if self._config.train.tensorboard:
+            self._board = Board(folder.tensorboard, self._log.events())
 
     def record(self, event: Event) -> None:
         """Log an event; of the steps only some."""
-        if isinstance(event, StepDone) and event.step % _LOGGED_STEPS != 0:
+        is_seldom = isinstance(event, StepDone) and event.step % _LOGGED_STEPS != 0
+        if is_seldom or not self._is_chief:
             return
         line = as_json(event)
         with os_errors_as(TrainingError, f"{self._prepared.folder.events}: cannot be written"):
@@ -150,7 +183,7 @@ class _Trainer:
                 yield from self._written(wait=True)
                 yield from self._finish()
             except StopRequested:
-                if self._saved_step != self._progress.step:
+                if self._is_chief and self._saved_step != self._progress.step:
                     yield from self._save(is_regular=False)
                 yield from self._written(wait=True)
                 yield Finished(self._progress.step, "stopped", {}, None)
@@ -181,7 +214,7 @@ class _Trainer:
             return f"train.max_steps ({config.max_steps}) reached"
         if config.patience and progress.evaluations_since_best >= config.patience:
             return f"no better score in {config.patience} evaluations"
-        if self._time_box.is_over():
+        if self._time_left.is_over:
             return "the time is up"
         return None
 
@@ -192,15 +225,25 @@ class _Trainer:
             StopRequested: The user asked for it.
         """
         yield from self._probe_memory()
-        prepared, cursor = self._prepared, self._progress.cursor
-        batches = iter_steps(prepared.train, self._config, cursor, prepared.encoder)
+        config, prepared = self._config, self._prepared
+        probability, dropout = config.tokenizer.dropout, None
+        if probability:
+            dropout = MergeDropout(prepared.encoder, probability, config.seed)
+        batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
             yield from self._one_step(next(batches))
-            if self._should_stop():
+            self._look_at_clock()
+            if self._replicas.any(self._should_stop()):
                 raise StopRequested
             yield from self._evaluate_and_save_if_due()
             yield from self._written()
+
+    def _look_at_clock(self) -> None:
+        """See what follows from the time; of several machines, the chief's clock counts."""
+        if math.isfinite(self._time_limit):
+            text = json.dumps(self._time_box.look(self._progress.step))
+            self._time_left = TimeLeft(*json.loads(self._replicas.from_chief(text)))
 
     def _probe_memory(self) -> Iterator[Event]:
         """Find out now, and not in an hour, whether the largest micro-batches fit."""
@@ -208,15 +251,19 @@ class _Trainer:
             for batch in largest_batches(self._prepared.train, self._config):
                 yield from self._gradients([batch], step=0)
 
-    def _gradients(self, batches: list[Batch], step: int) -> Generator[Event, None, Gradients]:
+    def _gradients(
+        self, batches: list[Batch], step: int
+    ) -> Generator[Event, None, list[Gradients]]:
         """Return the gradients of micro-batches; cut them in half while memory is too small."""
         while True:
             parts = cut(batches, self._progress.halvings)
-            try:
-                return self._stepper.gradients(parts, step)
-            except OUT_OF_MEMORY:
-                if max(len(part.source) for part in parts) == 1:
-                    raise
+            gradients: list[Gradients] = []
+            with contextlib.suppress(*OUT_OF_MEMORY):
+                gradients = self._stepper.gradients(parts, step)
+            if not self._replicas.any(not gradients):
+                return gradients
+            if max(len(part.source) for part in parts) == 1:
+                raise MemoryError
             halvings = self._progress.halvings + 1
             self._progress = replace(self._progress, halvings=halvings)
             config = self._config.train
@@ -228,7 +275,7 @@ class _Trainer:
         started = time.perf_counter()
         micro_batches, after = batches
         step, epoch = self._progress.step + 1, self._progress.cursor.epoch
-        train_config, last_step = self._config.train, self._time_box.last_step(step - 1)
+        train_config, last_step = self._config.train, self._time_left.last_step
         rate = learning_rate(step, train_config, self._config.model.d_model, last_step)
         rate *= rate_factor(self._progress)
         gradients = yield from self._gradients(micro_batches, step)
@@ -263,26 +310,42 @@ class _Trainer:
             return
         yield from self._written(wait=True)
         before = limit_of_rollback(self._progress)
-        checkpoint, warnings = self._checkpoints.load_regular(before=before)
-        self._state.assign(checkpoint)
         from_step = self._progress.step
-        to = checkpoint.progress if checkpoint else Progress()
-        self._progress = rolled_back(self._progress, to)
-        self._saved_step = to.step
-        yield RolledBack(to.step, from_step, rate_factor(self._progress), warnings)
+        warnings: list[str] = []
+        if self._is_chief:
+            checkpoint, warnings = self._checkpoints.load_regular(before=before)
+            self._state.assign(checkpoint)
+            to = checkpoint.progress if checkpoint else Progress()
+            self._progress = rolled_back(self._progress, to)
+            self._saved_step = to.step
+        self._state.copy_from_chief()
+        yield RolledBack(self._progress.step, from_step, rate_factor(self._progress), warnings)
 
     def _evaluate_and_save_if_due(self) -> Iterator[Event]:
         """Do what the settings ask for at this step, and always at the last; each only once."""
         step, config = self._progress.step, self._config.train
-        is_due = step % config.eval_steps == 0 or self._time_box.wants_evaluation()
+        is_due = step % config.eval_steps == 0 or self._time_left.wants_evaluation
         is_due = is_due or self._ended() is not None
         if step > 0 and is_due and self._progress.evaluated_step != step:
-            yield self._evaluate()
+            yield from self._evaluate_on_chief()
+            self._look_at_clock()
         # Not between steps that are skipped: a checkpoint is where they may have to go back to.
         is_good = step % config.checkpoint_steps == 0 and not self._progress.skipped_in_a_row
         is_due = is_good or self._ended() is not None
-        if step > 0 and is_due and self._saved_step != step:
+        if step > 0 and is_due and self._is_chief and self._saved_step != step:
             yield from self._save(is_regular=True)
+
+    def _evaluate_on_chief(self) -> Iterator[Event]:
+        """Evaluate, or wait for what the chief finds; stop everywhere when it is told to."""
+        is_stopped = False
+        if self._is_chief:
+            try:
+                yield self._evaluate()
+            except StopRequested:
+                is_stopped = True
+        if self._replicas.any(is_stopped):
+            raise StopRequested
+        self._state.copy_progress_from_chief()
 
     def _save(self, *, is_regular: bool) -> Iterator[Saved]:
         """Take a snapshot and let the writer thread write it."""
@@ -328,6 +391,10 @@ class _Trainer:
     def _finish(self) -> Iterator[Event]:
         """Keep the best of averages and single steps, score it on test; once a last step."""
         step, reason = self._progress.step, self._ended() or ""
+        if not self._is_chief:
+            yield Finished(step, reason, {}, None)
+            return
+        self._peers.dismiss()
         if not self._result.is_finished(step):
             for label, candidate in self._averages():
                 assign_weights(self._model, candidate)

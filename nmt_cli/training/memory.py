@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from nmt_cli.config import Config
-from nmt_cli.text.batches import Batch, assemble
+from nmt_cli.text.batches import Batch, assemble, shares
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.dataset import Cursor, iter_windows
 
@@ -34,16 +34,5 @@ def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
     """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
     parts = list(batches)
     for _ in range(halvings):
-        parts = [half for batch in parts for half in _halves(batch)]
+        parts = [half for batch in parts for half in shares(batch, 2) if len(half.source)]
     return parts
-
-
-def _halves(batch: Batch) -> list[Batch]:
-    middle = -(-len(batch.source) // 2)
-    halves = [(side[:middle], side[middle:]) for side in batch]
-    return [Batch(*map(_trimmed, sides)) for sides in zip(*halves, strict=True) if len(sides[0])]
-
-
-def _trimmed(ids: np.ndarray) -> np.ndarray:
-    """Take off the columns in which no row has a piece any more."""
-    return ids[:, : np.count_nonzero(ids, axis=1).max()]

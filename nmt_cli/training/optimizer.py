@@ -73,7 +73,7 @@ class Adam:
             gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
         for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
             if self._weight_decay:
-                weight.assign_sub(rate * self._weight_decay * weight)
+                _subtract(weight, rate * self._weight_decay * weight)
             tf.raw_ops.ResourceApplyAdam(
                 var=weight.handle,
                 m=self._m[name].handle,
@@ -88,7 +88,7 @@ class Adam:
             )
         decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():
-            average.assign_sub((1.0 - decay) * (average - self._weights[name]))
+            _subtract(average, (1.0 - decay) * (average - self._weights[name]))
         return tf.constant(True)
 
     def reset(self) -> None:
@@ -116,5 +116,15 @@ class Adam:
             for name, variable in slots.items():
                 variable.assign(arrays[f"{kind}.{name}"])
 
+    @property
+    def variables(self) -> list[Any]:
+        """All of the state."""
+        return [variable for slots in self._slots().values() for variable in slots.values()]
+
     def _slots(self) -> dict[str, dict[str, Any]]:
         return {"m": self._m, "v": self._v, "average": self._average}
+
+
+def _subtract(variable: Any, value: Tensor) -> None:
+    """Change the replica that is at work; `assign_sub` wants to know how to change all."""
+    tf.raw_ops.AssignSubVariableOp(resource=variable.handle, value=value)

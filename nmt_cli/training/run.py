@@ -30,6 +30,7 @@ from nmt_cli.text.shards import (
 from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
+from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.fine_tuning import open_start
 
 RUNS_DIR = Path("runs")
@@ -44,9 +45,14 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def of(cls, config: Config) -> "RunFolder":
-        """Return the folder of a configuration's run, below the working folder."""
-        return cls(RUNS_DIR / config.name)
+    def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":
+        """Return the folder of a configuration's run, below the working folder.
+
+        Of several machines each keeps its own vocabulary and shards, so it does not matter whether
+        they share a disk; those that are not the chief have nothing else to keep.
+        """
+        path = RUNS_DIR / config.name
+        return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
 
     @property
     def shards(self) -> Path:
@@ -140,6 +146,7 @@ class Prepared:
         fingerprint: Hash of text, vocabulary and template of the training corpus.
         start: The model whose weights to begin with, or None.
         warnings: What the user should know before training.
+        cluster: The machines that train together.
     """
 
     config: Config
@@ -153,6 +160,7 @@ class Prepared:
     fingerprint: str
     start: Bundle | None
     warnings: list[str] = field(default_factory=list)
+    cluster: Cluster = ALONE
 
 
 def resolve(
@@ -214,6 +222,7 @@ def prepare(
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
     find_device: Callable[[], Device] = lambda: "cpu",
+    cluster: Cluster = ALONE,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -222,6 +231,7 @@ def prepare(
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
         find_device: Called when the configuration says `auto`.
+        cluster: The machines that train together.
 
     Raises:
         ConfigError: See `resolve`.
@@ -229,7 +239,7 @@ def prepare(
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
         TrainingError: There is nothing to train on, or the disk is full.
     """
-    folder = RunFolder.of(loaded.config)
+    folder = RunFolder.of(loaded.config, cluster)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
@@ -267,6 +277,7 @@ def prepare(
         fingerprint=shards["train"].name,
         start=start,
         warnings=warnings,
+        cluster=cluster,
         **encoded,
     )
 

@@ -1,13 +1,21 @@
 """All state of a run in memory: what a checkpoint holds, where it comes from at the start."""
 
-from dataclasses import replace
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 from nmt_cli.config_io import fixed_keys
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
-from nmt_cli.training.checkpoint import Checkpoint, Progress, changed_settings
+from nmt_cli.training.checkpoint import (
+    Checkpoint,
+    Progress,
+    changed_settings,
+    progress_of,
+)
 from nmt_cli.training.device import resolve_precision
+from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.run import Prepared
 
@@ -17,6 +25,10 @@ _FINGERPRINT = "fingerprint"
 class RunState:
     """Weights, optimizer and progress of a run.
 
+    Args:
+        prepared: Configuration, vocabularies, the model to start from.
+        replicas: The devices to make weights and optimizer on.
+
     Attributes:
         model: The model.
         optimizer: Its optimizer.
@@ -24,21 +36,41 @@ class RunState:
         precision: "float32" or "bfloat16".
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, replicas: Replicas) -> None:
         self._prepared = prepared
+        self._replicas = replicas
         config = prepared.config
         self._settings = fixed_keys(config) | {_FINGERPRINT: prepared.fingerprint}
         self.precision = resolve_precision(config.train.precision)
-        self.model = self._build_model()
-        self.optimizer = Adam(
-            named_variables(self.model),
-            clip_norm=config.train.clip_norm,
-            weight_decay=config.train.weight_decay,
-            average_decay=config.train.average_decay,
-        )
+        self._check_same_as_chief()
+        with replicas.scope():
+            self.model = self._build_model()
+            self.optimizer = Adam(
+                named_variables(self.model),
+                clip_norm=config.train.clip_norm,
+                weight_decay=config.train.weight_decay,
+                average_decay=config.train.average_decay,
+            )
         self.progress = Progress()
         if prepared.start is not None:
             self.assign(None)
+
+    def _check_same_as_chief(self) -> None:
+        """Compare this machine's settings with the chief's, before they share anything.
+
+        Raises:
+            ConfigError: It was given another configuration or another text; names the keys.
+        """
+        train = self._prepared.config.train.model_dump() | {"precision": self.precision}
+        settings = self._settings | {f"train.{name}": value for name, value in train.items()}
+        text = json.dumps(settings)
+        of_chief = json.loads(self._replicas.from_chief(text))
+        changed = changed_settings(of_chief, json.loads(text))
+        if changed:
+            raise ConfigError(
+                f"worker 0 has other settings than this one: {', '.join(_names(changed))}",
+                hint="give every machine the same configuration and the same text",
+            )
 
     def check_settings(self, checkpoint: Checkpoint) -> None:
         """Compare a checkpoint's settings with those of now.
@@ -46,10 +78,7 @@ class RunState:
         Raises:
             ConfigError: Some that must not change have; names them.
         """
-        changed = [
-            "the training text or its vocabulary" if name == _FINGERPRINT else name
-            for name in changed_settings(checkpoint.settings, self._settings)
-        ]
+        changed = _names(changed_settings(checkpoint.settings, self._settings))
         if changed:
             raise ConfigError(
                 f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",
@@ -66,6 +95,17 @@ class RunState:
         weights = start.load_weights() if start else read_weights(self._build_model())
         assign_weights(self.model, weights)
         self.optimizer.reset()
+
+    def copy_from_chief(self) -> None:
+        """Go to where the chief is; it alone reads checkpoints."""
+        self.copy_progress_from_chief()
+        weights = [variable.value for variable in named_variables(self.model).values()]
+        self._replicas.copy_from_chief([*weights, *self.optimizer.variables])
+
+    def copy_progress_from_chief(self) -> None:
+        """Learn what only the chief knows: what an evaluation found, where it went back to."""
+        text = self._replicas.from_chief(json.dumps(asdict(self.progress)))
+        self.progress = progress_of(json.loads(text))
 
     def snapshot(self, *, log_bytes: int, is_regular: bool) -> Checkpoint:
         """Return a copy of everything, which training does not change any more."""
@@ -87,3 +127,9 @@ class RunState:
             seed=config.seed,
             compute_dtype=self.precision,
         )
+
+
+def _names(settings: Sequence[str]) -> list[str]:
+    return [
+        "the training text or its vocabulary" if name == _FINGERPRINT else name for name in settings
+    ]

@@ -1,7 +1,7 @@
 """One optimizer step as graph code: gradients of each micro-batch, added up, then one update.
 
 All sizes are dynamic, so each function is traced once for a whole run. All randomness is a function
-of (seed, step, micro-batch), so a resumed run repeats an uninterrupted one.
+of (seed, step, micro-batch, replica), so a resumed run repeats an uninterrupted one.
 """
 
 import math
@@ -15,6 +15,7 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import named_variables
 from nmt_cli.text.batches import Batch
+from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.loss import LossSums, loss_sums
 from nmt_cli.training.optimizer import Adam
 
@@ -43,7 +44,7 @@ class StepResult(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Sums over an effective batch: of gradients by weight, of the loss, of target pieces."""
+    """Sums over a replica's share of batches: of gradients by weight, of the loss, of pieces."""
 
     total: list[Tensor]
     loss: Tensor
@@ -57,9 +58,17 @@ class Stepper:
         model: The model to train.
         optimizer: Its optimizer.
         config: Label smoothing and seed.
+        replicas: The devices that model and optimizer were made on.
     """
 
-    def __init__(self, model: Transformer, optimizer: Adam, config: Config) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        optimizer: Adam,
+        config: Config,
+        replicas: Replicas | None = None,
+    ) -> None:
+        self._replicas = replicas or Replicas()
         self._model = model
         self._optimizer = optimizer
         self._label_smoothing = config.train.label_smoothing
@@ -68,11 +77,16 @@ class Stepper:
         self._gradients = tf.function(
             self._gradients_of,
             autograph=False,
-            input_signature=[_IDS, _IDS, tf.TensorSpec([3], tf.int32)],
+            input_signature=[
+                [Batch(_IDS, _IDS)] * self._replicas.num_local,
+                tf.TensorSpec([3], tf.int32),
+            ],
         )
         shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
+        sums = [Gradients(shapes, _SCALAR, _SCALAR)] * self._replicas.num_local
+        self._add = tf.function(self._added, autograph=False, input_signature=[sums, sums])
         self._update = tf.function(
-            self._update_with, autograph=False, input_signature=[shapes, *[_SCALAR] * 4]
+            self._update_with, autograph=False, input_signature=[sums, _SCALAR, _SCALAR]
         )
         self._evaluate = tf.function(
             self._evaluate_on, autograph=False, input_signature=[_IDS, _IDS]
@@ -82,42 +96,58 @@ class Stepper:
         """Take optimizer step `number` (from 1) on one effective batch."""
         return self.update(self.gradients(micro_batches, number), number, rate)
 
-    def gradients(self, micro_batches: Sequence[Batch], number: int) -> Gradients:
-        """Add up the gradients of step `number`; changes nothing."""
-        total: list[Tensor] = []
-        loss = num_tokens = tf.constant(0.0)
+    def gradients(self, micro_batches: Sequence[Batch], number: int) -> list[Gradients]:
+        """Add up the gradients of step `number` on each local replica; changes nothing."""
+        total: list[Gradients] = []
         for index, batch in enumerate(micro_batches):
-            seed = tf.constant([self._seed, number, index], tf.int32)
-            gradients, sums = self._gradients(batch.source, batch.target, seed)
-            total = [a + b for a, b in zip(total, gradients, strict=True)] if total else gradients
-            loss, num_tokens = loss + sums.smoothed, num_tokens + sums.num_tokens
-        return Gradients(total, loss, num_tokens)
+            seed = tf.constant([self._seed, number, index * self._replicas.count], tf.int32)
+            found = self._gradients(self._replicas.local_shares(batch), seed)
+            total = self._add(total, found) if total else found
+        return total
 
-    def update(self, gradients: Gradients, number: int, rate: float) -> StepResult:
+    def update(self, gradients: Sequence[Gradients], number: int, rate: float) -> StepResult:
         """Change the weights; if loss or gradient is not finite, they stay as they are."""
-        norm = self._update(*gradients, tf.constant(rate), tf.constant(float(number)))
-        tokens = int(gradients.num_tokens)
-        return StepResult(float(gradients.loss) / tokens, float(norm), tokens)
+        loss, num_tokens, norm = self._update(
+            gradients, tf.constant(rate), tf.constant(float(number))
+        )
+        tokens = int(num_tokens)
+        return StepResult(float(loss) / tokens, float(norm), tokens)
 
     def evaluate(self, batches: Sequence[Batch]) -> float:
         """Return the cross-entropy per target piece, in nats, without dropout or smoothing."""
         sums = [self._evaluate(batch.source, batch.target) for batch in batches]
         return float(sum(s.plain for s in sums)) / float(sum(s.num_tokens for s in sums))
 
-    def _gradients_of(
-        self, source: Tensor, target: Tensor, seed: Tensor
-    ) -> tuple[list[Tensor], LossSums]:
-        random = RandomStream(tf.random.experimental.stateless_fold_in(seed[:2], seed[2]))
-        with tf.GradientTape() as tape:
-            sums = loss_sums(self._model, source, target, self._label_smoothing, random)
-        gradients = tape.gradient(sums.smoothed, self._weights)
-        return [tf.convert_to_tensor(gradient) for gradient in gradients], sums
+    def _gradients_of(self, batches: list[Batch], seed: Tensor) -> list[Gradients]:
+        def on_replica(local: int, replica: int) -> Gradients:
+            batch, micro_batch = batches[local], seed[2] + replica
+            random = RandomStream(tf.random.experimental.stateless_fold_in(seed[:2], micro_batch))
+            with tf.GradientTape() as tape:
+                sums = loss_sums(
+                    self._model, batch.source, batch.target, self._label_smoothing, random
+                )
+            gradients = tape.gradient(sums.smoothed, self._weights)
+            total = [tf.convert_to_tensor(gradient) for gradient in gradients]
+            return Gradients(total, sums.smoothed, sums.num_tokens)
+
+        return self._replicas.run(on_replica)
+
+    def _added(self, total: list[Gradients], found: list[Gradients]) -> list[Gradients]:
+        def on_replica(local: int, _: int) -> Gradients:
+            added: Gradients = tf.nest.map_structure(tf.add, total[local], found[local])
+            return added
+
+        return self._replicas.run(on_replica)
 
     def _update_with(
-        self, gradients: list[Tensor], loss: Tensor, num_tokens: Tensor, rate: Tensor, step: Tensor
-    ) -> Tensor:
-        averaged = [gradient / num_tokens for gradient in gradients]
-        return self._optimizer.apply(averaged, loss, rate, step)
+        self, gradients: list[Gradients], rate: Tensor, step: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        def on_replica(local: int, _: int) -> tuple[Tensor, Tensor, Tensor]:
+            total, loss, num_tokens = self._replicas.sum(gradients[local])
+            averaged = [gradient / num_tokens for gradient in total]
+            return loss, num_tokens, self._optimizer.apply(averaged, loss, rate, step)
+
+        return self._replicas.run(on_replica)[0]
 
     def _evaluate_on(self, source: Tensor, target: Tensor) -> LossSums:
         return loss_sums(self._model, source, target, 0.0, None)

@@ -43,11 +43,25 @@ class Evaluation(NamedTuple):
         return _MARGIN * ((1 + _AVERAGES) * self.seconds + searches * self.decoding_seconds)
 
 
+class TimeLeft(NamedTuple):
+    """What follows from the clock at one step.
+
+    Attributes:
+        last_step: The number of steps at which the time will be up; infinity while unknown.
+        wants_evaluation: Whether it is time for the first evaluation.
+        is_over: Whether all that is left is needed for the end of the run.
+    """
+
+    last_step: float = math.inf
+    wants_evaluation: bool = False
+    is_over: bool = False
+
+
 class TimeBox:
     """What is left of a time limit.
 
     Args:
-        seconds: The limit, from now on; infinity for none.
+        seconds: The limit, from now on.
         clock: Seconds since some moment.
     """
 
@@ -69,29 +83,17 @@ class TimeBox:
         """Note how long an evaluation took."""
         self._evaluation = evaluation
 
-    def last_step(self, step: int) -> float:
-        """Return the number of steps at which the time will be up, `step` of them taken so far.
-
-        Infinity while nothing is known.
-        """
-        if self._num_steps < 2:
-            return math.inf
+    def look(self, step: int) -> TimeLeft:
+        """Look at the clock, `step` steps of the run taken so far."""
         now = self._clock()
-        pace = (self._num_steps - 1) / (now - self._paced_from)
-        return step + max(0.0, self._left(now)) * pace
-
-    def wants_evaluation(self) -> bool:
-        """Return whether it is time for the first evaluation."""
-        spent = self._clock() - self._started
-        return self._evaluation is None and spent > _FIRST_EVALUATION * self._seconds
-
-    def is_over(self) -> bool:
-        """Return whether all that is left is needed for the end of the run."""
-        return self._left(self._clock()) <= 0.0
+        left, last_step = self._left(now), math.inf
+        if self._num_steps > 1:
+            pace = (self._num_steps - 1) / (now - self._paced_from)
+            last_step = step + max(0.0, left) * pace
+        is_late = now - self._started > _FIRST_EVALUATION * self._seconds
+        return TimeLeft(last_step, self._evaluation is None and is_late, left <= 0.0)
 
     def _left(self, now: float) -> float:
-        if math.isinf(self._seconds):
-            return math.inf
         finish = _UNKNOWN_FINISH * self._seconds
         if self._evaluation is not None:
             finish = self._evaluation.finish_seconds()

@@ -574,7 +574,10 @@ class TestFixedKeys:
                 f"train.{key}"
                 for key in ("max_steps", "eval_steps", "checkpoint_steps", "patience")
             ),
-            *(f"train.{key}" for key in ("keep_checkpoints", "average_checkpoints", "tensorboard")),
+            *(
+                f"train.{key}"
+                for key in ("keep_checkpoints", "average_checkpoints", "tensorboard", "devices")
+            ),
             *(f"decode.{key}" for key in config.decode.model_dump()),
         }
         assert fixed_keys(config).keys() <= every

@@ -13,6 +13,7 @@ import pytest
 
 from nmt_cli.config import Config, TokenizerConfig
 from nmt_cli.errors import TrainingError
+from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.windows import take as copy_of
@@ -223,11 +224,10 @@ def encoded() -> tuple[EncodedCorpus, Encoder]:
 def test_words_are_split_anew_each_epoch_and_going_on_repeats_it(encoded):
     corpus, encoder = encoded
     config = make_config()
-    dropping = config.tokenizer.model_copy(update={"dropout": 0.3})
-    config = config.model_copy(update={"tokenizer": dropping})
+    dropout = MergeDropout(encoder, 0.3, seed=1)
 
     def steps(cursor: Cursor, count: int) -> list[StepBatches]:
-        return list(itertools.islice(iter_steps(corpus, config, cursor, encoder), count))
+        return list(itertools.islice(iter_steps(corpus, config, cursor, dropout), count))
 
     whole = steps(START, 60)
     for done in (1, 17, 33):

@@ -1,0 +1,115 @@
+"""The machines that train one model together, and which of them this is.
+
+They are named on the command line, or in the environment variable TF_CONFIG as TensorFlow defines
+it, which launchers of clusters set.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nmt_cli.errors import ConfigError
+
+_ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_LARGEST_PORT = 65535
+_SAME_EVERYWHERE = "every machine gets the same --workers host:port,host:port in the same order"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines that train together.
+
+    Attributes:
+        workers: The address `host:port` of each; one machine alone needs none.
+        index: Which of them this is, from 0. The first is the chief: it alone evaluates and writes.
+    """
+
+    workers: tuple[str, ...] = ()
+    index: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many machines there are."""
+        return max(1, len(self.workers))
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this one evaluates and writes."""
+        return self.index == 0
+
+    def name(self, index: int) -> str:
+        """Return what to call one of the machines."""
+        return f"worker {index} ({self.workers[index]})"
+
+
+ALONE = Cluster()
+
+
+def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
+    """Return the cluster of the command line, else that of TF_CONFIG, else this machine alone.
+
+    Args:
+        workers: `--workers`, addresses with commas between them.
+        index: `--worker-index`.
+        environment: Variables by name.
+
+    Raises:
+        ConfigError: They do not fit together, or an address is none.
+    """
+    if workers is not None and index is not None:
+        return _checked(workers.split(","), index, "--workers", "--worker-index")
+    if workers is not None or index is not None:
+        raise ConfigError("--workers and --worker-index go together", hint=_SAME_EVERYWHERE)
+    text = environment.get("TF_CONFIG", "").strip()
+    return _of_tf_config(text) if text else ALONE
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Return host and port.
+
+    Raises:
+        ValueError: It is not `host:port`.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match["port"]) <= _LARGEST_PORT:
+        raise ValueError(f"'{address}' is not host:port")
+    return match["host"].strip("[]"), int(match["port"])
+
+
+def _of_tf_config(text: str) -> Cluster:
+    """Read `{"cluster": {"worker": [...]}, "task": {"type": "worker", "index": 0}}`."""
+    try:
+        settings = json.loads(text)
+        jobs, task = settings.get("cluster", {}), settings.get("task", {})
+        chiefs, others = list(jobs.get("chief", [])), list(jobs.get("worker", []))
+        kind, index = task.get("type", "worker"), int(task.get("index", 0))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"TF_CONFIG cannot be read: {error}") from error
+    if kind not in ("chief", "worker") or jobs.keys() - {"chief", "worker"}:
+        raise ConfigError(
+            "TF_CONFIG may have tasks of the types 'chief' and 'worker' only",
+            hint="nmt trains with equal machines, without parameter servers or evaluators",
+        )
+    if not chiefs and not others:
+        return ALONE
+    own = chiefs if kind == "chief" else others
+    if not 0 <= index < len(own):
+        raise ConfigError(f"TF_CONFIG has no {kind} {index}: it names {len(own)}")
+    first = 0 if kind == "chief" else len(chiefs)
+    return _checked([*chiefs, *others], first + index, "TF_CONFIG", "its task")
+
+
+def _checked(workers: list[str], index: int, source: str, index_source: str) -> Cluster:
+    addresses = tuple(str(worker).strip() for worker in workers)
+    for address in addresses:
+        try:
+            split_address(address)
+        except ValueError as error:
+            raise ConfigError(f"{source}: {error}", hint=_SAME_EVERYWHERE) from error
+    if len(set(addresses)) < len(addresses):
+        raise ConfigError(f"{source} names an address twice", hint=_SAME_EVERYWHERE)
+    if not 0 <= index < len(addresses):
+        last = len(addresses) - 1
+        raise ConfigError(f"{index_source} is {index}, but {source} has workers 0 to {last}")
+    return Cluster(addresses, index) if len(addresses) > 1 else ALONE

@@ -1,0 +1,89 @@
+"""The other machines of a run: notice that one is gone, and say which.
+
+TensorFlow's heartbeats end whatever waits for a machine that died, some ten seconds later. They do
+not end an evaluation, in which the chief waits for nobody, so it looks for itself now and then.
+"""
+
+import contextlib
+import re
+import socket
+import time
+from collections.abc import Collection, Iterator
+
+import tensorflow as tf
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.training.cluster import Cluster, split_address
+from nmt_cli.training.memory import OUT_OF_MEMORY
+
+_INTERVAL_S = 10.0
+_TIMEOUT_S = 3.0
+_TASK = re.compile(r"/job:worker/(?:replica:0/)?task:([0-9]+)")
+
+
+class Peers:
+    """The other machines.
+
+    Args:
+        cluster: All of them.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._others = [i for i in range(len(cluster.workers)) if i != cluster.index]
+        self._missing: set[int] = set()
+        self._next_look = time.monotonic() + _INTERVAL_S
+
+    def dismiss(self) -> None:
+        """Expect nothing of them any more: the run is over and they leave."""
+        self._others = []
+
+    def check(self) -> None:
+        """Look for the others, if it was not done just now.
+
+        Raises:
+            TrainingError: One did not answer twice.
+        """
+        if not self._others or time.monotonic() < self._next_look:
+            return
+        before, self._missing = self._missing, self._unreachable()
+        self._next_look = time.monotonic() + _INTERVAL_S
+        if before & self._missing:
+            raise self._lost(before & self._missing)
+
+    @contextlib.contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Say who is gone when TensorFlow fails in the block because of that.
+
+        Raises:
+            TrainingError: In place of TensorFlow's error.
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            if not self._others or isinstance(error, OUT_OF_MEMORY):
+                raise
+            named = {int(index) for index in _TASK.findall(str(error))} & {*self._others}
+            lost = self._unreachable() or named
+            if not lost:
+                raise
+            raise self._lost(lost) from error
+
+    def _unreachable(self) -> set[int]:
+        """Return who does not take a connection: the port is TensorFlow's own."""
+        missing = set()
+        for index in self._others:
+            try:
+                address = split_address(self._cluster.workers[index])
+                socket.create_connection(address, _TIMEOUT_S).close()
+            except OSError:
+                missing.add(index)
+        return missing
+
+    def _lost(self, indices: Collection[int]) -> TrainingError:
+        names = " and ".join(self._cluster.name(index) for index in sorted(indices))
+        return TrainingError(
+            f"{names} is lost",
+            hint="start all machines again with the same commands: they go on from the last "
+            "checkpoint",
+        )

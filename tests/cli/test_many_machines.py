@@ -1,0 +1,120 @@
+"""Two machines on loopback: the results of one, and what happens when one of them dies."""
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+STEPS = 50
+SECONDS_TO_NOTICE = 60
+
+
+@contextlib.contextmanager
+def two_workers(config: Path, cwd: Path, **settings: Any) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start `nmt train` as worker 0 and worker 1, each in a folder of its own: no shared disk."""
+    with socket.socket() as one, socket.socket() as other:
+        for free in (one, other):
+            free.bind(("127.0.0.1", 0))
+        addresses = [f"127.0.0.1:{free.getsockname()[1]}" for free in (one, other)]
+    options = [f"--set=train.{key}={value}" for key, value in settings.items()]
+    workers = []
+    for index in range(2):
+        folder = cwd / f"machine-{index}"
+        folder.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "nmt_cli", "train", str(config), *options]
+        command += ["--workers", ",".join(addresses), "--worker-index", str(index)]
+        workers.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True))
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
+
+
+def events(run: Path) -> list[dict[str, Any]]:
+    path = run / "events.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def dev_losses(run: Path) -> list[float]:
+    return [event["dev_loss"] for event in events(run) if event["event"] == "Evaluated"]
+
+
+def wait_for_step(run: Path, step: int) -> None:
+    """Wait until a checkpoint of this step or a later one is there."""
+    end = time.monotonic() + 240
+    while not any(int(p.name[5:13]) >= step for p in run.glob("checkpoints/step-*")):
+        assert time.monotonic() < end, "training does not begin"
+        time.sleep(0.1)
+
+
+def test_two_machines_train_what_one_trains(toy_corpus, tmp_path, run_nmt):
+    settings = {"max_steps": STEPS, "eval_steps": STEPS // 2, "accumulate_steps": 2}
+    options = [f"--set=train.{key}={value}" for key, value in settings.items()]
+    with two_workers(toy_corpus / "toy.yaml", tmp_path, **settings) as workers:
+        alone = run_nmt("train", str(toy_corpus / "toy.yaml"), *options, cwd=tmp_path)
+        assert alone.returncode == 0, alone.stderr
+        for worker in workers:
+            _, stderr = worker.communicate(timeout=300)
+            assert worker.returncode == 0, stderr
+
+    one, two = tmp_path / "runs" / "toy", tmp_path / "machine-0" / "runs" / "toy"
+    assert len(dev_losses(one)) == len(dev_losses(two)) == 3  # and one of an average
+    assert dev_losses(two) == pytest.approx(dev_losses(one), abs=1e-5)
+    tensors, same = (
+        load_file(run / "checkpoints" / f"step-{STEPS:08d}" / "weights.safetensors")
+        for run in (one, two)
+    )
+    for name, array in tensors.items():
+        assert np.abs(array - same[name]).max() < 1e-4 * np.abs(array).max(), name
+    # The other machine has its encoded text and nothing else.
+    made = {path.name for path in (tmp_path / "machine-1/runs/toy/worker-1").iterdir()}
+    assert not made & {"config.yaml", "checkpoints", "model", "events.jsonl", "tensorboard"}
+    assert [path.name for path in (tmp_path / "machine-1/runs/toy").iterdir()] == ["worker-1"]
+
+
+def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
+    config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
+    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
+    with two_workers(config, tmp_path, **endless) as (chief, other):
+        wait_for_step(run, 10)
+        other.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        _, stderr = chief.communicate(timeout=SECONDS_TO_NOTICE)
+        assert time.monotonic() - killed < SECONDS_TO_NOTICE
+        assert chief.returncode == 5
+        assert "error: worker 1 (127.0.0.1:" in stderr
+        assert "is lost" in stderr
+
+    reached = max(int(path.name[5:13]) for path in run.glob("checkpoints/step-*"))
+    with two_workers(config, tmp_path, **endless | {"max_steps": reached + 20}) as workers:
+        for worker in workers:
+            _, stderr = worker.communicate(timeout=300)
+            assert worker.returncode == 0, stderr
+            assert f"going on from step {reached:,}" in stderr
+    assert events(run)[-1]["step"] == reached + 20
+
+
+def test_nonsense_about_machines_is_told_before_anything_is_done(toy_corpus, tmp_path, run_nmt):
+    config = str(toy_corpus / "toy.yaml")
+    for options, message in (
+        (("--workers", "a:1,b", "--worker-index", "0"), "'b' is not host:port"),
+        (("--workers", "a:1,b:1", "--worker-index", "2"), "--worker-index is 2"),
+        (("--workers", "a:1,b:1"), "--workers and --worker-index go together"),
+    ):
+        done = run_nmt("train", config, *options, cwd=tmp_path)
+        assert done.returncode == 2
+        assert message in done.stderr
+    assert not (tmp_path / "runs").exists()

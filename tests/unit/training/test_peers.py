@@ -1,0 +1,72 @@
+"""Machines that are gone: noticed, named, and only after a second look."""
+
+import socket
+
+import pytest
+import tensorflow as tf
+
+from nmt_cli.errors import TrainingError
+from nmt_cli.training import peers as peers_module
+from nmt_cli.training.cluster import ALONE, Cluster
+from nmt_cli.training.peers import Peers
+
+
+@pytest.fixture
+def cluster():
+    """A cluster seen from worker 0: worker 1 answers, worker 2 does not."""
+    with socket.create_server(("127.0.0.1", 0)) as there, socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))  # taken, but it does not listen
+        ports = (1, there.getsockname()[1], gone.getsockname()[1])
+        yield Cluster(tuple(f"127.0.0.1:{port}" for port in ports), 0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test sets."""
+    now = [0.0]
+    monkeypatch.setattr(peers_module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_who_does_not_answer_twice_is_lost(cluster, clock):
+    peers = Peers(cluster)
+    for seconds in (1.0, 11.0, 12.0):  # too early, a first look, too early again
+        clock[0] = seconds
+        peers.check()
+    clock[0] = 22.0
+    with pytest.raises(TrainingError, match=r"worker 2 \(127.0.0.1:\d+\) is lost"):
+        peers.check()
+
+
+def test_nobody_is_missed_when_the_run_is_over_or_alone(cluster, clock):
+    dismissed = Peers(cluster)
+    dismissed.dismiss()
+    for peers in (dismissed, Peers(ALONE)):
+        for seconds in (11.0, 22.0, 33.0):
+            clock[0] = seconds
+            peers.check()
+
+
+def test_an_error_of_tensorflow_is_blamed_on_who_is_gone(cluster):
+    with (
+        pytest.raises(TrainingError, match=r"^worker 2 \(\S+\) is lost") as caught,
+        Peers(cluster).blamed(),
+    ):
+        raise tf.errors.UnavailableError(None, None, "recvmsg")
+    assert caught.value.exit_code == 5
+
+
+def test_who_still_answers_is_named_by_tensorflow(cluster):
+    peers = Peers(Cluster(cluster.workers[:2], 0))
+    text = "Error reported from /job:worker/task:1: tasks: /job:worker/replica:0/task:1 crashed"
+    with pytest.raises(TrainingError, match="worker 1"), peers.blamed():
+        raise tf.errors.UnavailableError(None, None, text)
+    with pytest.raises(tf.errors.UnavailableError), peers.blamed():
+        raise tf.errors.UnavailableError(None, None, "no name, and all are there")
+
+
+@pytest.mark.parametrize("error", [tf.errors.ResourceExhaustedError, tf.errors.UnavailableError])
+def test_other_errors_stay_what_they_are(error, cluster):
+    whose = cluster if error is tf.errors.ResourceExhaustedError else ALONE
+    with pytest.raises(error), Peers(whose).blamed():
+        raise error(None, None, "x")
