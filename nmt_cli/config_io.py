@@ -40,7 +40,7 @@ class LoadedConfig:
         data_dir: The folder that relative file names in `data` start from.
         name: The file as the user would name it.
         auto: Dotted names of the keys that say `auto`. In `config` something that fits stands in
-            for them until `training.run.resolve` has seen the text.
+            for them until `training.auto.resolve` has seen the text.
     """
 
     config: Config

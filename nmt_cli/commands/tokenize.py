@@ -28,7 +28,8 @@ def tokenize(
     from nmt_cli.files import os_errors_as
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.vocabulary_cache import load_or_train
-    from nmt_cli.training.run import VOCAB_SIZE, RunFolder, resolve, unfilled
+    from nmt_cli.training.auto import VOCAB_SIZE, resolve, unfilled
+    from nmt_cli.training.run_folder import RunFolder
 
     loaded = load_config(config, overrides)
     run = RunFolder.of(loaded.config)

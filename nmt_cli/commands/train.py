@@ -93,7 +93,7 @@ def _dry_run(loaded: "LoadedConfig") -> None:
 
     quiet_tensorflow()
     from nmt_cli.model.transformer import Transformer
-    from nmt_cli.training.run import resolve
+    from nmt_cli.training.auto import resolve
 
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
@@ -111,7 +111,8 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.commands.training_view import TrainingView
-    from nmt_cli.training.run import RunFolder, prepare
+    from nmt_cli.training.run import prepare
+    from nmt_cli.training.run_folder import RunFolder
 
     folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:

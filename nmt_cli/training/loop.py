@@ -33,6 +33,7 @@ from nmt_cli.training.checkpoint import (
 )
 from nmt_cli.training.dataset import StepBatches, iter_steps
 from nmt_cli.training.distribution import Replicas, connect
+from nmt_cli.training.event_log import EventLog
 from nmt_cli.training.events import (
     Evaluated,
     Event,
@@ -56,7 +57,7 @@ from nmt_cli.training.recovery import (
     skip,
 )
 from nmt_cli.training.result import Result
-from nmt_cli.training.run import EventLog, Prepared
+from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult

@@ -1,23 +1,17 @@
-"""The run folder and what must be in it before the first step: vocabulary, encoded corpora."""
+"""What must be there before the first step: configuration, vocabulary, encoded corpora."""
 
-import contextlib
-import fcntl
 import functools
 import json
-import os
-import shutil
-import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
-from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
-from nmt_cli.errors import ConfigError, TrainingError
-from nmt_cli.files import fsync, os_errors_as, read_lines, write_text
-from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
+from nmt_cli.config_io import LoadedConfig, with_values
+from nmt_cli.errors import TrainingError
+from nmt_cli.files import os_errors_as, read_lines, write_text
+from nmt_cli.presets import Device
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.shards import (
@@ -27,106 +21,14 @@ from nmt_cli.text.shards import (
     encode_corpora,
     remove_other_shards,
 )
-from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
+from nmt_cli.training.auto import VOCAB_SIZE, resolve, unfilled
 from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.fine_tuning import open_start
+from nmt_cli.training.run_folder import RunFolder
 
-RUNS_DIR = Path("runs")
-VOCAB_SIZE = "tokenizer.vocab_size"
 _DEV_TEXT = "examples.jsonl"  # beside the development shards
-
-
-@dataclass(frozen=True)
-class RunFolder:
-    """Where the parts of a run lie."""
-
-    path: Path
-
-    @classmethod
-    def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":
-        """Return the folder of a configuration's run, below the working folder.
-
-        Of several machines each keeps its own vocabulary and shards, so it does not matter whether
-        they share a disk; those that are not the chief have nothing else to keep.
-        """
-        path = RUNS_DIR / config.name
-        return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
-
-    @property
-    def shards(self) -> Path:
-        """Folder of the encoded corpora."""
-        return self.path / "shards"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of the checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def config(self) -> Path:
-        """The configuration that the run was begun with, without any `auto`."""
-        return self.path / "config.yaml"
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
-        return self.config.is_file() and any(self.checkpoints.glob("step-*"))
-
-    @property
-    def model(self) -> Path:
-        """The best bundle so far."""
-        return self.path / "model"
-
-    @property
-    def events(self) -> Path:
-        """One JSON object a line: all that happened."""
-        return self.path / "events.jsonl"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The same for TensorBoard, if asked for."""
-        return self.path / "tensorboard"
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes out of this run while the block runs.
-
-        The kernel lets go of the lock when its process ends, however that happens, so none is ever
-        stale; the file stays, with a number in it that means nothing by then.
-
-        Raises:
-            ConfigError: Another process has it; names that.
-            TrainingError: The run folder cannot be written.
-        """
-        with contextlib.ExitStack() as stack:
-            with os_errors_as(TrainingError, f"{self.path}: cannot be written"):
-                self.path.mkdir(parents=True, exist_ok=True)
-                file = stack.enter_context((self.path / "lock").open("a+", encoding="utf-8"))
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as error:
-                    raise self._taken(file) from error
-                file.truncate(0)
-                file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-                file.flush()
-            yield
-
-    def _taken(self, file: IO[str]) -> ConfigError:
-        file.seek(0)
-        holder = file.read().strip() or "another process"
-        return ConfigError(
-            f"{self.path}: {holder} is at work on this run",
-            hint="wait for it or stop it; another run needs another name: --set name=NAME",
-        )
-
-    def forget(self) -> None:
-        """Delete what training made; vocabulary and encoded corpora stay."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
-        shutil.rmtree(self.model, ignore_errors=True)
-        shutil.rmtree(self.tensorboard, ignore_errors=True)
-        self.events.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -161,48 +63,6 @@ class Prepared:
     start: Bundle | None
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
-
-
-def resolve(
-    loaded: LoadedConfig,
-    corpora: Corpora,
-    *,
-    tell: Callable[[str], None],
-    find_device: Callable[[], Device] = lambda: "cpu",
-) -> Config:
-    """Return the configuration with a value for every key that says `auto`.
-
-    A run that goes on keeps the values that it was begun with, whatever the device is now.
-
-    Args:
-        loaded: The configuration.
-        corpora: Its text.
-        tell: Called with a line about each choice.
-        find_device: Called when the choices depend on it.
-
-    Raises:
-        ConfigError: A value that the run was begun with does not fit the keys that are set now.
-        TrainingError: There is no training pair.
-        DataError: The text cannot be read.
-    """
-    config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
-    if auto and folder.has_begun:
-        begun = load_config(str(folder.config)).config
-        tell(f"auto: as {folder.config} says, which this run was begun with")
-        return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
-    choices: dict[str, Choice] = {}
-    if auto:
-        text, sample = sample_text(corpora)
-        if VOCAB_SIZE in auto:
-            choices[VOCAB_SIZE] = vocab_size(text, joint=config.tokenizer.joint)
-            config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
-        if others := auto - {VOCAB_SIZE}:
-            pieces = count_pieces(sample, config, corpora.iter_split("dev"))
-            config, chosen = choose(config, others, Situation(text, pieces, find_device()))
-            choices |= chosen
-    for key, choice in choices.items():
-        tell(f"auto: {key} = {choice.value} ({choice.reason})")
-    return config
 
 
 def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
@@ -300,12 +160,6 @@ def _encode(
     return encoded
 
 
-def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:
-    """Return a warning when the text was too little for the vocabulary that was wanted."""
-    wanted, size = config.tokenizer.vocab_size, vocabularies.largest
-    return f"the text fills only {size:,} of {VOCAB_SIZE} {wanted:,}" if size < wanted else None
-
-
 def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
     """Return the development text; to take it out of a large training corpus once is enough."""
     kept = shards / _DEV_TEXT
@@ -333,39 +187,3 @@ def _shard_name(
     }
     key = corpus_fingerprint(corpora.files(split), settings, hashes)
     return f"{split}-{key[:16]}"
-
-
-class EventLog:
-    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume.
-
-    Args:
-        path: The file.
-        kept_bytes: What is beyond this length goes: it will happen again. None keeps it.
-    """
-
-    def __init__(self, path: Path, kept_bytes: int | None) -> None:
-        self._path = path
-        content = path.read_bytes()[:kept_bytes] if path.is_file() else b""
-        self.size = content.rfind(b"\n") + 1  # a crash may have cut the last line short
-        with path.open("ab") as stream:
-            stream.truncate(self.size)
-
-    def append(self, event: dict[str, Any]) -> None:
-        """Write one event."""
-        line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
-        with self._path.open("ab") as stream:
-            stream.write(line)
-        self.size += len(line)
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what was logged so far; lines that are no events are left out."""
-        with self._path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-            for line in stream:
-                with contextlib.suppress(ValueError):
-                    event = json.loads(line)
-                    if isinstance(event, dict) and {"event", "step"} <= event.keys():
-                        yield event
-
-    def flush(self) -> None:
-        """Make sure that what was appended outlives a loss of power."""
-        fsync(self._path)

@@ -100,7 +100,7 @@ def vocabulary(loaded: LoadedConfig) -> dict[str, object]:
     """Train it on a small sample, as `prepare` would on a larger one."""
     from nmt_cli.text import vocabulary_cache
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.run import RunFolder
+    from nmt_cli.training.run_folder import RunFolder
 
     vocabulary_cache._SAMPLE = VOCABULARY_PAIRS
     corpora = Corpora(loaded.config, loaded.data_dir)
@@ -110,7 +110,8 @@ def vocabulary(loaded: LoadedConfig) -> dict[str, object]:
 
 def encoding(loaded: LoadedConfig) -> dict[str, object]:
     """Encode everything, and some of it with nothing but `tokenizers`."""
-    from nmt_cli.training.run import RunFolder, prepare
+    from nmt_cli.training.run import prepare
+    from nmt_cli.training.run_folder import RunFolder
 
     run = RunFolder.of(loaded.config)
     shutil.rmtree(run.shards, ignore_errors=True)

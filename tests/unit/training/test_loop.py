@@ -496,6 +496,6 @@ def test_a_log_that_cannot_be_written_ends_training(prepare_run, monkeypatch):
 
     events = train(prepare_run())
     next(events)
-    monkeypatch.setattr("nmt_cli.training.run.EventLog.append", full)
+    monkeypatch.setattr("nmt_cli.training.event_log.EventLog.append", full)
     with pytest.raises(TrainingError, match=r"events\.jsonl: cannot be written.*No space"):
         list(events)

@@ -13,7 +13,9 @@ import pytest
 from nmt_cli.config_io import auto_keys, load_config, to_yaml
 from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.text.corpus import Corpora
-from nmt_cli.training.run import EventLog, RunFolder, prepare
+from nmt_cli.training.event_log import EventLog
+from nmt_cli.training.run import prepare
+from nmt_cli.training.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -281,7 +283,7 @@ def test_a_run_that_is_forgotten_keeps_its_text(corpus):
 _HOLD = """
 import sys, time
 from pathlib import Path
-from nmt_cli.training.run import RunFolder
+from nmt_cli.training.run_folder import RunFolder
 with RunFolder(Path(sys.argv[1])).locked():
     print("locked", flush=True)
     time.sleep(60)

@@ -1,0 +1,61 @@
+"""Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
+
+from collections.abc import Callable
+
+from nmt_cli.config import Config
+from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
+from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.statistics import count_pieces, sample_text
+from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.training.run_folder import RunFolder
+
+VOCAB_SIZE = "tokenizer.vocab_size"
+
+
+def resolve(
+    loaded: LoadedConfig,
+    corpora: Corpora,
+    *,
+    tell: Callable[[str], None],
+    find_device: Callable[[], Device] = lambda: "cpu",
+) -> Config:
+    """Return the configuration with a value for every key that says `auto`.
+
+    A run that goes on keeps the values that it was begun with, whatever the device is now.
+
+    Args:
+        loaded: The configuration.
+        corpora: Its text.
+        tell: Called with a line about each choice.
+        find_device: Called when the choices depend on it.
+
+    Raises:
+        ConfigError: A value that the run was begun with does not fit the keys that are set now.
+        TrainingError: There is no training pair.
+        DataError: The text cannot be read.
+    """
+    config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
+    if auto and folder.has_begun:
+        begun = load_config(str(folder.config)).config
+        tell(f"auto: as {folder.config} says, which this run was begun with")
+        return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
+    choices: dict[str, Choice] = {}
+    if auto:
+        text, sample = sample_text(corpora)
+        if VOCAB_SIZE in auto:
+            choices[VOCAB_SIZE] = vocab_size(text, joint=config.tokenizer.joint)
+            config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
+        if others := auto - {VOCAB_SIZE}:
+            pieces = count_pieces(sample, config, corpora.iter_split("dev"))
+            config, chosen = choose(config, others, Situation(text, pieces, find_device()))
+            choices |= chosen
+    for key, choice in choices.items():
+        tell(f"auto: {key} = {choice.value} ({choice.reason})")
+    return config
+
+
+def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:
+    """Return a warning when the text was too little for the vocabulary that was wanted."""
+    wanted, size = config.tokenizer.vocab_size, vocabularies.largest
+    return f"the text fills only {size:,} of {VOCAB_SIZE} {wanted:,}" if size < wanted else None

@@ -1,0 +1,109 @@
+"""The folder of a run: where its parts lie, and who may work in it."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from nmt_cli.config import Config
+from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.files import os_errors_as
+from nmt_cli.training.cluster import ALONE, Cluster
+
+RUNS_DIR = Path("runs")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where the parts of a run lie."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":
+        """Return the folder of a configuration's run, below the working folder.
+
+        Of several machines each keeps its own vocabulary and shards, so it does not matter whether
+        they share a disk; those that are not the chief have nothing else to keep.
+        """
+        path = RUNS_DIR / config.name
+        return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
+
+    @property
+    def shards(self) -> Path:
+        """Folder of the encoded corpora."""
+        return self.path / "shards"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def config(self) -> Path:
+        """The configuration that the run was begun with, without any `auto`."""
+        return self.path / "config.yaml"
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return self.config.is_file() and any(self.checkpoints.glob("step-*"))
+
+    @property
+    def model(self) -> Path:
+        """The best bundle so far."""
+        return self.path / "model"
+
+    @property
+    def events(self) -> Path:
+        """One JSON object a line: all that happened."""
+        return self.path / "events.jsonl"
+
+    @property
+    def tensorboard(self) -> Path:
+        """The same for TensorBoard, if asked for."""
+        return self.path / "tensorboard"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of this run while the block runs.
+
+        The kernel lets go of the lock when its process ends, however that happens, so none is ever
+        stale; the file stays, with a number in it that means nothing by then.
+
+        Raises:
+            ConfigError: Another process has it; names that.
+            TrainingError: The run folder cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            with os_errors_as(TrainingError, f"{self.path}: cannot be written"):
+                self.path.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context((self.path / "lock").open("a+", encoding="utf-8"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise self._taken(file) from error
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+                file.flush()
+            yield
+
+    def _taken(self, file: IO[str]) -> ConfigError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        return ConfigError(
+            f"{self.path}: {holder} is at work on this run",
+            hint="wait for it or stop it; another run needs another name: --set name=NAME",
+        )
+
+    def forget(self) -> None:
+        """Delete what training made; vocabulary and encoded corpora stay."""
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        shutil.rmtree(self.model, ignore_errors=True)
+        shutil.rmtree(self.tensorboard, ignore_errors=True)
+        self.events.unlink(missing_ok=True)
