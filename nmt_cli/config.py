@@ -60,7 +60,9 @@ class CorpusConfig(Section):
     source: str | None = key(None, "text file of source lines, parallel to target (.gz is fine)")
     target: str | None = key(None, "text file of target lines")
     file: str | None = key(
-        None, "one .tsv, .csv, .jsonl or dialogue file instead of two text files"
+        None,
+        "instead of two text files one .tsv, .csv or .jsonl, or for chat dialogues: .jsonl of "
+        '{"turns": [...]}, or .txt with a turn a line and blank lines between dialogues',
     )
     columns: list[str | int] | None = key(
         None,

@@ -112,10 +112,10 @@ class Corpora:
         if corpus.source is not None and corpus.target is not None:
             return read_parallel(self._data_dir / corpus.source, self._data_dir / corpus.target)
         path = self._data_dir / str(corpus.file)
-        is_jsonl = path.name.removesuffix(".gz").endswith(".jsonl")
-        if is_jsonl and self._config.task == "chat" and corpus.columns is None:
-            return _read_dialogues(path, self._config.chat.history_turns)
-        if is_jsonl:
+        suffix = Path(path.name.removesuffix(".gz")).suffix
+        if self._config.task == "chat" and corpus.columns is None and suffix in _DIALOGUES:
+            return _replies(_DIALOGUES[suffix](path), self._config.chat.history_turns)
+        if suffix == ".jsonl":
             return _read_jsonl(path, corpus.columns or ["source", "target"])
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS)
 
@@ -221,12 +221,19 @@ def _read_jsonl(path: Path, columns: list[str | int]) -> Iterator[Example]:
         yield Example((str(fields[0]),), str(fields[1]))
 
 
-def _read_dialogues(path: Path, history_turns: int) -> Iterator[Example]:
-    """Read `{"turns": [...]}` lines; user and bot alternate, the user begins.
+def _replies(dialogues: Iterable[list[str]], history_turns: int) -> Iterator[Example]:
+    """Yield each of the bot's turns; user and bot alternate, the user begins.
 
-    Each of the bot's turns is one example, with the user's turn before it and up to
-    `history_turns` turns before that.
+    Its source is the user's turn before it and up to `history_turns` turns before that.
     """
+    for turns in dialogues:
+        for reply in range(1, len(turns), 2):
+            first = max(0, reply - 1 - history_turns)
+            yield Example(tuple(turns[first:reply]), turns[reply])
+
+
+def _json_dialogues(path: Path) -> Iterator[list[str]]:
+    """Read lines of `{"turns": [...]}`."""
     for number, record in _json_records(path):
         turns = record.get("turns")
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
@@ -234,9 +241,20 @@ def _read_dialogues(path: Path, history_turns: int) -> Iterator[Example]:
                 f'{path}:{number}: needs {{"turns": ["...", "..."]}}',
                 hint="for question/answer records name the keys: columns: [question, answer]",
             )
-        for reply in range(1, len(turns), 2):
-            first = max(0, reply - 1 - history_turns)
-            yield Example(tuple(turns[first:reply]), turns[reply])
+        yield turns
+
+
+def _text_dialogues(path: Path) -> Iterator[list[str]]:
+    """Read a turn a line, with blank lines between dialogues."""
+    for is_blank, turns in itertools.groupby(read_lines(path), lambda line: not line.strip()):
+        if not is_blank:
+            yield list(turns)
+
+
+_DIALOGUES: dict[str, Callable[[Path], Iterator[list[str]]]] = {
+    ".jsonl": _json_dialogues,
+    ".txt": _text_dialogues,
+}
 
 
 def _with_borrowed_history(

@@ -253,6 +253,19 @@ class TestDialogues:
         assert str(caught.value) == (f'{tmp_path}/d.jsonl:2: needs {{"turns": ["...", "..."]}}')
         assert "columns: [question, answer]" in caught.value.hint
 
+    @pytest.mark.parametrize(
+        "text", ["u1\nb1\nu2\nb2\n\nv1\nc1\n", "\n\nu1\nb1\nu2\nb2\n \t\n\nv1\nc1\n\n"]
+    )
+    def test_text_has_blank_lines_between_dialogues(self, put, corpora, text):
+        put("d.txt", text)
+        read = self.read(corpora, history=0, file="d.txt")
+        assert read == [(("u1",), "b1"), (("u2",), "b2"), (("v1",), "c1")]
+
+    def test_text_with_columns_is_a_table(self, put, corpora):
+        put("d.txt", "u1\tb1\nu2\tb2\n")
+        read = self.read(corpora, history=0, file="d.txt", columns=[1, 2])
+        assert read == [(("u1",), "b1"), (("u2",), "b2")]
+
     def test_records_of_a_question_and_an_answer(self, put, corpora):
         put("d.jsonl", '{"q": "u1", "a": "b1"}\n')
         assert self.read(corpora, history=3, columns=["q", "a"]) == [(("u1",), "b1")]
