@@ -8,7 +8,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +41,18 @@ def result(text: str) -> None:
 def result_json(data: Any) -> None:
     """Print data as one line of JSON to stdout."""
     result(json.dumps(data, ensure_ascii=False))
+
+
+def result_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of equally many texts in columns; wide characters take two places."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (
+            f"{text}{' ' * (w - cell_len(text))}" for text, w in zip(row, widths, strict=True)
+        )
+        result("  ".join(padded).rstrip())
 
 
 def note(text: str) -> None:

@@ -4,8 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from nmt_cli.decoding.evaluation import Sample
 from nmt_cli.metrics import Score
-from nmt_cli.training.evaluation import Sample
 from nmt_cli.training.export import Measured
 
 

@@ -14,11 +14,11 @@ from ctranslate2 import get_supported_compute_types
 from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
 from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Searcher
+from nmt_cli.decoding.evaluation import decode_examples, score_outputs, scoring_options
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
-from nmt_cli.training.evaluation import decode_examples, score_outputs, scoring_options
 
 MAX_BLEU_LOSS = 0.2
 _MAX_EXAMPLES = 1000

@@ -15,6 +15,14 @@ from pathlib import Path
 
 from nmt_cli.bundle import PLAIN_FORMAT, conversion_of
 from nmt_cli.decoding.engine import Searcher
+from nmt_cli.decoding.evaluation import (
+    Sample,
+    collapse_warning,
+    decode_examples,
+    samples_of,
+    score_outputs,
+    scoring_options,
+)
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
@@ -24,14 +32,6 @@ from nmt_cli.model.weights import read_weights
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.device import find_device
-from nmt_cli.training.evaluation import (
-    Sample,
-    collapse_warning,
-    decode_examples,
-    samples_of,
-    score_outputs,
-    scoring_options,
-)
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
 

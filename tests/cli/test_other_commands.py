@@ -101,6 +101,50 @@ def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, tmp_path):
     assert bleu.split()[1] == f"{record['bleu']['score']:.2f}"
 
 
+def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "s").write_text("a b c\nb c\n")
+    (tmp_path / "r").write_text("a b c\nb c\n")
+    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "r"]
+    others = ["--compare", "beam_size=1,max_length=2", "--compare", str(toy_bundle)]
+    done = run_nmt(*command, *others, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    heading, bleu, chrf, blank, *samples = done.stdout.splitlines()
+    assert heading.split() == [str(toy_bundle), "beam_size=1,max_length=2", str(toy_bundle)]
+    assert [bleu.split()[0], chrf.split()[0], blank] == ["bleu", "chrf", ""]
+    assert samples[0].split(maxsplit=1) == ["source", "a b c"]
+    record = json.loads(run_nmt(*command, *others, "--json", cwd=tmp_path).stdout)
+    first, cut, same = record["systems"]
+    assert first | {"name": ""} == same | {"name": ""}
+    assert cut["chrf"]["score"] != first["chrf"]["score"]
+    assert [sample["source"] for sample in record["samples"]] == [["a b c"], ["b c"]]
+    assert all(len(sample["outputs"][1].split()) <= 2 for sample in record["samples"])
+
+
+def test_evaluate_says_of_a_chat_model_what_bleu_does_not(run_nmt, toy_chat, tmp_path):
+    (tmp_path / "s").write_text("hello\nbye\n")
+    (tmp_path / "r").write_text("hello\nbye\n")
+    command = ["evaluate", "-m", str(toy_chat), "--source", "s", "--reference", "r", "--json"]
+    record = json.loads(run_nmt(*command, cwd=tmp_path).stdout)
+    assert record["perplexity"] >= 1
+    assert 0 <= record["distinct_1"] <= 1
+    assert record["most_frequent_share"] in (0.5, 1)
+    assert record["loop_share"] <= 1
+    assert record["latency_ms"] > 0
+    greedy = json.loads(run_nmt(*command, "--set", "sample=false", cwd=tmp_path).stdout)
+    assert greedy["perplexity"] == record["perplexity"]
+
+
+def test_evaluate_compares_only_models_of_one_task(run_nmt, toy_bundle, toy_chat, tmp_path):
+    (tmp_path / "s").write_text("a\n")
+    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "s"]
+    done = run_nmt(*command, "--compare", str(toy_chat), cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    assert "chat" in done.stderr
+    done = run_nmt(*command, "--compare", "beam=1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "unknown search option" in done.stderr
+
+
 def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     text = run_nmt("info", str(toy_bundle), cwd=tmp_path).stdout
     assert "translation" in text

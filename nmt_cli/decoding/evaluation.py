@@ -1,21 +1,23 @@
-"""Development and test scores: cross-entropy on the encoded pairs, and scores of decoded text."""
+"""What a model makes of the examples of a corpus, and how good that is."""
 
-from collections import Counter
+import math
+import statistics
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nmt_cli.config import Config
-from nmt_cli.decoding.engine import Searcher
+from nmt_cli.decoding.engine import Engine, Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.translator import Translator, one_line
-from nmt_cli.metrics import Score, corpus_scores
+from nmt_cli.metrics import Score, corpus_scores, diversity, has_loop
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
+_TIMED = 50  # searches whose time is taken
 _COLLAPSED = 0.2  # share of the outputs
 _MIN_OUTPUTS = 20  # below, a share says little
-_LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
 
 
@@ -63,29 +65,45 @@ def score_outputs(
     return corpus_scores(outputs, references, config.data.target_lang)
 
 
+def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:
+    """Return exp(cross-entropy per piece) of the references; those too long are left out."""
+    sources = encoder.encode_sources([example.source for example in examples])
+    targets = encoder.encode_targets([example.target for example in examples])
+    pairs = [
+        (source, target)
+        for source, target in zip(sources, targets, strict=True)
+        if max(len(source), len(target)) <= engine.max_length
+    ]
+    rows = engine.score([source for source, _ in pairs], [target for _, target in pairs])
+    num_pieces = sum(map(len, rows))
+    return math.exp(-sum(map(sum, rows)) / num_pieces) if num_pieces else math.nan
+
+
+def median_latency(
+    engine: Searcher, encoder: Encoder, examples: Sequence[Example], options: SearchOptions
+) -> float:
+    """Return the median seconds of one search, of a few examples one at a time."""
+    sources = encoder.encode_sources([example.source for example in examples[:_TIMED]])
+    seconds = []
+    for source in (sources[0], *sources):  # the first warms up
+        started = time.perf_counter()
+        engine.search([source], options)
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds[1:])
+
+
 def collapse_warning(outputs: Sequence[str]) -> str | None:
     """Return what shows that a model has collapsed: many equal outputs, or many in a loop."""
     if len(outputs) < _MIN_OUTPUTS:
         return None
-    commonest, count = Counter(outputs).most_common(1)[0]
-    if count > _COLLAPSED * len(outputs):
-        return f"{count / len(outputs):.0%} of the outputs are the same: {commonest!r}"
-    loops = [output for output in outputs if has_loop(output)]
-    if len(loops) > _COLLAPSED * len(outputs):
-        return f"{len(loops) / len(outputs):.0%} of the outputs repeat themselves: {loops[0]!r}"
+    found = diversity(outputs)
+    if found.most_frequent_share > _COLLAPSED:
+        same = f"{found.most_frequent_share:.0%} of the outputs are the same"
+        return f"{same}: {found.most_frequent!r}"
+    if found.loop_share > _COLLAPSED:
+        loop = next(filter(has_loop, outputs))
+        return f"{found.loop_share:.0%} of the outputs repeat themselves: {loop!r}"
     return None
-
-
-def has_loop(text: str) -> bool:
-    """Return whether one to four words come at least four times in a row."""
-    words = text.split()
-    for size in range(1, _LOOP_WORDS + 1):
-        equal = 0  # words in a row that equal the one `size` before
-        for word, before in zip(words[size:], words, strict=False):
-            equal = equal + 1 if word == before else 0
-            if equal == size * (_LOOP_TIMES - 1):
-                return True
-    return False
 
 
 def samples_of(

@@ -1,21 +1,24 @@
 """Decoding and scoring of development text, with an engine that needs no model."""
 
+import math
+
 import pytest
 
 from nmt_cli.config import Config, TokenizerConfig
 from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.evaluation import (
+    Sample,
+    collapse_warning,
+    decode_examples,
+    median_latency,
+    perplexity,
+    samples_of,
+    score_outputs,
+)
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
-from nmt_cli.training.evaluation import (
-    Sample,
-    collapse_warning,
-    decode_examples,
-    has_loop,
-    samples_of,
-    score_outputs,
-)
 
 OPTIONS = SearchOptions(beam_size=1)
 
@@ -101,25 +104,6 @@ def test_a_single_example_is_sample_enough():
     assert found == [Sample("in", "out", "ref")] * 2
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("no no no no", True),
-        ("no no no", False),
-        ("x the dog the dog the dog the dog", True),
-        ("the dog the dog the dog the cat", False),
-        ("it a b c a b c a b c a b c d", True),
-        ("a b c d a b c d a b c d a b c d", True),
-        ("a b c d e " * 6, False),  # five words: a refrain
-        ("", False),
-        ("ha ha and ha ha and", False),
-    ],
-)
-def test_a_loop_is_a_few_words_four_times_in_a_row(text, expected):
-    assert has_loop(text) == expected
-    assert has_loop(f"before {text} after") == expected
-
-
 def test_many_equal_outputs_are_told_with_their_share():
     different = [f"sentence {i}" for i in range(100)]
     assert collapse_warning(different) is None
@@ -139,3 +123,36 @@ def test_many_outputs_in_a_loop_are_told():
 def test_a_handful_of_outputs_says_nothing():
     assert collapse_warning(["yes"] * 19) is None
     assert collapse_warning([]) is None
+
+
+class ScoringEngine(EchoEngine):
+    """Gives each piece a probability of one in as many as the target is long."""
+
+    def score(self, sources, targets):
+        return [[-math.log(len(target))] * len(target) for target in targets]
+
+
+def test_perplexity_is_that_of_all_pieces_together(subwords):
+    texts = ["hello", "the old dog sees a bird"]
+    lengths = [len(subwords.encode(text)) + 1 for text in texts]
+    examples = [Example(("hello",), text) for text in texts]
+    found = perplexity(ScoringEngine(), encoder(subwords, is_chat=True), examples)
+    weighted = sum(n * math.log(n) for n in lengths) / sum(lengths)
+    assert found == pytest.approx(math.exp(weighted))
+
+
+def test_perplexity_leaves_out_what_the_model_cannot_hold(subwords):
+    short, long = Example(("hello",), "dog"), Example(("hello",), "the old dog " * 30)
+    found = perplexity(ScoringEngine(), encoder(subwords, is_chat=True), [short, long])
+    assert found == pytest.approx(len(subwords.encode("dog")) + 1)
+    assert math.isnan(perplexity(ScoringEngine(), encoder(subwords, is_chat=True), [long]))
+
+
+def test_latency_is_that_of_one_search_at_a_time(subwords, monkeypatch):
+    engine = EchoEngine()
+    clock = iter([0.0, 9.0, 10.0, 11.0, 20.0, 22.0, 30.0, 36.0])  # the first search is slow
+    monkeypatch.setattr("nmt_cli.decoding.evaluation.time.perf_counter", lambda: next(clock))
+    examples = [Example((text,), "x") for text in ("the old dog", "a", "dog")]
+    found = median_latency(engine, encoder(subwords, is_chat=True), examples, OPTIONS)
+    assert found == 2.0
+    assert len(engine.sources) == 4
