@@ -1,68 +1,145 @@
 """What `nmt evaluate` prints: the scores of one system, or of several side by side."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from nmt_cli import console
-
-if TYPE_CHECKING:
-    from nmt_cli.text.corpus import Example
+from nmt_cli.metrics.misuse import warnings
+from nmt_cli.metrics.scores import ALL, corpus_scores, p_values, scores_by_length, segment_scores
 
 _NUM_SAMPLES = 5
+_NUM_EXTREMES = 20
+_NUM_PRINTED = 3
 _PERCENTS = ("most_frequent_share", "loop_share")
 
 
-class Result(NamedTuple):
-    """What a system wrote and how it scored.
+class Corpus(NamedTuple):
+    """The segments that are scored.
 
     Attributes:
-        name: The model, or what is set differently.
-        outputs: One for each example.
-        scores: JSON data by name.
+        sources: None where they are not known.
+        references: One a segment.
+        language: Code of the target language, or "".
+    """
+
+    sources: list[str] | None
+    references: list[str]
+    language: str
+
+
+class Result(NamedTuple):
+    """What a system wrote.
+
+    Attributes:
+        name: The model, the file, or what is set differently.
+        outputs: One a segment.
+        facts: What is known beside scores against references, as JSON data by name.
     """
 
     name: str
     outputs: list[str]
-    scores: dict[str, Any]
+    facts: dict[str, Any]
 
 
-def show_one(result: Result, num_segments: int, *, as_json: bool) -> None:
-    """Print a system's scores, those of sacreBLEU with their signatures."""
+def show_one(result: Result, corpus: Corpus, *, as_json: bool) -> None:
+    """Print a system's scores with signatures, by source length, and its best and worst segments.
+
+    As JSON it is all there; for people the segments are few.
+    """
+    scores = _scores(result, corpus)
+    lengths = corpus.sources if corpus.sources is not None else corpus.references
+    by_length = scores_by_length(lengths, result.outputs, corpus.references, corpus.language)
+    worst, best = _extremes(result, corpus)
+    problems = warnings(result.outputs, corpus.references, corpus.language)
     if as_json:
-        console.result_json({"segments": num_segments} | result.scores)
+        extremes = {"worst": worst, "best": best, "warnings": problems}
+        classes = {"by_length": [asdict(length) for length in by_length]}
+        console.result_json({"segments": len(result.outputs)} | scores | classes | extremes)
         return
-    for name, value in result.scores.items():
+    for problem in problems:
+        console.warn(problem)
+    for name, value in scores.items():
         signature = f"  {value['signature']}" if isinstance(value, dict) else ""
         console.result(f"{name} {_text(name, value)}{signature}")
-
-
-def show_side_by_side(
-    results: Sequence[Result], examples: Sequence["Example"], *, as_json: bool
-) -> None:
-    """Print the scores of several systems in columns, then samples of what they wrote."""
-    step = max(1, len(examples) // _NUM_SAMPLES)
-    picked = range(0, len(examples), step)[:_NUM_SAMPLES]
-    if as_json:
-        samples = [
-            {
-                "source": list(examples[i].source),
-                "reference": examples[i].target,
-                "outputs": [result.outputs[i] for result in results],
-            }
-            for i in picked
-        ]
-        systems = [{"name": result.name} | result.scores for result in results]
-        console.result_json({"segments": len(examples), "systems": systems, "samples": samples})
-        return
-    names = list(results[0].scores)
-    rows = [["", *(result.name for result in results)]]
-    rows += [[name, *(_text(name, result.scores[name]) for result in results)] for name in names]
+    what = "source" if corpus.sources is not None else "reference"
+    rows = [[f"words of the {what}", "segments", "bleu"]]
+    for length in by_length:
+        words = f"{length.shortest} to {length.longest}" if length.longest else "more"
+        rows.append([words, f"{length.segments:,}", f"{length.bleu:.2f}"])
+    console.result("")
     console.result_columns(rows)
-    for i in picked:
+    for title, segments in (("worst", worst), ("best", best)):
+        for segment in segments[:_NUM_PRINTED]:
+            console.result("")
+            rows = [[title, f"line {segment['line']}, chrF++ {segment['chrf++']:.1f}"]]
+            rows += [[k, segment[k]] for k in ("source", "reference", "output") if k in segment]
+            console.result_columns(rows)
+
+
+def show_side_by_side(results: Sequence[Result], corpus: Corpus, *, as_json: bool) -> None:
+    """Print the scores of several systems in columns, then samples of what they wrote.
+
+    Beside the scores of all but the first stands the p-value of the difference to the first.
+    """
+    first, *others = results
+    scores = [_scores(result, corpus) for result in results]
+    p = p_values(first.outputs, [o.outputs for o in others], corpus.references, corpus.language)
+    samples = _samples(results, corpus)
+    if as_json:
+        systems = [
+            {"name": result.name} | score | {"p_values": values}
+            for result, score, values in zip(results, scores, [None, *p], strict=True)
+        ]
+        record = {"segments": len(first.outputs), "systems": systems, "samples": samples}
+        console.result_json(record)
+        return
+    for problem in warnings(first.outputs, corpus.references, corpus.language):
+        console.warn(problem)
+    rows = [["", *(result.name for result in results)]]
+    for name in {name: None for score in scores for name in score}:
+        cells = [_text(name, score[name]) if name in score else "" for score in scores]
+        for i, values in enumerate(p, start=1):
+            cells[i] += _p_value(values[name], first, others[i - 1]) if name in values else ""
+        rows.append([name, *cells])
+    console.result_columns(rows)
+    for sample in samples:
         console.result("")
-        sides = [("source", " / ".join(examples[i].source)), ("reference", examples[i].target)]
-        outputs = [(result.name, result.outputs[i]) for result in results]
+        sides = [(k, sample[k]) for k in ("source", "reference") if k in sample]
+        outputs = zip((result.name for result in results), sample["outputs"], strict=True)
         console.result_columns([*sides, *outputs])
+
+
+def _p_value(p: float, first: Result, other: Result) -> str:
+    """Return a p-value in words. SacreBLEU's is small for equal outputs, where it means nothing."""
+    return " (the same)" if first.outputs == other.outputs else f" (p = {p:.3f})"
+
+
+def _scores(result: Result, corpus: Corpus) -> dict[str, Any]:
+    scores = corpus_scores(result.outputs, corpus.references, corpus.language, ALL)
+    return {name: score.as_json() for name, score in scores.items()} | result.facts
+
+
+def _extremes(result: Result, corpus: Corpus) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the worst segments, worst first, and the best, best first."""
+    chrf = segment_scores(result.outputs, corpus.references)
+    order = sorted(range(len(chrf)), key=chrf.__getitem__)
+    rows = [
+        {"line": i + 1, "chrf++": chrf[i]}
+        | ({"source": corpus.sources[i]} if corpus.sources is not None else {})
+        | {"reference": corpus.references[i], "output": result.outputs[i]}
+        for i in order
+    ]
+    return rows[:_NUM_EXTREMES], rows[::-1][:_NUM_EXTREMES]
+
+
+def _samples(results: Sequence[Result], corpus: Corpus) -> list[dict[str, Any]]:
+    size = len(corpus.references)
+    return [
+        ({"source": corpus.sources[i]} if corpus.sources is not None else {})
+        | {"reference": corpus.references[i], "outputs": [result.outputs[i] for result in results]}
+        for i in range(0, size, max(1, size // _NUM_SAMPLES))[:_NUM_SAMPLES]
+    ]
 
 
 def _text(name: str, value: Any) -> str:

@@ -11,7 +11,8 @@ from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Engine, Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.translator import Translator, one_line
-from nmt_cli.metrics import Score, corpus_scores, diversity, has_loop
+from nmt_cli.metrics.diversity import diversity, has_loop
+from nmt_cli.metrics.scores import Score, corpus_scores
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 

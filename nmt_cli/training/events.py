@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nmt_cli.decoding.evaluation import Sample
-from nmt_cli.metrics import Score
+from nmt_cli.metrics.scores import Score
 from nmt_cli.training.export import Measured
 
 

@@ -26,7 +26,7 @@ from nmt_cli.decoding.evaluation import (
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.metrics import Score
+from nmt_cli.metrics.scores import Score
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import read_weights
 from nmt_cli.text.batches import assemble, batches_by_length

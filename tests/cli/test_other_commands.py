@@ -76,47 +76,73 @@ def test_dry_run_tells_every_choice_that_auto_makes(run_nmt, texts):
     assert not (texts / "runs").exists()
 
 
-def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, tmp_path):
+@pytest.fixture
+def pairs(tmp_path) -> list[str]:
+    """Options that name a source and a reference of two lines."""
     (tmp_path / "s").write_text("a b c\nb c\n")
     (tmp_path / "r").write_text("a b c\nb c\n")
-    command = [
-        "evaluate",
-        "-m",
-        str(toy_bundle),
-        "--source",
-        "s",
-        "--reference",
-        "r",
-        "--beam",
-        "2",
-    ]
+    return ["--source", "s", "--reference", "r"]
+
+
+def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, pairs, tmp_path):
+    command = ["evaluate", "-m", str(toy_bundle), *pairs, "--beam", "2"]
     done = run_nmt(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    bleu, chrf = done.stdout.splitlines()
+    bleu, chrf, chrf_words, ter, blank, heading, *_ = done.stdout.splitlines()
     assert bleu.startswith("bleu ")
     assert "tok:13a" in bleu
-    assert chrf.startswith("chrf ")
+    names = [line.split()[0] for line in (chrf, chrf_words, ter)]
+    assert names == ["chrf", "chrf++", "ter"]
+    assert blank == ""
+    assert heading.split() == ["words", "of", "the", "source", "segments", "bleu"]
     record = json.loads(run_nmt(*command, "--json", cwd=tmp_path).stdout)
     assert record["segments"] == 2
     assert bleu.split()[1] == f"{record['bleu']['score']:.2f}"
+    assert [length["segments"] for length in record["by_length"]] == [2]
+    assert {segment["line"] for segment in record["worst"]} == {1, 2}
+    assert record["worst"] == record["best"][::-1]
 
 
-def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, tmp_path):
-    (tmp_path / "s").write_text("a b c\nb c\n")
-    (tmp_path / "r").write_text("a b c\nb c\n")
-    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "r"]
+def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
+    (tmp_path / "h").write_text("a b c\nb b\n")
+    record = json.loads(
+        run_nmt("evaluate", *pairs, "--hypotheses", "h", "--json", cwd=tmp_path).stdout
+    )
+    assert [segment["line"] for segment in record["best"]] == [1, 2]
+    assert record["best"][0]["chrf++"] == 100
+    done = run_nmt(
+        "evaluate", "--reference", "r", "--hypotheses", "h", "--compare", "r", cwd=tmp_path
+    )
+    heading, *rows = done.stdout.splitlines()
+    assert heading.split() == ["h", "r"]
+    assert "(p = " in rows[0]
+
+
+def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
+    (tmp_path / "h").write_text("a b c\n")
+    done = run_nmt("evaluate", *pairs, "--hypotheses", "h", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "h has 1 lines, the reference has 2" in done.stderr
+    assert run_nmt("evaluate", "--hypotheses", "h", cwd=tmp_path).returncode == 2
+
+
+def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, pairs, tmp_path):
+    command = ["evaluate", "-m", str(toy_bundle), *pairs]
     others = ["--compare", "beam_size=1,max_length=2", "--compare", str(toy_bundle)]
     done = run_nmt(*command, *others, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    heading, bleu, chrf, blank, *samples = done.stdout.splitlines()
+    heading, bleu, *rest = done.stdout.splitlines()
     assert heading.split() == [str(toy_bundle), "beam_size=1,max_length=2", str(toy_bundle)]
-    assert [bleu.split()[0], chrf.split()[0], blank] == ["bleu", "chrf", ""]
-    assert samples[0].split(maxsplit=1) == ["source", "a b c"]
+    assert bleu.startswith("bleu ")
+    assert bleu.count("(p = ") == 1
+    assert bleu.endswith("(the same)")
+    assert ["source", "a b c"] in [line.split(maxsplit=1) for line in rest]
     record = json.loads(run_nmt(*command, *others, "--json", cwd=tmp_path).stdout)
     first, cut, same = record["systems"]
-    assert first | {"name": ""} == same | {"name": ""}
-    assert cut["chrf"]["score"] != first["chrf"]["score"]
-    assert [sample["source"] for sample in record["samples"]] == [["a b c"], ["b c"]]
+    assert first["chrf"] == same["chrf"] != cut["chrf"]
+    assert first["p_values"] is None
+    assert set(cut["p_values"]) == {"bleu", "chrf", "chrf++", "ter"}
+    assert [sample["source"] for sample in record["samples"]] == ["a b c", "b c"]
     assert all(len(sample["outputs"][1].split()) <= 2 for sample in record["samples"])
 
 

@@ -1,0 +1,1 @@
+"""How good outputs are, and how varied."""
