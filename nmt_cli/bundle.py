@@ -55,6 +55,8 @@ class Manifest:
         training: Steps, pairs, data fingerprint.
         ctranslate2: `{"auto": number format to use, "formats": {name: what is known of it}}`.
         versions: Of nmt and of the libraries that matter.
+        parts: How many weights the embeddings, the encoder, ... have; older bundles do not say.
+        licence: Of the training data, may be empty.
         files: File name -> `{"bytes", "sha256"}`.
         format_version: Of this layout.
     """
@@ -72,6 +74,8 @@ class Manifest:
     training: dict[str, Any]
     versions: dict[str, str]
     ctranslate2: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+    licence: str = ""
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
 
@@ -213,6 +217,8 @@ def save_bundle(
             training=training,
             versions=_versions(),
             ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
+            parts=_parts(weights),
+            licence=config.data.licence,
         )
         (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
@@ -307,6 +313,15 @@ def conversion_of(
         source_pieces=vocabularies.source.all_pieces(),
         target_pieces=vocabularies.target.all_pieces(),
     )
+
+
+def _parts(weights: "Arrays") -> dict[str, int]:
+    """Return the number of weights by the first word of their names."""
+    parts: dict[str, int] = {}
+    for name, array in weights.items():
+        part = name.split(".")[0]
+        parts[part] = parts.get(part, 0) + int(array.size)
+    return parts
 
 
 def _versions() -> dict[str, str]:

@@ -103,6 +103,9 @@ class DataConfig(Section):
         "", "language code of the source, for the model's card (en, de, ko, ...)"
     )
     target_lang: str = key("", "language code of the target")
+    licence: str = key(
+        "", "what the text allows, for the model's card: cc-by-4.0, mit, ...", may_change=True
+    )
     train: list[CorpusConfig] = key(..., "training corpora", min_length=1)
     dev: list[CorpusConfig] = key(
         ..., "development corpora: they choose the best model", min_length=1

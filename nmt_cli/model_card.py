@@ -1,30 +1,28 @@
 """The README.md of a bundle: what the model is, for people and (front matter) for model hubs."""
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Manifest
 
 _BAR = r"\|"
+_COMMANDS = {"translation": 'nmt translate -m . "..."', "chat": "nmt chat -m ."}
+_PIPELINES = {"translation": "translation", "chat": "text-generation"}  # as hubs call them
 
 
 def model_card(manifest: "Manifest") -> str:
     """Return the card's Markdown text."""
-    languages = [lang for lang in (manifest.source_lang, manifest.target_lang) if lang]
-    command = {"translation": 'nmt translate -m . "..."', "chat": "nmt chat -m ."}[manifest.task]
-    front = ["---", f"tags: [nmt, {manifest.task}]"]
-    if languages:
-        front.append(f"language: [{', '.join(dict.fromkeys(languages))}]")
     rows = [  # a bar ends a table's cell, even inside backticks
         f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
         for split, scores in manifest.scores.items()
         for name, value in scores.items()
     ]
+    table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
     size = manifest.model
     return "\n".join(
         [
-            *front,
-            "---",
+            *_front_matter(manifest),
             "",
             f"# {manifest.name}",
             "",
@@ -32,11 +30,39 @@ def model_card(manifest: "Manifest") -> str:
             f"{size['encoder_layers']}+{size['decoder_layers']} layers, width {size['d_model']}, "
             f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} pairs.",
             "",
-            f"    {command}",
+            f"    {_COMMANDS[manifest.task]}",
             "",
-            "| split | metric | score | signature |",
-            "|---|---|---|---|",
-            *rows,
-            "",
+            *(table if rows else []),
         ]
     )
+
+
+def _front_matter(manifest: "Manifest") -> list[str]:
+    """Return the YAML that model hubs read; JSON's strings and lists are YAML."""
+    languages = filter(None, (manifest.source_lang, manifest.target_lang))
+    fields = {
+        "library_name": "nmt",
+        "pipeline_tag": _PIPELINES[manifest.task],
+        "tags": ["nmt", manifest.task],
+        "language": list(dict.fromkeys(languages)),
+        "license": manifest.licence,
+        "model-index": _results(manifest),
+    }
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value]
+    return ["---", *lines, "---"]
+
+
+def _results(manifest: "Manifest") -> list[dict[str, object]]:
+    """Return the scores in the shape of a model index, with their signatures as names."""
+    results = [
+        {
+            "task": {"type": _PIPELINES[manifest.task]},
+            "dataset": {"type": manifest.name, "name": manifest.name, "split": split},
+            "metrics": [
+                {"type": name, "value": round(value["score"], 2), "name": value["signature"]}
+                for name, value in scores.items()
+            ],
+        }
+        for split, scores in manifest.scores.items()
+    ]
+    return [{"name": manifest.name, "results": results}] if results else []

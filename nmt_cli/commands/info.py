@@ -19,7 +19,7 @@ def info(
     verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show a model's task, architecture, vocabulary, training and scores.
+    """Show a model's task, architecture, vocabulary, training, scores, sizes and speed.
 
     Example: nmt info runs/quickstart --verify
     """
@@ -41,7 +41,7 @@ def info(
         "architecture": f"{size['encoder_layers']}+{size['decoder_layers']} layers, "
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
         f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions",
-        "parameters": f"{manifest.parameters:,}",
+        "parameters": f"{manifest.parameters:,}{_parts(manifest.parts)}",
         "vocabulary": f"{words['source']:,} pieces, joint"
         if words["joint"]
         else f"{words['source']:,} source and {words['target']:,} target pieces",
@@ -54,11 +54,18 @@ def info(
     for name, facts in manifest.ctranslate2.get("formats", {}).items():
         mark = " (used)" if name == manifest.ctranslate2["auto"] else ""
         rows[name] = _format_facts(facts) + mark
+    if manifest.licence:
+        rows["licence"] = manifest.licence
     rows["versions"] = ", ".join(f"{name} {v}" for name, v in manifest.versions.items())
     if verify:
         rows["files"] = f"{len(manifest.files)} verified"
     for name, text in rows.items():
         console.result(f"{name:<13} {text}")
+
+
+def _parts(parts: dict[str, int]) -> str:
+    listed = ", ".join(f"{name} {size:,}" for name, size in parts.items())
+    return f" ({listed})" if listed else ""
 
 
 def _format_facts(facts: dict[str, Any]) -> str:

@@ -178,7 +178,8 @@ def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     assert " lines/s (used)" in text
     record = json.loads(run_nmt("info", str(toy_bundle), "--json", cwd=tmp_path).stdout)
     assert record["task"] == "translation"
-    assert record["parameters"] > 0
+    assert record["parameters"] == sum(record["parts"].values())
+    assert {"encoder", "decoder"} <= record["parts"].keys()
     assert record["scores"]["dev"]["bleu"]["signature"]
     assert "verified" in run_nmt("info", str(toy_bundle), "--verify", cwd=tmp_path).stdout
 

@@ -34,8 +34,21 @@ def front_matter(card: str) -> dict[str, object]:
 
 
 def test_a_card_of_a_translation_model(make_manifest):
-    card = model_card(make_manifest())
-    assert front_matter(card) == {"tags": ["nmt", "translation"], "language": ["en", "de"]}
+    card = model_card(make_manifest(licence="cc-by-4.0"))
+    (index,) = front_matter(card).pop("model-index")
+    assert front_matter(card) == {
+        "library_name": "nmt",
+        "pipeline_tag": "translation",
+        "tags": ["nmt", "translation"],
+        "language": ["en", "de"],
+        "license": "cc-by-4.0",
+        "model-index": [index],
+    }
+    assert index["name"] == "toy"
+    (result,) = index["results"]
+    assert result["task"] == {"type": "translation"}
+    assert result["dataset"]["split"] == "test"
+    assert result["metrics"] == [{"type": "bleu", "value": 36.12, "name": "nrefs:1|tok:13a"}]
     assert "\n# toy\n" in card
     assert "6+2 layers, width 256, 1,234,567 parameters, 29,000 pairs." in card
     assert '\n    nmt translate -m . "..."\n' in card
@@ -44,12 +57,16 @@ def test_a_card_of_a_translation_model(make_manifest):
 
 def test_a_card_of_a_chat_model_without_scores(make_manifest):
     card = model_card(make_manifest(task="chat", target_lang="en", scores={}, training={}))
-    assert front_matter(card) == {"tags": ["nmt", "chat"], "language": ["en"]}
+    assert front_matter(card) == {
+        "library_name": "nmt",
+        "pipeline_tag": "text-generation",
+        "tags": ["nmt", "chat"],
+        "language": ["en"],
+    }
     assert "\n    nmt chat -m .\n" in card
     assert "0 pairs" in card
-    assert card.endswith("|---|---|---|---|\n")
+    assert "|" not in card
 
 
 def test_unknown_languages_are_left_out(make_manifest):
-    card = model_card(make_manifest(source_lang="", target_lang=""))
-    assert front_matter(card) == {"tags": ["nmt", "translation"]}
+    assert "language" not in front_matter(model_card(make_manifest(source_lang="", target_lang="")))
