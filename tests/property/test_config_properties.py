@@ -1,7 +1,8 @@
 """Properties of configurations: any comes back from its file, and no file makes a traceback."""
 
 import json
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,9 +22,9 @@ NASTY = [
 strings = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=4).map("".join)
 
 
-def bounds(field: Any) -> dict[str, Any]:
+def bounds(metadata: list[Any]) -> dict[str, Any]:
     found = {}
-    for limit in field.metadata:
+    for limit in metadata:
         for name in ("ge", "gt", "le", "lt"):
             if getattr(limit, name, None) is not None:
                 found[name] = getattr(limit, name)
@@ -32,13 +33,18 @@ def bounds(field: Any) -> dict[str, Any]:
 
 def values(field: Any) -> st.SearchStrategy[Any]:
     """Any value that a key's type and bounds allow."""
-    kinds = get_args(field.annotation)
-    limits = bounds(field)
-    if get_origin(field.annotation) is Literal:
+    return of_kind(field.annotation, bounds(field.metadata))
+
+
+def of_kind(kind: Any, limits: dict[str, Any]) -> st.SearchStrategy[Any]:
+    kinds = get_args(kind)
+    if get_origin(kind) is Literal:
         return st.sampled_from(kinds)
-    if type(None) in kinds:
-        return st.none() | simple(kinds[0], limits)
-    return simple(field.annotation, limits)
+    if get_origin(kind) is Annotated:
+        return of_kind(kinds[0], bounds(kinds[1].metadata))
+    if get_origin(kind) in (Union, UnionType):
+        return st.one_of(of_kind(one, limits) for one in kinds)
+    return st.none() if kind is NoneType else simple(kind, limits)
 
 
 def simple(kind: Any, limits: dict[str, Any]) -> st.SearchStrategy[Any]:
