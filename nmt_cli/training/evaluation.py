@@ -11,11 +11,11 @@ from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.translator import Translator, one_line
 from nmt_cli.metrics import Score, corpus_scores
 from nmt_cli.text.corpus import Example
+from nmt_cli.text.loops import has_loop
 from nmt_cli.text.shards import Encoder
 
 _COLLAPSED = 0.2  # share of the outputs
 _MIN_OUTPUTS = 20  # below, a share says little
-_LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
 
 
@@ -74,18 +74,6 @@ def collapse_warning(outputs: Sequence[str]) -> str | None:
     if len(loops) > _COLLAPSED * len(outputs):
         return f"{len(loops) / len(outputs):.0%} of the outputs repeat themselves: {loops[0]!r}"
     return None
-
-
-def has_loop(text: str) -> bool:
-    """Return whether one to four words come at least four times in a row."""
-    words = text.split()
-    for size in range(1, _LOOP_WORDS + 1):
-        equal = 0  # words in a row that equal the one `size` before
-        for word, before in zip(words[size:], words, strict=False):
-            equal = equal + 1 if word == before else 0
-            if equal == size * (_LOOP_TIMES - 1):
-                return True
-    return False
 
 
 def samples_of(

@@ -12,7 +12,6 @@ from nmt_cli.training.evaluation import (
     Sample,
     collapse_warning,
     decode_examples,
-    has_loop,
     samples_of,
     score_outputs,
 )
@@ -99,25 +98,6 @@ def test_samples_are_spread_and_move_with_the_step():
 def test_a_single_example_is_sample_enough():
     found = samples_of(["out"], [Example(("in",), "ref")], step=7)
     assert found == [Sample("in", "out", "ref")] * 2
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("no no no no", True),
-        ("no no no", False),
-        ("x the dog the dog the dog the dog", True),
-        ("the dog the dog the dog the cat", False),
-        ("it a b c a b c a b c a b c d", True),
-        ("a b c d a b c d a b c d a b c d", True),
-        ("a b c d e " * 6, False),  # five words: a refrain
-        ("", False),
-        ("ha ha and ha ha and", False),
-    ],
-)
-def test_a_loop_is_a_few_words_four_times_in_a_row(text, expected):
-    assert has_loop(text) == expected
-    assert has_loop(f"before {text} after") == expected
 
 
 def test_many_equal_outputs_are_told_with_their_share():
