@@ -133,6 +133,10 @@ class SearchOptions:
         if self.coverage_penalty and (self.sample or self.beam_size == 1):
             raise ConfigError("coverage_penalty needs a beam of at least 2")
 
+    def without_beam(self) -> Self:
+        """Return a copy for greedy search or sampling."""
+        return dataclasses.replace(self, beam_size=1, n_best=1, coverage_penalty=0.0)
+
     def output_limit(self, source_length: int, model_max_length: int) -> int:
         """Return the longest output, in pieces with `</s>`, for a source of that many pieces."""
         limit = min(self.max_length, model_max_length)
