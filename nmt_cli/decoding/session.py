@@ -10,7 +10,7 @@ so a reply that would fit anything ("I don't know") ranks below one that fits wh
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nmt_cli.decoding.chat_options import ChatOptions
@@ -42,6 +42,7 @@ class ChatSession:
     """Turns of one conversation, the user's and the bot's in alternation.
 
     Attributes:
+        engine: Searches.
         turns: Oldest first.
         options: How to reply; may be changed at any time.
 
@@ -54,7 +55,7 @@ class ChatSession:
     def __init__(
         self, engine: Engine, vocabularies: Vocabularies, options: ChatOptions | None = None
     ) -> None:
-        self._engine = engine
+        self.engine = engine
         self._vocabularies = vocabularies
         self.options = options or ChatOptions()
         self.turns: list[str] = []
@@ -71,7 +72,7 @@ class ChatSession:
         self.turns = [*self.turns, text, reply.text]
         return reply
 
-    def stream(self, text: str, search: SearchOptions) -> Iterator[str]:
+    def stream(self, text: str, search: SearchOptions) -> Generator[str, None, None]:
         """Yield the reply in pieces, as they are written, and add both turns to the history.
 
         What is not written piece by piece (a beam search, a choice among candidates) comes at once.
@@ -81,7 +82,7 @@ class ChatSession:
         """
         yield from self._stream(self.turns, text, search)
 
-    def retry(self, search: SearchOptions) -> Iterator[str]:
+    def retry(self, search: SearchOptions) -> Generator[str, None, None]:
         """Yield another reply to the user's last turn, as `stream`; it takes the old one's place.
 
         Raises:
@@ -99,13 +100,16 @@ class ChatSession:
         """Forget the conversation."""
         self.turns = []
 
-    def _stream(self, before: list[str], text: str, search: SearchOptions) -> Iterator[str]:
+    def _stream(
+        self, before: list[str], text: str, search: SearchOptions
+    ) -> Generator[str, None, None]:
         text = _one_line(text)
         source, said = self._source([*before, text]), ""
-        can_stream = self.options.rerank == 1 and (search.sample or search.beam_size == 1)
+        is_stepwise = search.sample or search.beam_size == 1
+        can_stream = self.options.stream and self.options.rerank == 1 and is_stepwise
         try:
             if can_stream:
-                ids = self._engine.stream(source, search, index=self._draw(1, search))
+                ids = self.engine.stream(source, search, index=self._draw(1, search))
                 with contextlib.closing(ids):
                     for piece in self._pieces(ids):
                         said += piece
@@ -125,7 +129,7 @@ class ChatSession:
         return join_turns(
             encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
             persona=encoder.encode(persona) if persona else [],
-            max_length=self._engine.max_length,
+            max_length=self.engine.max_length,
         )
 
     def _find(self, source: list[int], search: SearchOptions) -> Reply:
@@ -133,13 +137,13 @@ class ChatSession:
         count = self.options.rerank
         if search.sample:
             first = self._draw(count, search)
-            rows = self._engine.search([source] * count, search, first_index=first)
+            rows = self.engine.search([source] * count, search, first_index=first)
             found = [hypotheses[0] for hypotheses in rows]
         else:
             wide = replace(
                 search, beam_size=max(count, search.beam_size), n_best=max(count, search.n_best)
             )
-            (found,) = self._engine.search([source], wide if count > 1 else search)
+            (found,) = self.engine.search([source], wide if count > 1 else search)
         if count > 1:
             found = self._ranked(source, found, search.length_penalty)
         return self._first_solid(found) or self._second_try(source, search)
@@ -151,7 +155,7 @@ class ChatSession:
         candidates = list({tuple(hypothesis.ids): hypothesis for hypothesis in found}.values())
         targets = [hypothesis.ids for hypothesis in candidates]
         sources = [source] * len(targets) + [self._source([""])] * len(targets)
-        sums = [sum(row) for row in self._engine.score(sources, targets * 2)]
+        sums = [sum(row) for row in self.engine.score(sources, targets * 2)]
         weight = self.options.anti_generic_weight
         ranks = [
             (sums[i] - weight * sums[len(targets) + i]) / len(target) ** length_penalty
@@ -163,14 +167,14 @@ class ChatSession:
     def _second_try(self, source: list[int], search: SearchOptions) -> Reply:
         """Return a reply where the options gave none that can be seen."""
         beam = replace(search, sample=False, beam_size=_SECOND_BEAM, n_best=_SECOND_BEAM)
-        (found,) = self._engine.search([source], replace(beam, min_length=max(1, beam.min_length)))
+        (found,) = self.engine.search([source], replace(beam, min_length=max(1, beam.min_length)))
         return self._first_solid(found) or Reply(_NOTHING_TO_SAY, None)
 
     def _first_solid(self, found: Sequence[Hypothesis]) -> Reply | None:
         replies = (Reply("".join(self._pieces(h.ids)), h.score) for h in found)
         return next((reply for reply in replies if reply.text), None)
 
-    def _pieces(self, ids: Iterable[int]) -> Iterator[str]:
+    def _pieces(self, ids: Iterable[int]) -> Generator[str, None, None]:
         """Yield the text of ids, piece by piece, until it begins to repeat itself."""
         stream = TextStream(self._vocabularies.target)
         for token in ids:
