@@ -19,7 +19,6 @@ HELP = {
     "/exit": "leave (so does Ctrl-D; Ctrl-C stops a reply)",
 }
 NAMES = [usage.split()[0] for usage in HELP]
-_WIDTH = max(map(len, HELP)) + 2
 
 
 class ChatCommands:
@@ -62,8 +61,7 @@ class ChatCommands:
         return True
 
     def _help(self) -> None:
-        self._table(HELP)
-        self._note('"""                 begins and ends a message of several lines')
+        self._table(HELP | {'"""': "begins and ends a message of several lines"})
 
     def _reset(self) -> None:
         self._session.reset()
@@ -123,7 +121,7 @@ class ChatCommands:
         return f"{count} turn{'' if count == 1 else 's'}"
 
     def _table(self, rows: Mapping[str, object]) -> None:
-        width = max(_WIDTH, max(map(len, rows)) + 2)
+        width = max(map(len, rows)) + 2
         for name, what in rows.items():
             self._note(f"{name:<{width}}{_shown(what)}")
 
