@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nmt_cli.errors import DataError
 
@@ -36,6 +36,7 @@ class ConversationLog:
         self.path = path
         self._model = model
         self._written = list(turns)
+        self._is_mended = False
 
     @classmethod
     def new(cls, model: Path) -> "ConversationLog":
@@ -67,15 +68,28 @@ class ConversationLog:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         with os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
-            content = stream.read() if self._written else b""
-            if not content.endswith(b"\n"):  # what a crash left of its last line
-                stream.truncate(content.rfind(b"\n") + 1)
-            if not content:
+            if not self._is_mended:
+                _mend_end(stream)
+                self._is_mended = True
+            if not stream.seek(0, os.SEEK_END):
                 header = {"model": str(self._model), "started": _now().isoformat("T", "seconds")}
                 records = [header, *records]
             stream.write("".join(f"{as_json(record)}\n" for record in records).encode())
             stream.flush()
             os.fsync(stream.fileno())
+
+
+def _mend_end(stream: IO[bytes]) -> None:
+    """End a file's last line, or take it away where a crash left half of it."""
+    content = stream.read()
+    start = content.rfind(b"\n") + 1
+    if start == len(content):
+        return
+    try:
+        json.loads(content[start:])
+        stream.write(b"\n")
+    except ValueError:
+        stream.truncate(start)
 
 
 def as_json(record: dict[str, Any]) -> str:
