@@ -76,10 +76,13 @@ class ChatCommands:
             self._note("(taken back; the conversation is empty)")
 
     def _retry(self) -> None:
-        if self._session.turns:
-            self._say(self._conversation.retry())
-        else:
+        before = self._session.turns
+        if not before:
             self._note("(there is nothing to reply to)")
+            return
+        self._say(self._conversation.retry())
+        if self._session.turns == before and not self._conversation.settings.search.sample:
+            self._note("(the same: a search finds one best reply; /set sample true draws others)")
 
     def _set(self, setting: str) -> None:
         self._table(self._conversation.settings.set(setting))

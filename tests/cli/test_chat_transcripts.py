@@ -97,6 +97,7 @@ bot  안녕 👍🏽! (2 heard)
 (there is nothing to take back)
 (the conversation is forgotten)
 and you?! (1 heard)
+(the same: a search finds one best reply; /set sample true draws others)
 error: /resett: unknown command. Did you mean '/reset'? /help shows them all.
 error: /undo now: the command is /undo
 error: /set: the command is /set KEY VALUE
