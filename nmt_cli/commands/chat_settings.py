@@ -1,5 +1,6 @@
 """What `/set`, `--set` and `/show` know: search options and chat options under one roof."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class ChatSettings:
         """
         from nmt_cli.errors import ConfigError, did_you_mean
 
-        key, _, text = (setting if "=" in setting else setting.replace(" ", "=", 1)).partition("=")
-        key, text = key.strip(), text.strip()
+        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
         if key not in self.names():
             raise ConfigError(
                 f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",

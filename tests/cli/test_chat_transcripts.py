@@ -115,7 +115,8 @@ there
 there
 /set beam_size 3
 /set top_p 0.5
-/set persona a calm parrot
+/set persona calm = a parrot
+/set persona
 /set persona none
 /set stream off
 /set rerank 3
@@ -139,7 +140,8 @@ history_turns  2
 beam_size  3
 sample  true
 top_p   0.5
-persona  a calm parrot
+persona  calm = a parrot
+error: /set persona: the command is /set KEY VALUE
 persona  none
 stream  false
 rerank  3
