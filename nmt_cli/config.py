@@ -354,7 +354,7 @@ class DecodeConfig(Section):
 
 
 class ChatConfig(Section):
-    """Dialogue context; used when task is chat."""
+    """Dialogue context and choice of replies; used when task is chat."""
 
     history_turns: int = key(3, "earlier turns that the model sees before the last one", ge=0)
     persona: str | None = key(None, "a line put before every conversation")
@@ -365,6 +365,24 @@ class ChatConfig(Section):
         ge=0.0,
         le=1.0,
     )
+    rerank: int = key(
+        1,
+        "candidates for a reply: the one that ranks best against a generic answer is said; 1 says "
+        "the first, word by word",
+        may_change=True,
+        ge=1,
+        le=64,
+    )
+    anti_generic_weight: float = key(
+        0.5,
+        "lambda: rank = score - lambda * score without context (MMI-antiLM, Li et al. 2016)",
+        may_change=True,
+        ge=0.0,
+    )
+
+    def text_settings(self) -> dict[str, Any]:
+        """Return the keys that say what the model reads, not how its replies are chosen."""
+        return self.model_dump(exclude={"rerank", "anti_generic_weight"})
 
 
 class Config(Section):

@@ -38,6 +38,11 @@ def result(text: str) -> None:
     print(text, flush=True)
 
 
+def result_part(text: str) -> None:
+    """Print a part of a result line to stdout at once."""
+    print(text, end="", flush=True)
+
+
 def result_json(data: Any) -> None:
     """Print data as one line of JSON to stdout."""
     result(json.dumps(data, ensure_ascii=False))

@@ -5,6 +5,7 @@ an unpacked sdist they are the top-level `configs/` and `data/` beside it.
 """
 
 import os
+import sys
 from pathlib import Path
 
 
@@ -23,10 +24,12 @@ def bundled_configs() -> dict[str, Path]:
 def user_data_dir() -> Path:
     """Return the folder for what nmt remembers of a person: typed lines, conversations.
 
-    `$XDG_DATA_HOME/nmt`, by default `~/.local/share/nmt`.
+    `$XDG_DATA_HOME/nmt`; without it `~/.local/share/nmt`, on macOS
+    `~/Library/Application Support/nmt`.
     """
-    home = os.environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share") / "nmt"
+    is_mac = sys.platform == "darwin"
+    usual = Path.home() / ("Library/Application Support" if is_mac else ".local/share")
+    return Path(os.environ.get("XDG_DATA_HOME") or usual) / "nmt"
 
 
 def available_cores() -> int:

@@ -1,8 +1,7 @@
 """`nmt chat`: a conversation at the terminal, or line by line through a pipe."""
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,18 +17,14 @@ from nmt_cli.commands.loading import (
 )
 
 if TYPE_CHECKING:
-    from nmt_cli.decoding.options import SearchOptions
-    from nmt_cli.decoding.session import ChatSession
-
-_COMMANDS = {
-    "/help": "show these commands",
-    "/reset": "forget the conversation so far",
-    "/exit": "leave (so does Ctrl-D; Ctrl-C stops a reply)",
-}
+    from nmt_cli.commands.chat_conversation import Conversation
 
 
 def chat(
     model: ModelOption = None,
+    goes_on: Annotated[
+        bool, typer.Option("--continue", help="Go on with the last conversation.")
+    ] = False,
     beam: BeamOption = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="T", help="Sample; below 1 is safer.")
@@ -46,6 +41,11 @@ def chat(
         int | None, typer.Option("--seed", metavar="N", help="Repeat a sampled conversation.")
     ] = None,
     max_length: MaxLengthOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="As /set, e.g. rerank=8; may be repeated."),
+    ] = None,
+    no_log: Annotated[bool, typer.Option("--no-log", help="Keep nothing of what is said.")] = False,
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
@@ -55,39 +55,81 @@ def chat(
     """Chat with a model. In a pipe: a line in, a line out.
 
     --beam searches for the likeliest reply; the sampling options draw a different one each time.
+    --set rerank=N finds N replies and says the one that least would fit anything. At the prompt,
+    /help shows the commands. Conversations are kept in your data folder (~/.local/share/nmt).
 
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.decoding.session import ChatSession
     from nmt_cli.errors import ConfigError
 
-    bundle = find_bundle(model, ("chat",))
     sampling = any(value is not None for value in (temperature, top_k, top_p))
     if sampling and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
-    options = search_options(
-        bundle,
-        beam_size=beam,
-        sample=True if sampling else (False if beam is not None else None),
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=_fresh_seed() if seed is None else seed,
-        max_length=max_length,
-    )
-    session = ChatSession(
-        *load_model(
-            bundle, engine=engine, number_format=number_format, threads=threads, device=device
-        ),
-        history_turns=bundle.manifest.chat["history_turns"],
-        persona=bundle.manifest.chat["persona"],
+    conversation = _conversation(
+        model,
+        goes_on=goes_on,
+        is_logged=not no_log and (goes_on or sys.stdin.isatty()),
+        settings=settings or [],
+        flags={
+            "beam_size": beam,
+            "sample": True if sampling else (False if beam is not None else None),
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "seed": _fresh_seed() if seed is None else seed,
+            "max_length": max_length,
+        },
+        engine={
+            "engine": engine,
+            "number_format": number_format,
+            "threads": threads,
+            "device": device,
+        },
     )
     if sys.stdin.isatty():
-        _converse(session, options)
+        from nmt_cli.commands.chat_prompt import ChatPrompt
+
+        ChatPrompt(conversation, keep_history=not no_log).run()
     else:
-        _pipe(session, options, as_json=json)
+        _pipe(conversation, as_json=json)
+
+
+def _conversation(
+    model: str | None,
+    *,
+    goes_on: bool,
+    is_logged: bool,
+    settings: list[str],
+    flags: dict[str, Any],
+    engine: dict[str, Any],
+) -> "Conversation":
+    """Return the conversation that the options ask for, with its model loaded."""
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.chat_conversation import Conversation
+    from nmt_cli.commands.chat_log import ConversationLog, last_conversation
+    from nmt_cli.commands.chat_settings import ChatSettings
+    from nmt_cli.commands.loading import load_model, search_options
+    from nmt_cli.decoding.chat_options import ChatOptions
+    from nmt_cli.decoding.session import ChatSession
+
+    log: ConversationLog | None = None
+    turns: list[str] = []
+    if goes_on:
+        path, its_model, turns = last_conversation()
+        model = model or str(its_model)
+    bundle = find_bundle(model, ("chat",))
+    if is_logged:
+        where = bundle.path.resolve()
+        log = ConversationLog(path, where, turns) if goes_on else ConversationLog.new(where)
+    search = search_options(bundle, **flags)
+    session = ChatSession(
+        *load_model(bundle, **engine), ChatOptions.from_mapping(bundle.manifest.chat)
+    )
+    session.turns = turns
+    chat_settings = ChatSettings(session, search)
+    for setting in settings:
+        chat_settings.set(setting)
+    return Conversation(session, chat_settings, model=bundle.path, log=log)
 
 
 def _fresh_seed() -> int:
@@ -96,65 +138,28 @@ def _fresh_seed() -> int:
     return secrets.randbelow(2**31)
 
 
-def _pipe(session: "ChatSession", options: "SearchOptions", *, as_json: bool) -> None:
-    """Answer each line of standard input with one line."""
+def _pipe(conversation: "Conversation", *, as_json: bool) -> None:
+    """Answer each line of standard input with one line; commands answer on stderr."""
     from nmt_cli import console
+    from nmt_cli.commands.chat_commands import ChatCommands
+    from nmt_cli.errors import ConfigError, DataError
     from nmt_cli.files import read_lines
 
+    commands = ChatCommands(conversation, lambda pieces: console.note("".join(pieces)))
     for line in read_lines("-"):
         if line.startswith("/"):
-            if not _run_command(line, session):
-                return
+            try:
+                if not commands.run(line):
+                    return
+            except (ConfigError, DataError) as error:
+                console.error(str(error), error.hint)
             continue
-        reply = session.reply(line, options) if line.strip() else ""
-        console.result_json({"text": line, "reply": reply}) if as_json else console.result(reply)
-
-
-def _converse(session: "ChatSession", options: "SearchOptions") -> None:
-    """The prompt on a terminal."""
-    from nmt_cli import console
-
-    console.note("Say something. /help shows the commands, Ctrl-D leaves.")
-    for line in _typed_lines():
-        if line.startswith("/"):
-            if not _run_command(line, session):
-                return
-            continue
-        try:
-            console.result(session.reply(line, options))
-        except KeyboardInterrupt:
-            console.note("(stopped)")
-
-
-def _typed_lines() -> Iterator[str]:
-    from prompt_toolkit import PromptSession
-
-    prompt: PromptSession[str] = PromptSession("> ")
-    while True:
-        try:
-            line = prompt.prompt().strip()
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
-            return
-        if line:
-            yield line
-
-
-def _run_command(line: str, session: "ChatSession") -> bool:
-    """Carry out a slash command; return False when the conversation shall end."""
-    from nmt_cli import console
-    from nmt_cli.errors import did_you_mean
-
-    name = line.split()[0]
-    if name == "/help":
-        for command, what in _COMMANDS.items():
-            console.note(f"{command:<8} {what}")
-    elif name == "/reset":
-        session.reset()
-        console.note("(the conversation is forgotten)")
-    elif name != "/exit":
-        console.note(
-            f"{name}: unknown command.{did_you_mean(name, _COMMANDS)} /help shows them all."
-        )
-    return name != "/exit"
+        text, score, seconds = "", None, 0.0
+        if line.strip():
+            reply, seconds = conversation.reply(line)
+            text, score = reply.text, reply.score
+        if as_json:
+            record = {"text": line, "reply": text, "score": score, "seconds": round(seconds, 4)}
+            console.result_json(record)
+        else:
+            console.result(text)

@@ -1,8 +1,7 @@
 """`nmt evaluate`: how good outputs are, of a model or in a file, alone or beside others."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,37 +13,17 @@ from nmt_cli.commands.loading import (
     JsonOption,
     LengthPenaltyOption,
     ModelOption,
-    SearchSetOption,
     ThreadsOption,
 )
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
+    from nmt_cli.commands.evaluation_systems import System
     from nmt_cli.commands.evaluation_view import Corpus, Result
     from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.decoding.engine import Engine
-    from nmt_cli.decoding.options import SearchOptions
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import Encoder
 
-_DECODED_AT_A_TIME = 250  # examples between two movements of the progress line
-
-
-class _Where(NamedTuple):
-    """Where to search: what `load_model` wants to know beside the bundle."""
-
-    engine: str
-    number_format: str | None
-    threads: int | None
-    device: str
-
-
-class _System(NamedTuple):
-    """A model with its search options."""
-
-    name: str
-    bundle: "Bundle"
-    options: "SearchOptions"
+_ALL_TURNS = 1000
 
 
 def evaluate(
@@ -71,7 +50,10 @@ def evaluate(
     ] = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
-    settings: SearchSetOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any option of search, or of nmt chat."),
+    ] = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,6 +76,8 @@ def evaluate(
 
     Example: nmt evaluate --source test.en --reference test.de --compare beam_size=1
     """
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.evaluation_systems import load_system, run
     from nmt_cli.commands.evaluation_view import show_one, show_side_by_side
     from nmt_cli.errors import ConfigError
 
@@ -108,17 +92,22 @@ def evaluate(
     else:
         if (source is None) != (reference is None):
             raise ConfigError("--source and --reference go together")
-        where = _Where(engine, number_format, threads, device)
-        first = _first_system(model, settings, beam_size=beam, length_penalty=length_penalty)
-        loaded = _configuration(first.bundle, source, reference, data_dir)
-        part = split if source is None else "test"
-        corpus = _corpus_of_model(first, loaded, part, target_lang)
-        systems = [first, *(_other(first, text) for text in others)]
+        where = {
+            "engine": engine,
+            "number_format": number_format,
+            "threads": threads,
+            "device": device,
+        }
+        bundle = find_bundle(model, ("translation", "chat"))
+        flags = {"beam_size": beam, "length_penalty": length_penalty}
+        first = load_system(str(bundle.path), bundle, settings or [], flags, where)
+        loaded = _configuration(bundle, source, reference, data_dir)
+        examples = _examples(bundle, loaded, split if source is None else "test")
+        corpus = _corpus_of_model(first, examples, target_lang or loaded.config.data.target_lang)
+        systems = [_other(first, text, settings or [], flags, where) for text in others]
         results = [
-            _read_outputs(system, corpus)
-            if isinstance(system, str)
-            else _run(system, loaded, part, where)
-            for system in systems
+            _read_outputs(system, corpus) if isinstance(system, str) else run(system, examples)
+            for system in (first, *systems)
         ]
     if others:
         show_side_by_side(results, corpus, as_json=json)
@@ -137,19 +126,15 @@ def _corpus_of_files(source: str | None, reference: str, language: str) -> "Corp
     return Corpus(sources, references, language)
 
 
-def _corpus_of_model(
-    system: _System, loaded: "LoadedConfig", split: str, target_lang: str | None
-) -> "Corpus":
-    """Return a split as the model's vocabulary writes it."""
+def _corpus_of_model(system: "System", examples: list["Example"], language: str) -> "Corpus":
+    """Return examples as the model's vocabulary writes them."""
+    from nmt_cli.commands.evaluation_systems import seen_by
     from nmt_cli.commands.evaluation_view import Corpus
-    from nmt_cli.text.vocabulary import Vocabularies
 
-    normalise = Vocabularies.load(system.bundle.path).target.normalise
-    examples = _examples(system, loaded, split)
     return Corpus(
-        [" / ".join(example.source) for example in examples],
-        [normalise(example.target) for example in examples],
-        target_lang or loaded.config.data.target_lang,
+        [" / ".join(seen_by(system, example).source) for example in examples],
+        [system.encoder.target.normalise(example.target) for example in examples],
+        language,
     )
 
 
@@ -172,27 +157,22 @@ def _check_lines(name: str | None, lines: list[str], other: str, other_lines: li
         )
 
 
-def _first_system(model: str | None, settings: list[str] | None, **flags: Any) -> _System:
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.loading import search_options
-
-    bundle = find_bundle(model, ("translation", "chat"))
-    return _System(str(bundle.path), bundle, search_options(bundle, settings, **flags))
-
-
-def _other(first: _System, text: str) -> _System | str:
+def _other(
+    first: "System",
+    text: str,
+    settings: list[str],
+    flags: dict[str, Any],
+    where: dict[str, Any],
+) -> "System | str":
     """Return what `--compare` names: a model, settings for the first, or a file of outputs."""
     from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.loading import search_options
-    from nmt_cli.decoding.options import SearchOptions
+    from nmt_cli.commands.evaluation_systems import load_system
 
     if Path(text).is_file():
         return text
     if "=" in text and not Path(text).exists():
-        options = first.options.override(**SearchOptions.parse(text.split(",")))
-        return _System(text, first.bundle, options)
-    bundle = find_bundle(text, (first.bundle.manifest.task,))
-    return _System(text, bundle, search_options(bundle))
+        return load_system(text, first.bundle, [*settings, *text.split(",")], flags, where)
+    return load_system(text, find_bundle(text, (first.bundle.manifest.task,)), [], {}, where)
 
 
 def _configuration(
@@ -208,58 +188,18 @@ def _configuration(
     return load_config(str(bundle.path / "config.yaml"), overrides)
 
 
-def _examples(system: _System, loaded: "LoadedConfig", split: str) -> list["Example"]:
-    """Return the examples to score; of a conversation a model sees as much as it was trained to."""
-    from nmt_cli.config_io import load_config
+def _examples(bundle: "Bundle", loaded: "LoadedConfig", split: str) -> list["Example"]:
+    """Return the examples to score, with all of their conversation."""
     from nmt_cli.errors import DataError
     from nmt_cli.text.corpus import Corpora
 
-    own = load_config(str(system.bundle.path / "config.yaml")).config
-    corpora = Corpora(loaded.config.model_copy(update={"chat": own.chat}), loaded.data_dir)
+    chat = loaded.config.chat.model_copy(update={"history_turns": _ALL_TURNS})
+    corpora = Corpora(loaded.config.model_copy(update={"chat": chat}), loaded.data_dir)
     corpora.files(split)
     examples = list(corpora.iter_split(split))
     if not examples:
         raise DataError(
-            f"the configuration of {system.bundle.path} names no {split} corpus",
+            f"the configuration of {bundle.path} names no {split} corpus",
             hint="give --source and --reference, or --split dev",
         )
     return examples
-
-
-def _run(system: _System, loaded: "LoadedConfig", split: str, where: _Where) -> "Result":
-    """Return what a model makes of the examples, and what only a model can tell."""
-    from nmt_cli.commands.evaluation_view import Result
-    from nmt_cli.commands.loading import load_model
-    from nmt_cli.config_io import load_config
-    from nmt_cli.decoding.evaluation import median_latency, perplexity
-    from nmt_cli.metrics.diversity import diversity
-    from nmt_cli.training.run import build_encoder
-
-    engine, vocabularies = load_model(system.bundle, **where._asdict())
-    own = load_config(str(system.bundle.path / "config.yaml")).config
-    encoder = build_encoder(own, vocabularies)
-    examples = _examples(system, loaded, split)
-    outputs = _decode(engine, encoder, examples, system.options)
-    scores: dict[str, Any] = {}
-    if encoder.is_chat:
-        scores["perplexity"] = perplexity(engine, encoder, examples)
-        scores |= asdict(diversity(outputs))
-        scores["latency_ms"] = 1e3 * median_latency(engine, encoder, examples, system.options)
-    return Result(system.name, outputs, scores)
-
-
-def _decode(
-    engine: "Engine", encoder: "Encoder", examples: list["Example"], options: "SearchOptions"
-) -> list[str]:
-    from nmt_cli import console
-    from nmt_cli.decoding.evaluation import decode_examples
-
-    outputs: list[str] = []
-    with console.live_progress("{task.completed:,.0f} of {task.total:,.0f}") as progress:
-        task = progress.add_task("decoding", total=len(examples)) if progress else None
-        for start in range(0, len(examples), _DECODED_AT_A_TIME):
-            some = examples[start : start + _DECODED_AT_A_TIME]
-            outputs += decode_examples(engine, encoder, some, options)
-            if progress and task is not None:
-                progress.update(task, completed=len(outputs))
-    return outputs

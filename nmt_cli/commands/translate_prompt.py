@@ -80,20 +80,16 @@ class TranslatePrompt:
     def _session(self) -> "PromptSession[str]":
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import WordCompleter
-        from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-        from nmt_cli.resources import user_data_dir
+        from nmt_cli.commands.prompt_history import prompt_history
 
         commands = [usage.split()[0] for usage in _HELP]
-        try:
-            folder = user_data_dir()
-            folder.mkdir(parents=True, exist_ok=True)
-            history: FileHistory | InMemoryHistory = FileHistory(str(folder / "translate.history"))
-        except OSError:
-            history = InMemoryHistory()
         completer = WordCompleter(commands, sentence=True)
         return PromptSession(
-            "> ", history=history, completer=completer, complete_while_typing=False
+            "> ",
+            history=prompt_history("translate"),
+            completer=completer,
+            complete_while_typing=False,
         )
 
     def _translate(self, line: str) -> None:

@@ -1,6 +1,6 @@
 """What searches: the contract that the TensorFlow and the CTranslate2 engine both keep."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,6 +55,21 @@ class Engine(Searcher, Protocol):
     """
 
     description: str
+
+    def stream(
+        self, source: Sequence[int], options: SearchOptions, *, index: int = 0
+    ) -> Generator[int, None, None]:
+        """Yield the target ids of one output, each as soon as it is written.
+
+        They are those that `search` finds with a beam of 1: greedy, or sampled if the options say
+        so. The last is `</s>` unless the length limit comes first. Closing the iterator ends the
+        search.
+
+        Args:
+            source: Source ids with `</s>`.
+            options: The search options; those that need a beam do not count.
+            index: Running number of the source; see `Searcher.search`.
+        """
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -1,8 +1,6 @@
 """What a model makes of the examples of a corpus, and how good that is."""
 
 import math
-import statistics
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +14,6 @@ from nmt_cli.metrics.scores import Score, corpus_scores
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
-_TIMED = 50  # searches whose time is taken
 _COLLAPSED = 0.2  # share of the outputs
 _MIN_OUTPUTS = 20  # below, a share says little
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
@@ -78,19 +75,6 @@ def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) ->
     rows = engine.score([source for source, _ in pairs], [target for _, target in pairs])
     num_pieces = sum(map(len, rows))
     return math.exp(-sum(map(sum, rows)) / num_pieces) if num_pieces else math.nan
-
-
-def median_latency(
-    engine: Searcher, encoder: Encoder, examples: Sequence[Example], options: SearchOptions
-) -> float:
-    """Return the median seconds of one search, of a few examples one at a time."""
-    sources = encoder.encode_sources([example.source for example in examples[:_TIMED]])
-    seconds = []
-    for source in (sources[0], *sources):  # the first warms up
-        started = time.perf_counter()
-        engine.search([source], options)
-        seconds.append(time.perf_counter() - started)
-    return statistics.median(seconds[1:])
 
 
 def collapse_warning(outputs: Sequence[str]) -> str | None:

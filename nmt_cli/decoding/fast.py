@@ -4,10 +4,13 @@ CTranslate2 sorts the sources of one call by length, cuts them into batches and 
 among its workers, so a call should hold as many sources as there are.
 """
 
+import contextlib
 import functools
 import logging
+import queue
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,39 @@ class FastEngine:
                     for pieces, score in zip(result.hypotheses, result.scores, strict=True)
                 ]
         return results
+
+    def stream(
+        self, source: Sequence[int], options: SearchOptions, *, index: int = 0
+    ) -> Generator[int, None, None]:
+        """See `Engine.stream`. CTranslate2 searches on a thread of its own meanwhile."""
+        del index
+        options = options.without_beam()
+        written: queue.SimpleQueue[str] = queue.SimpleQueue()
+        closed = threading.Event()
+
+        def on_step(step: Any) -> bool:
+            written.put(step.token)
+            return closed.is_set()
+
+        translator = self._seeded(options.seed) if options.sample else self._translator
+        ((shortest, longest, _),) = self._groups([source], options)
+        (job,) = translator.translate_batch(
+            self._source_pieces([source]),
+            **self._arguments(options, 1),
+            min_decoding_length=shortest,
+            max_decoding_length=longest,
+            asynchronous=True,
+            callback=on_step,
+        )
+        try:
+            while not (job.done() and written.empty()):
+                with contextlib.suppress(queue.Empty):
+                    yield from self._vocabularies.target.ids([written.get(timeout=_POLL_SECONDS)])
+            job.result()  # raises what the search did
+        finally:
+            closed.set()
+            while not job.done():
+                time.sleep(_POLL_SECONDS)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -14,7 +14,7 @@ The room for output starts small and doubles while some sentence still goes on.
 import collections
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -113,24 +113,12 @@ class NativeEngine:
         *,
         is_compiled: bool,
     ) -> list[list[Hypothesis]]:
-        limits = [options.output_limit(len(source), self.max_length) for source in sources]
-        floors = [options.output_floor(len(source)) for source in sources]
-        noise = _noise(options, first_index, len(sources), max(limits))
-        width, longest, more = max(map(len, sources)), max(limits), 0
-        advance = graph.advance
-        if is_compiled:
-            advance = graph.compiled_advance
-            width, longest = _rounded(width), _rounded(longest)
-            more = self._batch_size(width) - len(sources)
+        advance = graph.compiled_advance if is_compiled else graph.advance
+        longest = max(options.output_limit(len(source), self.max_length) for source in sources)
+        longest = _rounded(longest) if is_compiled else longest
         capacity = min(_FIRST_CAPACITY, longest)
-        state = graph.start(
-            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
-            tf.constant(width),
-            tf.constant(limits + [1] * more),
-            tf.constant(floors + [0] * more),
-            noise,
-            tf.constant(options.beam_size),
-            tf.constant(capacity),
+        state = self._start(
+            graph, sources, options, first_index, capacity=capacity, is_compiled=is_compiled
         )
         while True:
             state = advance(state, parameters_of(options))
@@ -139,6 +127,49 @@ class NativeEngine:
             capacity = min(2 * capacity, longest)
             state = graph.grow(state, tf.constant(capacity))
         return _hypotheses(state, options, len(sources))
+
+    def _start(
+        self,
+        graph: "SearchGraph",
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        first_index: int,
+        *,
+        capacity: int,
+        is_compiled: bool = False,
+    ) -> Any:
+        """Return the state before the first piece; a compiled search gets one of few shapes."""
+        limits = [options.output_limit(len(source), self.max_length) for source in sources]
+        floors = [options.output_floor(len(source)) for source in sources]
+        noise = _noise(options, first_index, len(sources), max(limits))
+        width, more = max(map(len, sources)), 0
+        if is_compiled:
+            width = _rounded(width)
+            more = self._batch_size(width) - len(sources)
+        return graph.start(
+            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
+            tf.constant(width),
+            tf.constant(limits + [1] * more),
+            tf.constant(floors + [0] * more),
+            noise,
+            tf.constant(options.beam_size),
+            tf.constant(capacity),
+        )
+
+    def stream(
+        self, source: Sequence[int], options: SearchOptions, *, index: int = 0
+    ) -> Generator[int, None, None]:
+        """See `Engine.stream`: the same search, with room for one piece more at a time."""
+        options = options.without_beam()
+        graph, parameters = self._graph(options), parameters_of(options)
+        state = self._start(graph, [source], options, index, capacity=1)
+        while True:
+            state = graph.advance(state, parameters)
+            position = int(state.position)
+            yield int(state.sequences[0, position - 1])
+            if bool(state.done[0]):
+                return
+            state = graph.grow(state, tf.constant(position + 1))
 
     def _pays_to_compile(self, sources: Sequence[Sequence[int]], options: SearchOptions) -> bool:
         """Return whether the batch's shape has made enough work; counts the batch in."""

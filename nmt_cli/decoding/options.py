@@ -10,7 +10,9 @@ from nmt_cli.errors import ConfigError, did_you_mean
 
 _NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
 _MAX_BEAM_SIZE, _MAX_INT = 512, 1 << 31
-_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+_TRUTH = {
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,12 @@ class SearchOptions:
         return cls(**{name: value for name, value in values.items() if name in known})
 
     @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of the options that a user can type."""
+        fields = dataclasses.fields(cls)
+        return [field.name for field in fields if field.name not in _NOT_TYPED]
+
+    @classmethod
     def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
         """Return the options that settings such as "no_repeat_ngram_size=3" give, for `override`.
 
@@ -74,7 +82,7 @@ class SearchOptions:
             ConfigError: A setting has an unknown name or a value of the wrong type.
         """
         kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-        names = [name for name in kinds if name not in _NOT_TYPED]
+        names = cls.names()
         changes = {}
         for setting in settings:
             name, equals, text = setting.partition("=")
@@ -83,7 +91,7 @@ class SearchOptions:
                     f"--set {setting}: unknown search option.{did_you_mean(name, names)}",
                     hint=f"they are: {', '.join(names)}",
                 )
-            changes[name] = _value(name, text, kinds[name])
+            changes[name] = parse_value(name, text, kinds[name])
         return changes
 
     def override(self, **changes: Any) -> Self:
@@ -133,6 +141,10 @@ class SearchOptions:
         if self.coverage_penalty and (self.sample or self.beam_size == 1):
             raise ConfigError("coverage_penalty needs a beam of at least 2")
 
+    def without_beam(self) -> Self:
+        """Return a copy for greedy search or sampling."""
+        return dataclasses.replace(self, beam_size=1, n_best=1, coverage_penalty=0.0)
+
     def output_limit(self, source_length: int, model_max_length: int) -> int:
         """Return the longest output, in pieces with `</s>`, for a source of that many pieces."""
         limit = min(self.max_length, model_max_length)
@@ -145,11 +157,22 @@ class SearchOptions:
         return max(self.min_length, int(source_length * self.min_length_ratio))
 
 
-def _value(name: str, text: str, kind: str) -> Any:
-    """Return what was typed as a value of a field's type."""
+def parse_value(name: str, text: str, kind: str) -> Any:
+    """Return what was typed as a value of a field's type.
+
+    Args:
+        name: The option's, for the message.
+        text: What was typed; "none" is None for a text that may be left out.
+        kind: The field's annotation, such as "int" or "float | None".
+
+    Raises:
+        ConfigError: It is no such value.
+    """
     try:
         if "bool" in kind:
             return _TRUTH[text.lower()]
+        if "str" in kind:
+            return None if text.lower() == "none" else text
         return float(text) if "float" in kind else int(text)
     except (KeyError, ValueError):
         wanted = (

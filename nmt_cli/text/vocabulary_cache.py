@@ -35,7 +35,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
         "task": config.task,
-        "chat": config.chat.model_dump() if config.task == "chat" else None,
+        "chat": config.chat.text_settings() if config.task == "chat" else None,
     }
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     key_file = folder / _KEY

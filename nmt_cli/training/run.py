@@ -181,7 +181,7 @@ def _shard_name(
         "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
         "held_out": [corpus.rows for corpus in config.data.dev],
         "seed": config.seed,
-        "chat": config.chat.model_dump() if config.task == "chat" else None,
+        "chat": config.chat.text_settings() if config.task == "chat" else None,
         "encoder": encoder.fingerprint(),
         "format": FORMAT,
     }

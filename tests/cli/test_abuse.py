@@ -112,6 +112,25 @@ def test_nasty_lines(run_nmt, toy_bundle, tmp_path, engine):
     assert outputs[-1] == "rot hund"
 
 
+def test_a_bot_replies_to_nasty_lines(run_nmt, babbling_chat, tmp_path):
+    """Unanswerable, foreign, far too long, or no text at all: a line in, a line out."""
+    lines = [line for line in nasty_lines() if not line.startswith("/")]
+    short = ("--set", "min_length=2", "--set", "max_length=9", "--seed", "1")
+    content = "".join(line + "\n" for line in lines).encode()
+    (tmp_path / "in.txt").write_bytes(content)
+    with (tmp_path / "in.txt").open() as typed:
+        done = run_nmt("chat", "-m", str(babbling_chat), *short, cwd=tmp_path, stdin=typed)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    replies = done.stdout.split("\n")
+    assert replies.pop() == ""
+    assert len(replies) == len(lines)
+    for line, reply in zip(lines, replies, strict=True):
+        assert bool(line.strip()) == bool(reply.strip()), (line, reply)
+        assert not any(unicodedata.category(char) == "Cc" for char in reply), (line, reply)
+        assert not any(token in reply for token in ("<s>", "</s>", "<bot>", "\ufffd")), reply
+
+
 def test_a_line_of_a_million_characters(run_nmt, toy_bundle, tmp_path):
     (tmp_path / "in.txt").write_text("red dog\n" + "red dog " * 125_000 + "\nred dog\n")
     arguments = ("-i", "in.txt", "-o", "out.txt.gz", "--beam", "1", "--max-length", "4")

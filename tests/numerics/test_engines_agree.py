@@ -6,6 +6,7 @@ shows in what it finds. Forced scores are compared with the NumPy reference, too
 
 import dataclasses
 import random
+import time
 from pathlib import Path
 
 import numpy as np
@@ -224,3 +225,39 @@ def test_a_prefix_that_says_all_leaves_nothing_to_search(engines):
         )
         assert found.ids == [9, 8]
         assert found.score == pytest.approx(0.0, abs=1e-6)
+
+
+STREAMED = OPTIONS | {
+    "sample": {"sample": True, "seed": 7, "max_length": 20},
+    "sample of few": {"sample": True, "top_k": 5, "top_p": 0.8, "temperature": 0.7, "seed": 3},
+    "sample with a prefix": {"sample": True, "prefix": (9, 8), "seed": 3},
+}
+
+
+@pytest.mark.parametrize("changes", STREAMED.values(), ids=STREAMED)
+def test_a_stream_is_what_search_finds_without_a_beam(engines, changes):
+    options = SearchOptions(max_length=MAX_LENGTH).override(**changes)
+    rows = sources(6)
+    fast, native = engines
+    for streaming, searching in ((fresh(fast), fresh(fast)), (native, native)):
+        found = searching.search(rows, options.without_beam(), first_index=2)
+        for index, (row, (wanted,)) in enumerate(zip(rows, found, strict=True), start=2):
+            assert list(streaming.stream(row, options, index=index)) == wanted.ids
+
+
+@pytest.mark.parametrize("which", ["ctranslate2", "tensorflow"])
+def test_a_stream_that_is_closed_ends_the_search(make_pair, tmp_path, which):
+    """What is searched next is not kept waiting, and is right."""
+    model, _ = make_pair(**{**SIZES, "max_length": 20_000})
+    fast, native = make_engines(model, tmp_path)
+    engine = fast if which == "ctranslate2" else native
+    engine.max_length = 20_000
+    endless = SearchOptions(min_length=20_000, max_length=20_000)
+    (row,) = sources(1)
+    expected = list(engine.stream(row, SearchOptions(max_length=9)))
+    started = time.perf_counter()
+    stream = engine.stream(row, endless)
+    assert len([next(stream) for _ in range(5)]) == 5
+    stream.close()
+    assert list(engine.stream(row, SearchOptions(max_length=9))) == expected
+    assert time.perf_counter() - started < 5.0

@@ -1,5 +1,9 @@
 """Tests of nmt_cli/resources.py."""
 
+from pathlib import Path
+
+import pytest
+
 from nmt_cli import resources
 from nmt_cli.resources import bundled_configs, bundled_root
 
@@ -33,3 +37,22 @@ def test_a_checkout_has_them_beside_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(resources, "__file__", str(tmp_path / "nmt_cli" / "resources.py"))
     assert bundled_root() == tmp_path
     assert list(bundled_configs()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "home", "expected"),
+    [
+        ("linux", None, "/me/.local/share/nmt"),
+        ("darwin", None, "/me/Library/Application Support/nmt"),
+        ("darwin", "/elsewhere", "/elsewhere/nmt"),
+        ("linux", "/elsewhere", "/elsewhere/nmt"),
+        ("linux", "", "/me/.local/share/nmt"),
+    ],
+)
+def test_what_a_person_keeps_lies_where_the_system_wants_it(monkeypatch, platform, home, expected):
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setenv("HOME", "/me")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    if home is not None:
+        monkeypatch.setenv("XDG_DATA_HOME", home)
+    assert resources.user_data_dir() == Path(expected)

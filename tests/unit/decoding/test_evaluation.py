@@ -10,7 +10,6 @@ from nmt_cli.decoding.evaluation import (
     Sample,
     collapse_warning,
     decode_examples,
-    median_latency,
     perplexity,
     samples_of,
     score_outputs,
@@ -146,13 +145,3 @@ def test_perplexity_leaves_out_what_the_model_cannot_hold(subwords):
     found = perplexity(ScoringEngine(), encoder(subwords, is_chat=True), [short, long])
     assert found == pytest.approx(len(subwords.encode("dog")) + 1)
     assert math.isnan(perplexity(ScoringEngine(), encoder(subwords, is_chat=True), [long]))
-
-
-def test_latency_is_that_of_one_search_at_a_time(subwords, monkeypatch):
-    engine = EchoEngine()
-    clock = iter([0.0, 9.0, 10.0, 11.0, 20.0, 22.0, 30.0, 36.0])  # the first search is slow
-    monkeypatch.setattr("nmt_cli.decoding.evaluation.time.perf_counter", lambda: next(clock))
-    examples = [Example((text,), "x") for text in ("the old dog", "a", "dog")]
-    found = median_latency(engine, encoder(subwords, is_chat=True), examples, OPTIONS)
-    assert found == 2.0
-    assert len(engine.sources) == 4

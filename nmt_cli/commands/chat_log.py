@@ -1,0 +1,187 @@
+"""Conversations on disk: a JSONL file each, in one folder of the user's.
+
+    {"model": "/home/me/runs/chat/model", "started": "2026-03-04T05:06:07+00:00"}
+    {"user": "Hi!", "bot": "Hello!"}
+    {"keep": 0}
+
+`keep` says how many exchanges remain after `/undo`, `/retry` or `/reset`. Lines are only appended,
+each flushed to the disk, so that a crash loses the last one at most. What `/save` writes is one
+line, `{"turns": [...]}`: a dialogue that `nmt train` reads, too.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from nmt_cli.errors import DataError
+
+_FOLDER = "conversations"
+
+
+class ConversationLog:
+    """The file of one conversation; it is made when there is something to write.
+
+    Attributes:
+        path: The file.
+
+    Args:
+        path: The file.
+        model: The model's folder.
+        turns: What the file holds already.
+    """
+
+    def __init__(self, path: Path, model: Path, turns: Sequence[str] = ()) -> None:
+        self.path = path
+        self._model = model
+        self._written = list(turns)
+        self._is_mended = False
+
+    @classmethod
+    def new(cls, model: Path) -> "ConversationLog":
+        """Return the log of a new conversation."""
+        return cls(_folder() / f"{_now():%Y%m%d-%H%M%S-%f}.jsonl", model)
+
+    def keep_up(self, turns: Sequence[str]) -> None:
+        """Write what changed in the conversation since the last time.
+
+        Raises:
+            DataError: The file cannot be written.
+        """
+        from nmt_cli.files import os_errors_as
+
+        equal = 0
+        while self._written[equal : equal + 2] == list(turns[equal : equal + 2]) != []:
+            equal += 2
+        records: list[dict[str, Any]] = []
+        if equal < len(self._written):
+            records.append({"keep": equal // 2})
+        for i in range(equal, len(turns), 2):
+            records.append({"user": turns[i], "bot": turns[i + 1]})
+        if records:
+            with os_errors_as(DataError, f"{self.path}: the conversation cannot be kept"):
+                self._append(records)
+            self._written = list(turns)
+
+    def _append(self, records: list[dict[str, Any]]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
+            if not self._is_mended:
+                _mend_end(stream)
+                self._is_mended = True
+            if not stream.seek(0, os.SEEK_END):
+                header = {"model": str(self._model), "started": _now().isoformat("T", "seconds")}
+                records = [header, *records]
+            stream.write("".join(f"{as_json(record)}\n" for record in records).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _mend_end(stream: IO[bytes]) -> None:
+    """End a file's last line, or take it away where a crash left half of it."""
+    content = stream.read()
+    start = content.rfind(b"\n") + 1
+    if start == len(content):
+        return
+    try:
+        json.loads(content[start:])
+        stream.write(b"\n")
+    except ValueError:
+        stream.truncate(start)
+
+
+def as_json(record: dict[str, Any]) -> str:
+    """Return a record as one line."""
+    return json.dumps(record, ensure_ascii=False)
+
+
+def last_conversation() -> tuple[Path, Path, list[str]]:
+    """Return the file, the model and the turns of the conversation that was last gone on with.
+
+    Raises:
+        DataError: There is none, or it cannot be read.
+    """
+    files = sorted(_folder().glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    if not files:
+        raise DataError(f"{_folder()}: no conversation to go on with", hint="nmt chat begins one")
+    model = next((record["model"] for record in _records(files[-1]) if "model" in record), "")
+    return files[-1], Path(str(model)), read_turns(files[-1])
+
+
+def read_turns(path: Path) -> list[str]:
+    """Return the turns of a kept or saved conversation; of several saved ones the last.
+
+    Raises:
+        DataError: The file cannot be read or is something else; names the line.
+    """
+    turns: list[str] = []
+    is_conversation = False
+    for number, record in enumerate(_records(path), start=1):
+        if "turns" in record:
+            turns = _texts(record["turns"], path, number)
+        elif "user" in record:
+            turns = [*turns, *_texts([record["user"], record.get("bot")], path, number)]
+        elif "keep" in record:
+            turns = turns[: 2 * record["keep"]] if isinstance(record["keep"], int) else turns
+        elif "model" not in record:
+            raise DataError(f"{path}:{number}: no part of a conversation")
+        is_conversation = True
+    if not is_conversation:
+        raise DataError(f"{path}: holds no conversation")
+    return turns[: len(turns) // 2 * 2]
+
+
+def save_turns(path: Path, turns: Sequence[str]) -> None:
+    """Write a conversation as one dialogue, in place of an older one.
+
+    Raises:
+        DataError: The file is something else, or cannot be written.
+    """
+    from nmt_cli.files import os_errors_as, write_text
+
+    if path.is_file():
+        try:
+            read_turns(path)
+        except DataError as error:
+            raise DataError(f"{path}: there already, and no saved conversation") from error
+    with os_errors_as(DataError, f"{path}: cannot be written"):
+        write_text(path, as_json({"turns": list(turns)}) + "\n")
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Return a file's JSON objects; half of a last line is what a crash left, and is left out."""
+    from nmt_cli.files import read_lines
+
+    lines = list(read_lines(path, lambda raw: raw.decode("utf-8", errors="replace")))
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number == len(lines) > 1:
+                break
+            raise DataError(f"{path}:{number}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{path}:{number}: not a JSON object")
+        records.append(record)
+    return records
+
+
+def _texts(values: Any, path: Path, number: int) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(v, str) and v.strip() for v in values):
+        raise DataError(f"{path}:{number}: turns must be texts, none of them blank")
+    return values
+
+
+def _folder() -> Path:
+    from nmt_cli.resources import user_data_dir
+
+    return user_data_dir() / _FOLDER
+
+
+def _now() -> Any:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)

@@ -1,0 +1,121 @@
+"""What `nmt evaluate` runs: models with their settings, and what they make of examples."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli import console
+from nmt_cli.bundle import Bundle
+from nmt_cli.commands.chat_settings import ChatSettings
+from nmt_cli.commands.evaluation_view import Result
+from nmt_cli.commands.loading import load_model, search_options
+from nmt_cli.config_io import load_config
+from nmt_cli.decoding.chat_options import ChatOptions
+from nmt_cli.decoding.evaluation import decode_examples, perplexity
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.session import ChatSession
+from nmt_cli.metrics.diversity import diversity
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+from nmt_cli.training.run import build_encoder
+
+if TYPE_CHECKING:
+    from nmt_cli.decoding.engine import Engine
+
+_DECODED_AT_A_TIME = 250  # examples between two movements of the progress line
+
+
+@dataclass(frozen=True)
+class System:
+    """A model that is ready, with its settings.
+
+    Attributes:
+        name: Its folder, or what is set differently.
+        bundle: The model.
+        engine: Searches.
+        encoder: Its vocabulary and template.
+        search: The search options.
+        session: Replies, if it is a chat model.
+    """
+
+    name: str
+    bundle: Bundle
+    engine: "Engine"
+    encoder: Encoder
+    search: SearchOptions
+    session: ChatSession | None
+
+
+def load_system(
+    name: str,
+    bundle: Bundle,
+    settings: list[str],
+    flags: dict[str, Any],
+    where: dict[str, Any],
+) -> System:
+    """Load a model.
+
+    Args:
+        name: What to call it.
+        bundle: The model.
+        settings: Options such as "top_k=5"; of a chat model also those of a conversation.
+        flags: Search options with flags of their own; None is not given.
+        where: What `load_model` wants to know beside the bundle.
+
+    Raises:
+        ConfigError: There is no such option, or it cannot have that value.
+        ModelFileError: The bundle is damaged.
+    """
+    engine, vocabularies = load_model(bundle, **where)
+    encoder = build_encoder(load_config(str(bundle.path / "config.yaml")).config, vocabularies)
+    if not encoder.is_chat:
+        search = search_options(bundle, settings, **flags)
+        return System(name, bundle, engine, encoder, search, None)
+    session = ChatSession(engine, vocabularies, ChatOptions.from_mapping(bundle.manifest.chat))
+    chat_settings = ChatSettings(session, search_options(bundle, **flags))
+    for setting in settings:
+        chat_settings.set(setting)
+    return System(name, bundle, engine, encoder, chat_settings.search, session)
+
+
+def run(system: System, examples: list[Example]) -> Result:
+    """Return what a system makes of examples, and what only a model can tell."""
+    outputs: list[str] = []
+    seconds: list[float] = []
+    with console.live_progress("{task.completed:,.0f} of {task.total:,.0f}") as progress:
+        task = progress.add_task("decoding", total=len(examples)) if progress else None
+        started = time.perf_counter()
+        for some in _outputs(system, examples):
+            outputs += some
+            seconds.append(time.perf_counter() - started)
+            if progress and task is not None:
+                progress.update(task, completed=len(outputs))
+            started = time.perf_counter()
+    facts: dict[str, Any] = {}
+    if system.session is not None:
+        seen = [seen_by(system, example) for example in examples]
+        facts["perplexity"] = perplexity(system.engine, system.encoder, seen)
+        facts |= asdict(diversity(outputs))
+        facts["latency_ms"] = 1e3 * statistics.median(seconds)
+    return Result(system.name, outputs, facts)
+
+
+def seen_by(system: System, example: Example) -> Example:
+    """Return an example with as much of its conversation as the system sees."""
+    if system.session is None:
+        return example
+    return example._replace(source=example.source[-(system.session.options.history_turns + 1) :])
+
+
+def _outputs(system: System, examples: list[Example]) -> Iterator[list[str]]:
+    """Yield some outputs at a time; replies one by one, as in a conversation."""
+    if system.session is None:
+        for start in range(0, len(examples), _DECODED_AT_A_TIME):
+            some = examples[start : start + _DECODED_AT_A_TIME]
+            yield decode_examples(system.engine, system.encoder, some, system.search)
+        return
+    for example in examples:
+        *system.session.turns, text = example.source
+        yield [system.session.reply(text, system.search).text]
