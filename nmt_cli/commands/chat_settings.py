@@ -51,6 +51,8 @@ class ChatSettings:
                 f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",
                 hint=f"they are: {', '.join(self.names())}",
             )
+        if not text:
+            raise ConfigError(f"{key}: needs a value")
         before = self.items()
         if key in self._session.options.names():
             self._session.options = self._session.options.parse(key, text)

@@ -141,7 +141,7 @@ beam_size  3
 sample  true
 top_p   0.5
 persona  calm = a parrot
-error: /set persona: the command is /set KEY VALUE
+error: persona: needs a value
 persona  none
 stream  false
 rerank  3
