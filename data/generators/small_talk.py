@@ -11,30 +11,57 @@ how questions are typed, and puts dialogues together. Every run writes the same 
 import argparse
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from generators.small_talk_dialogues import Dialogue, DialogueMaker, follow_up_conversations
 from generators.small_talk_rows import DEV, TEST, TRAIN, Row, make_rows
-from generators.small_talk_script import read_conversations, read_intents, read_slots
+from generators.small_talk_script import TEXT_DIR, read_conversations, read_intents, read_slots
+from generators.small_talk_style import FIRST_TURN, LATER_TURN, Style
 
 SEED = 2024
-DIALOGUES = {TRAIN: 2000, DEV: 100}
-DEFAULT_OUT_DIR = Path(__file__).parent.parent / "small-talk-en"
+DATA_DIR = Path(__file__).parent.parent
 
 
-def make_corpus(seed: int = SEED) -> dict[str, str]:
+@dataclass(frozen=True)
+class Sample:
+    """The written text of one language, and what is made of it.
+
+    Attributes:
+        name: The folder of the corpus.
+        text_dir: The folder of the text.
+        dialogues: The number of dialogues of each split that has some.
+        first_turn: How users type the first turn of a chat.
+        later_turn: How they type the others.
+    """
+
+    name: str
+    text_dir: Path
+    dialogues: Mapping[str, int]
+    first_turn: Mapping[Style, int]
+    later_turn: Mapping[Style, int]
+
+
+ENGLISH = Sample("small-talk-en", TEXT_DIR, {TRAIN: 2000, DEV: 100}, FIRST_TURN, LATER_TURN)
+
+
+def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
     """Return the content of every file of the corpus, by file name."""
-    intents, tables = read_intents(), read_slots()
-    conversations = [*read_conversations(), *follow_up_conversations(intents)]
+    intents = read_intents(sample.text_dir)
+    tables = read_slots(sample.text_dir / "slots.txt")
+    written = read_conversations(sample.text_dir / "dialogues.txt")
+    conversations = [*written, *follow_up_conversations(intents)]
     files = {}
     for split in (TRAIN, DEV, TEST):
-        rows = make_rows(intents, tables, split, random.Random(f"{seed} rows {split}"))
+        rows = make_rows(
+            intents, tables, split, random.Random(f"{seed} rows {split}"), sample.first_turn
+        )
         files[f"{split}.tsv"] = format_rows(rows)
-    for split, number in DIALOGUES.items():
+    for split, number in sample.dialogues.items():
         rng = random.Random(f"{seed} dialogues {split}")
-        dialogues = DialogueMaker(intents, conversations, tables, split, rng).make(number)
-        files[f"dialogues.{split}.jsonl"] = format_dialogues(dialogues)
+        maker = DialogueMaker(intents, conversations, tables, split, rng, sample.later_turn)
+        files[f"dialogues.{split}.jsonl"] = format_dialogues(maker.make(number))
     return files
 
 
@@ -51,13 +78,13 @@ def format_dialogues(dialogues: Iterable[Dialogue]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
+def main(sample: Sample = ENGLISH) -> None:
     """Write the corpus to the directory given on the command line."""
-    parser = argparse.ArgumentParser(description="Write the English small-talk corpus.")
-    parser.add_argument("out_dir", nargs="?", type=Path, default=DEFAULT_OUT_DIR)
+    parser = argparse.ArgumentParser(description="Write a small-talk corpus.")
+    parser.add_argument("out_dir", nargs="?", type=Path, default=DATA_DIR / sample.name)
     out_dir: Path = parser.parse_args().out_dir
     out_dir.mkdir(parents=True, exist_ok=True)
-    for name, content in make_corpus().items():
+    for name, content in make_corpus(sample=sample).items():
         (out_dir / name).write_text(content, encoding="utf-8", newline="\n")
 
 

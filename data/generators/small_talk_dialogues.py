@@ -15,7 +15,7 @@ from generators.small_talk_script import (
     expand,
     fill,
 )
-from generators.small_talk_style import LATER_TURN, any_style
+from generators.small_talk_style import LATER_TURN, Style, any_style
 
 MIN_EXCHANGES = 2
 MAX_EXCHANGES = 5
@@ -37,9 +37,11 @@ class DialogueMaker:
         tables: Sequence[Sequence[Record]],
         split: str,
         rng: random.Random,
+        styles: Mapping[Style, int] = LATER_TURN,
     ) -> None:
         """Prepare to make dialogues with the phrasings of a split."""
         self._rng = rng
+        self._styles = styles
         self._dealer = SlotDealer(tables, rng)
         self._intents = intents
         self._phrasings = {name: phrasings(intent, split) for name, intent in intents.items()}
@@ -89,7 +91,7 @@ class DialogueMaker:
             templates.append(self._answer(self._rng.choice(exchange.answers)))
         values = self._dealer.deal(templates)
         turns = [fill(template, values) for template in templates]
-        turns[::2] = [any_style(turn, self._rng, LATER_TURN) for turn in turns[::2]]
+        turns[::2] = [any_style(turn, self._rng, self._styles) for turn in turns[::2]]
         return turns
 
     def _question(self, text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from generators.small_talk_script import Deck, Intent, Record, SlotDealer, expand_all, fill
-from generators.small_talk_style import FIRST_TURN, any_style
+from generators.small_talk_style import FIRST_TURN, Style, any_style
 
 MAX_PHRASINGS = 40
 ROWS_PER_INTENT = 40
@@ -43,20 +43,23 @@ def make_rows(
     tables: Sequence[Sequence[Record]],
     split: str,
     rng: random.Random,
+    styles: Mapping[Style, int] = FIRST_TURN,
 ) -> list[Row]:
     """Return the shuffled rows of one split, without any row twice."""
     dealer = SlotDealer(tables, rng)
     rows: list[Row] = []
     for intent in intents.values():
         if split == TRAIN:
-            rows += _training_rows(intent, dealer, rng)
+            rows += _training_rows(intent, dealer, rng, styles)
         else:
-            rows += _held_out_rows(intent, split, dealer, rng)
+            rows += _held_out_rows(intent, split, dealer, rng, styles)
     rng.shuffle(rows)
     return rows
 
 
-def _training_rows(intent: Intent, dealer: SlotDealer, rng: random.Random) -> Iterable[Row]:
+def _training_rows(
+    intent: Intent, dealer: SlotDealer, rng: random.Random, styles: Mapping[Style, int]
+) -> Iterable[Row]:
     """Return rows of an intent, with all its phrasings and answers about equally often."""
     templates = phrasings(intent, TRAIN)
     answers = Deck(intent.answers, rng)
@@ -64,22 +67,34 @@ def _training_rows(intent: Intent, dealer: SlotDealer, rng: random.Random) -> It
     deck = Deck(templates, rng)
     rows: dict[Row, None] = {}
     while len(rows) < wanted:
-        rows[_row(intent, deck.draw(), answers.draw(), dealer, rng)] = None
+        rows[_row(intent, deck.draw(), answers.draw(), dealer, rng, styles)] = None
     return rows
 
 
 def _held_out_rows(
-    intent: Intent, split: str, dealer: SlotDealer, rng: random.Random
+    intent: Intent,
+    split: str,
+    dealer: SlotDealer,
+    rng: random.Random,
+    styles: Mapping[Style, int],
 ) -> Iterable[Row]:
     """Return one row for each held-out phrasing of an intent."""
     answers = Deck(intent.answers, rng)
     return [
-        _row(intent, template, answers.draw(), dealer, rng) for template in phrasings(intent, split)
+        _row(intent, template, answers.draw(), dealer, rng, styles)
+        for template in phrasings(intent, split)
     ]
 
 
-def _row(intent: Intent, question: str, answer: str, dealer: SlotDealer, rng: random.Random) -> Row:
+def _row(
+    intent: Intent,
+    question: str,
+    answer: str,
+    dealer: SlotDealer,
+    rng: random.Random,
+    styles: Mapping[Style, int],
+) -> Row:
     """Return a row with the same words in the slots of question and answer."""
     values = dealer.deal((question, answer))
-    typed = any_style(fill(question, values), rng, FIRST_TURN)
+    typed = any_style(fill(question, values), rng, styles)
     return Row(typed, fill(answer, values), intent.name)

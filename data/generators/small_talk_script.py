@@ -27,6 +27,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from generators.korean_particles import choose_particles
+
 T = TypeVar("T")
 
 TEXT_DIR = Path(__file__).parent / "small_talk_text"
@@ -159,8 +161,11 @@ def expand(template: str) -> list[str]:
 
 
 def _end(text: str) -> str:
-    """Return `text` with a question mark or a full stop if it has no mark at the end."""
-    if text[-1] in ".!?":
+    """Return `text` with a question mark or a full stop if it has no mark at the end.
+
+    A lone Hangul letter is a mark, too: it stands for laughing (ㅋㅋ) or crying (ㅠㅠ).
+    """
+    if text[-1] in ".!?" or "ㄱ" <= text[-1] <= "ㅣ":
         return text
     return text + ("?" if asks(text) else ".")
 
@@ -182,9 +187,11 @@ def expand_all(templates: Iterable[str]) -> list[str]:
 def fill(template: str, values: Record) -> str:
     """Return a template with its slots filled and its first letter capitalised.
 
-    Example:
+    Examples:
         >>> fill("{a_animal} says {sound}!", {"animal": "owl", "sound": "hoot"})
         'An owl says hoot!'
+        >>> fill("{food}을/를 좋아해요.", {"food": "피자"})
+        '피자를 좋아해요.'
     """
 
     def value(slot: re.Match[str]) -> str:
@@ -193,7 +200,7 @@ def fill(template: str, values: Record) -> str:
             text = f"{'an' if text[0].lower() in 'aeiou' else 'a'} {text}"
         return capitalise(text) if slot[0][1].isupper() else text
 
-    return capitalise(_SLOT.sub(value, template))
+    return choose_particles(capitalise(_SLOT.sub(value, template)))
 
 
 def capitalise(text: str) -> str:

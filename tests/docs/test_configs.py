@@ -5,7 +5,15 @@ import pytest
 from nmt_cli.config_io import load_config
 from nmt_cli.resources import bundled_configs
 
-NAMES = ["chat", "chat-ko", "multi30k-en-de", "quickstart", "small-transformer", "transformer-base"]
+NAMES = [
+    "chat",
+    "chat-ko",
+    "chat-ko-sample",
+    "multi30k-en-de",
+    "quickstart",
+    "small-transformer",
+    "transformer-base",
+]
 
 
 def test_the_configurations_are_the_documented_ones():
@@ -33,7 +41,7 @@ def test_its_comment_gives_the_command_and_what_to_expect(name):
     assert "# Expected:" in text
 
 
-@pytest.mark.parametrize("name", ["quickstart", "chat"])
+@pytest.mark.parametrize("name", ["quickstart", "chat", "chat-ko-sample"])
 def test_the_sample_configurations_find_their_data(name):
     from nmt_cli.text.corpus import Corpora
 

@@ -17,6 +17,7 @@ def test_the_bundled_configurations_are_found_by_name():
 def test_the_sample_data_lie_beside_the_configurations():
     assert (bundled_root() / "data" / "en-de").is_dir()
     assert (bundled_root() / "data" / "small-talk-en").is_dir()
+    assert (bundled_root() / "data" / "small-talk-ko").is_dir()
 
 
 def test_an_installed_wheel_has_them_inside_the_package(tmp_path, monkeypatch):
