@@ -33,7 +33,7 @@ from safetensors.numpy import load_file
 
 from nmt_cli import bundle, cli
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-from nmt_cli.training import checkpoint, run
+from nmt_cli.training import checkpoint, event_log
 
 CONFIG = """\
 name: toy
@@ -106,7 +106,7 @@ def _interrupt_writes(operation: Callable[[str], None]) -> None:
         operation("half the arrays")
         path.write_bytes(whole)
 
-    def appended(log: run.EventLog, event: dict[str, Any]) -> None:
+    def appended(log: event_log.EventLog, event: dict[str, Any]) -> None:
         line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
         for name, part in (("write event", line[:9]), ("half an event", line[9:])):
             operation(name)
@@ -114,7 +114,7 @@ def _interrupt_writes(operation: Callable[[str], None]) -> None:
                 stream.write(part)
         log.size += len(line)
 
-    os.fsync, checkpoint.save_file, run.EventLog.append = flushed, saved, appended
+    os.fsync, checkpoint.save_file, event_log.EventLog.append = flushed, saved, appended
     sys.modules["safetensors.numpy"].save_file = saved  # bundle.py imports it when it is needed
     assert not hasattr(bundle, "save_file")
 
