@@ -82,13 +82,13 @@ class ChatPrompt:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.output import create_output
 
-        from nmt_cli.commands.prompt_history import prompt_history
+        from nmt_cli.commands.prompt_history import typed_lines
 
         return PromptSession(
             "> ",
             multiline=True,
             key_bindings=_keys(),
-            history=prompt_history("chat", is_kept=self._keep_history),
+            history=typed_lines("chat", is_kept=self._keep_history),
             completer=_completer(self._conversation.settings.names()),
             complete_while_typing=False,
             output=create_output(always_prefer_tty=True),

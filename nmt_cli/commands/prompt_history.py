@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
 
-def prompt_history(name: str, *, is_kept: bool = True) -> "History":
+def typed_lines(name: str, *, is_kept: bool = True) -> "History":
     """Return the history of a prompt; in memory only where it cannot be kept, or shall not.
 
     Args:

@@ -81,13 +81,13 @@ class TranslatePrompt:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import WordCompleter
 
-        from nmt_cli.commands.prompt_history import prompt_history
+        from nmt_cli.commands.prompt_history import typed_lines
 
         commands = [usage.split()[0] for usage in _HELP]
         completer = WordCompleter(commands, sentence=True)
         return PromptSession(
             "> ",
-            history=prompt_history("translate"),
+            history=typed_lines("translate"),
             completer=completer,
             complete_while_typing=False,
         )

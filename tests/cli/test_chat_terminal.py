@@ -22,7 +22,7 @@ class Terminal:
             sys.executable,
             ["-m", "nmt_cli", "chat", *arguments],
             cwd=str(home),
-            env={**_environment(), "XDG_DATA_HOME": str(home), "TERM": "xterm", **environment},
+            env=_environment() | {"XDG_DATA_HOME": str(home), "TERM": "xterm"} | environment,
             encoding="utf-8",
             timeout=120,
             dimensions=(30, 100),
@@ -62,7 +62,8 @@ class Terminal:
 def _environment() -> dict[str, str]:
     import os
 
-    return {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    return kept | {"PROMPT_TOOLKIT_NO_CPR": "1"}  # nobody answers where the cursor is
 
 
 @pytest.fixture

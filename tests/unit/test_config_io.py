@@ -570,6 +570,9 @@ class TestFixedKeys:
         }
         assert every - fixed_keys(config).keys() == {
             "data.test",
+            "data.licence",
+            "chat.rerank",
+            "chat.anti_generic_weight",
             *(
                 f"train.{key}"
                 for key in ("max_steps", "eval_steps", "checkpoint_steps", "patience")
