@@ -47,6 +47,7 @@ class Terminal:
 
     def resize(self, columns: int) -> None:
         self._child.setwinsize(20, columns)
+        self.wait()  # it is drawn anew
 
     def leave(self) -> int:
         self._child.send("\x04")
