@@ -76,9 +76,10 @@ class TranslationLines:
             (attention,) = self.engine.attention([part.source], [part.target])
             source = self.vocabularies.source.pieces(part.source)
             target = self.vocabularies.target.pieces(part.target)
-            for s, t in word_pairs(word_attention(attention, source, target)):
+            words = words_of(source), words_of(target)
+            for s, t in word_pairs(word_attention(attention, *words)):
                 pairs.append((s + words_before[0], t + words_before[1]))
-            words_before[0] += len(words_of(source))
-            words_before[1] += len(words_of(target))
+            words_before[0] += len(words[0])
+            words_before[1] += len(words[1])
             maps.append({"source": source, "target": target, "weights": attention})
         return pairs, maps

@@ -7,24 +7,29 @@ from nmt_cli.text.tokenizer import CONTROL_TOKENS, WORD_MARKER
 Matrix = list[list[float]]
 
 
-def words_of(pieces: Sequence[str]) -> list[list[int]]:
-    """Return the indices of each word's pieces; words are what white space separates.
+def groups_of(pieces: Sequence[str]) -> list[list[int]]:
+    """Return the indices of the pieces of each word, control token or extra space.
 
-    Control tokens belong to no word, and neither does a marker that stands alone for a space.
+    Words are what white space separates. Every piece is in exactly one group.
     """
-    words: list[list[int]] = []
+    groups: list[list[int]] = []
     for index, piece in enumerate(pieces):
-        if piece in CONTROL_TOKENS:
-            continue
-        if piece.startswith(WORD_MARKER) or not words:
-            words.append([])
-        if piece != WORD_MARKER:
-            words[-1].append(index)
-    return [word for word in words if word]
+        begins = piece.startswith(WORD_MARKER) or piece in CONTROL_TOKENS
+        if begins or not groups or pieces[index - 1] in CONTROL_TOKENS:
+            groups.append([])
+        groups[-1].append(index)
+    return groups
+
+
+def words_of(pieces: Sequence[str]) -> list[list[int]]:
+    """Return the indices of each word's pieces, without control tokens and markers of a space."""
+    no_word = {*CONTROL_TOKENS, WORD_MARKER}
+    groups = ([i for i in group if pieces[i] not in no_word] for group in groups_of(pieces))
+    return [group for group in groups if group]
 
 
 def word_attention(
-    attention: Matrix, source_pieces: Sequence[str], target_pieces: Sequence[str]
+    attention: Matrix, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> Matrix:
     """Return how much each target word looks at each source word.
 
@@ -32,13 +37,12 @@ def word_attention(
 
     Args:
         attention: [T, S] weights between pieces.
-        source_pieces: S written pieces.
-        target_pieces: T written pieces.
+        sources: Indices of each source word's pieces, from `words_of` or `groups_of`.
+        targets: The same of the target. With all groups on both sides rows keep their sums.
     """
-    sources = words_of(source_pieces)
     return [
         [sum(attention[t][s] for t in target for s in source) / len(target) for source in sources]
-        for target in words_of(target_pieces)
+        for target in targets
     ]
 
 

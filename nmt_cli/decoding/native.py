@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from nmt_cli.bundle import Bundle
@@ -208,6 +209,32 @@ class NativeEngine:
                 results[i] = matrix[: len(targets[i]), : len(sources[i])].tolist()
         return results
 
+    def attention_by_kind(
+        self, source: Sequence[int], target: Sequence[int]
+    ) -> dict[str, npt.NDArray[np.float32]]:
+        """Return what every head of every layer looks at, of one source and a given target.
+
+        Row t of the target is the position that writes `target[t]`; in its own past it finds `<s>`
+        and the target up to there.
+
+        Args:
+            source: S source ids with `</s>`.
+            target: T target ids.
+
+        Returns:
+            `cross` [L, H, T, S], `encoder` [L, H, S, S] and `decoder` [L, H, T, T], for as many
+            layers as that side has. Rows sum to one.
+        """
+        _, maps = self._read_pairs(padded([source]), padded([target]))
+        by_kind = self._model.attention_by_kind(maps)
+        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+
+    def _read_pairs(self, source: Tensor, target: Tensor) -> tuple[Tensor, AttentionMaps]:
+        """Return the states [N, D] that given target ids are predicted from, and all attention."""
+        maps: AttentionMaps = {}
+        cache = self._model.start_cache(self._model.encode(source, maps=maps))
+        return self._model.decode(shifted_right(target), cache, maps=maps), maps
+
     @functools.cached_property
     def _forced(self) -> Callable[..., Any]:
         """Return log-probabilities [B, T] of given target ids and what they look at, [B, T, S]."""
@@ -215,9 +242,7 @@ class NativeEngine:
 
         @tf.function(autograph=False, input_signature=[ids, ids])
         def forced(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-            cache = self._model.start_cache(self._model.encode(source))
-            maps: AttentionMaps = {}
-            states = self._model.decode(shifted_right(target), cache, maps=maps)
+            states, maps = self._read_pairs(source, target)
             packing, log_probs = Packing.of(target), tf.nn.log_softmax(self._model.logits(states))
             chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)
             return (

@@ -361,6 +361,22 @@ class Transformer(Layer):
         """
         return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
 
+    def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
+        """Return the maps of a whole forward pass, all layers of a kind side by side.
+
+        Returns:
+            `cross` [B, L, H, T, S], `encoder` [B, L, H, S, S] and `decoder` [B, L, H, T, T].
+        """
+        kinds = {
+            "cross": ("decoder_layer{}_block2_decenc_att", self.config.decoder_layers),
+            "encoder": ("encoder_layer{}_self_att", self.config.encoder_layers),
+            "decoder": ("decoder_layer{}_block1_self_att", self.config.decoder_layers),
+        }
+        return {
+            kind: tf.stack([maps[name.format(n)] for n in range(1, layers + 1)], axis=1)
+            for kind, (name, layers) in kinds.items()
+        }
+
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [N, V] of decoder states [N, D]."""
         return output_logits(states, self.output_table)

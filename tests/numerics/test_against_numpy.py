@@ -100,6 +100,29 @@ def test_attention_maps_equal_the_references(make_pair, norm):
             np.testing.assert_allclose(found, weights, atol=TOLERANCE, err_msg=name)
 
 
+def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
+    """The engine reads a forced target; depth differs, so that no side is taken for the other."""
+    model, reference = make_pair(encoder_layers=3, decoder_layers=2)
+    source, target = SOURCES[0], TARGETS[1]
+    expected = reference.attention_maps(source, [BOS_ID, *target[:-1]])
+    names = {
+        "cross": "decoder_layer{}_block2_decenc_att",
+        "encoder": "encoder_layer{}_self_att",
+        "decoder": "decoder_layer{}_block1_self_att",
+    }
+    found = NativeEngine(model).attention_by_kind(source, target)
+    assert {kind: len(weights) for kind, weights in found.items()} == {
+        "cross": 2,
+        "encoder": 3,
+        "decoder": 2,
+    }
+    for kind, layers in found.items():
+        np.testing.assert_allclose(layers.sum(-1), 1.0, atol=1e-6)  # float32, a few terms
+        for number, weights in enumerate(layers, start=1):
+            wanted = expected[names[kind].format(number)]
+            np.testing.assert_allclose(weights, wanted, atol=TOLERANCE)
+
+
 def test_forced_scores_equal_the_references(make_pair):
     model, reference = make_pair(encoder_layers=2, decoder_layers=2)
     found = NativeEngine(model).score(SOURCES, TARGETS)

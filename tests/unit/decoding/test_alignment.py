@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.decoding.alignment import word_attention, word_pairs, words_of
+from nmt_cli.decoding.alignment import groups_of, word_attention, word_pairs, words_of
 
 
 def test_words_are_what_white_space_separates():
@@ -11,6 +11,12 @@ def test_words_are_what_white_space_separates():
     assert words_of(["a", "b", "▁c"]) == [[0, 1], [2]]
     assert words_of(["<0xE2>", "<0x82>", "</s>"]) == [[0, 1]]
     assert words_of(["</s>"]) == []
+
+
+def test_groups_hold_every_piece_once():
+    pieces = ["<user>", "▁the", "▁old", "er", "▁", "▁dog", ",", "</s>", "x"]
+    assert groups_of(pieces) == [[0], [1], [2, 3], [4], [5, 6], [7], [8]]
+    assert groups_of([]) == []
 
 
 def test_a_word_gets_what_its_pieces_get_together():
@@ -23,10 +29,10 @@ def test_a_word_gets_what_its_pieces_get_together():
         [0.25, 0.25, 0.25, 0.25],
         [0.0, 0.0, 0.0, 1.0],
     ]
-    words = word_attention(attention, source, target)
+    words = word_attention(attention, words_of(source), words_of(target))
     assert words == [[0.75, 0.125], [pytest.approx(0.375), pytest.approx(0.5)]]
     assert word_pairs(words) == [(0, 0), (1, 1)]
 
 
 def test_a_source_without_words_aligns_with_nothing():
-    assert word_pairs(word_attention([[1.0], [1.0]], ["</s>"], ["▁a", "</s>"])) == []
+    assert word_pairs(word_attention([[1.0], [1.0]], [], words_of(["▁a", "</s>"]))) == []
