@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nmt_cli import __version__
+from nmt_cli.commands import plot
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.evaluate import evaluate
@@ -134,14 +135,18 @@ class _Command(TyperCommand):
         return params
 
 
+_SETTINGS: dict[str, Any] = {
+    "cls": _Group,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "no_args_is_help": True,
+    "add_help_option": False,
+    "add_completion": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
 app = typer.Typer(
-    cls=_Group,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    add_help_option=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **_SETTINGS,
     help=(
         "Train a Transformer on your own text, then translate or chat with it.\n\n"
         'Begin with: nmt train   and then: nmt translate "The old man reads a book."\n\n'
@@ -152,6 +157,24 @@ app = typer.Typer(
 
 for _command in (init, tokenize, train, translate, chat, evaluate, score, export, bench, info):
     app.command(cls=_Command)(_command)
+
+_plot = typer.Typer(
+    **_SETTINGS,
+    help=(
+        "Draw training, data and models: a .png, .svg or .html with -o, else text.\n\n"
+        'Example: nmt plot attention "The old man reads a book." -o attention.html'
+    ),
+)
+for _command in (
+    plot.attention,
+    plot.curves,
+    plot.lengths,
+    plot.model,
+    plot.positions,
+    plot.schedule,
+):
+    _plot.command(cls=_Command)(_command)
+app.add_typer(_plot, name="plot")
 
 
 def main() -> None:

@@ -89,6 +89,13 @@ def _coloured(text: str, code: int) -> str:
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
+def rich_stdout() -> "Console":
+    """Return Rich's view of stdout, for results that use colour where there is some."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
 def rich_stderr() -> "Console":
     """Return Rich's view of stderr."""
     from rich.console import Console

@@ -27,8 +27,10 @@ from nmt_cli.commands.loading import (
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
+    from nmt_cli.decoding.engine import Engine
     from nmt_cli.decoding.translator import Translation
     from nmt_cli.text.sentences import Splitter
+    from nmt_cli.text.vocabulary import Vocabularies
 
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
@@ -68,6 +70,12 @@ def translate(
     token_scores: Annotated[
         bool, typer.Option("--token-scores", help="Add each piece's log-probability to --json.")
     ] = False,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one sentence."
+        ),
+    ] = None,
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
     ] = False,
@@ -107,6 +115,8 @@ def translate(
         raise ConfigError("give either sentences or --input, not both")
     if token_scores and not json:
         raise ConfigError("--token-scores needs --json")
+    if attention is not None:
+        _check_attention(text, attention)
     bundle = find_bundle(model, ("translation",))
     wide = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
     flags = {"beam_size": wide, "n_best": n_best, "length_penalty": length_penalty}
@@ -139,6 +149,34 @@ def translate(
             if stream is sys.stdout:
                 stream.flush()
             advance(translation)
+    if attention is not None:
+        native = loaded if engine == "tensorflow" else None
+        _draw_attention(bundle, vocabularies, translation, attention, native)
+
+
+def _check_attention(text: list[str] | None, output: str) -> None:
+    from nmt_cli.commands.pictures import check_output
+    from nmt_cli.errors import ConfigError
+
+    check_output(output)
+    if text is None or len(text) != 1 or not text[0].strip():
+        raise ConfigError("--attention draws one sentence: give it as the argument")
+
+
+def _draw_attention(
+    bundle: "Bundle",
+    vocabularies: "Vocabularies",
+    translation: "Translation",
+    output: str,
+    engine: "Engine | None",
+) -> None:
+    from nmt_cli import console
+    from nmt_cli.commands.pictures import attention_of_ids, show
+
+    part, *others = translation.hypotheses[0].parts
+    if others:
+        console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
+    show(attention_of_ids(bundle, vocabularies, (part.source, part.target), engine), output)
 
 
 def _mend(on_error: str) -> Callable[[bytes], str] | None:

@@ -32,14 +32,19 @@ class EventLog:
         self.size += len(line)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what was logged so far; lines that are no events are left out."""
-        with self._path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-            for line in stream:
-                with contextlib.suppress(ValueError):
-                    event = json.loads(line)
-                    if isinstance(event, dict) and {"event", "step"} <= event.keys():
-                        yield event
+        """Yield what was logged so far."""
+        return read_events(self._path)
 
     def flush(self) -> None:
         """Make sure that what was appended outlives a loss of power."""
         fsync(self._path)
+
+
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the events of a log; lines that are no events are left out."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+        for line in stream:
+            with contextlib.suppress(ValueError):
+                event = json.loads(line)
+                if isinstance(event, dict) and {"event", "step"} <= event.keys():
+                    yield event

@@ -1,0 +1,298 @@
+"""What `nmt plot` and `--attention` draw: bundles, runs and configurations -> pictures -> output."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle import Bundle
+    from nmt_cli.config import Config
+    from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.report.attention import Attention
+    from nmt_cli.report.charts import BarChart, LineChart
+    from nmt_cli.report.picture import Picture
+    from nmt_cli.report.positions import Positions
+    from nmt_cli.text.corpus import Example
+    from nmt_cli.text.vocabulary import Vocabularies
+
+_UNITS = ("pieces", "words", "characters")
+_SPLITS = ("train", "dev", "test")
+_PAIRS = 8192  # encoded at a time
+_SINUSOIDS = 100  # positions, where neither a model nor the user says how many
+
+
+def check_output(output: str | None) -> None:
+    """Raise ConfigError now, before slow work, if a picture cannot be written to a file."""
+    from nmt_cli.report.picture import check_format
+
+    if output is not None:
+        check_format(Path(output))
+
+
+def show(picture: "Picture", output: str | None) -> None:
+    """Write a picture to a file, or print it where there is none.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    from nmt_cli import console
+    from nmt_cli.report.picture import write_picture
+
+    if output is not None:
+        write_picture(picture, Path(output), on_warning=console.warn)
+        console.note(f"the picture is in {output}")
+        return
+    screen = console.rich_stdout()
+    has_colour = screen.color_system is not None and not screen.no_color
+    screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
+
+
+def attention_picture(
+    bundle: "Bundle", source: str, target: str | None, **choice: Any
+) -> "Attention":
+    """Return what the model looks at, for texts; a missing target is the model's own output.
+
+    Args:
+        bundle: The model.
+        source: A sentence, or what a user says to a chat model.
+        target: A translation or reply.
+        choice: See `report.attention.attention_of`.
+
+    Raises:
+        ConfigError: A side is blank or longer than the model reads, or the choice is not there.
+    """
+    from nmt_cli.commands.loading import search_options
+    from nmt_cli.text.shards import Encoder
+    from nmt_cli.text.vocabulary import Vocabularies
+
+    manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
+    longest = manifest.model["max_length"]
+    encoder = Encoder(
+        vocabularies.source,
+        vocabularies.target,
+        is_chat=manifest.task == "chat",
+        persona=manifest.chat.get("persona"),
+        max_length=longest,
+    )
+    _check_side("the source", source)
+    (source_ids,) = encoder.encode_sources([(source,)])
+    target_ids = None
+    if target is not None:
+        _check_side("the target", target)
+        (target_ids,) = encoder.encode_targets([target])
+    for side, ids in (("source", source_ids), ("target", target_ids or [])):
+        if len(ids) > longest:
+            raise ConfigError(f"the {side} has {len(ids)} pieces; the model reads {longest}")
+    engine = _native_engine(bundle)
+    if target_ids is None:
+        target_ids = engine.search([source_ids], search_options(bundle, n_best=1))[0][0].ids
+    return attention_of_ids(bundle, vocabularies, (source_ids, target_ids), engine, **choice)
+
+
+def attention_of_ids(
+    bundle: "Bundle",
+    vocabularies: "Vocabularies",
+    ids: tuple[Sequence[int], Sequence[int]],
+    engine: Any = None,
+    **choice: Any,
+) -> "Attention":
+    """Return what the model looks at, for source and target ids with `</s>`.
+
+    Args:
+        bundle: The model.
+        vocabularies: Its subwords.
+        ids: Of source and target.
+        engine: Its TensorFlow engine, if there is one already.
+        choice: See `report.attention.attention_of`.
+    """
+    from nmt_cli.report.attention import attention_of
+
+    arrays = (engine or _native_engine(bundle)).attention_by_kind(*ids)
+    both = vocabularies.source, vocabularies.target
+    title = " → ".join(side.decode(row) for side, row in zip(both, ids, strict=True))
+    return attention_of(title, both, ids, arrays, **choice)
+
+
+def _check_side(side: str, text: str) -> None:
+    if not text.strip():
+        raise ConfigError(f"{side} is blank: there is nothing to look at")
+
+
+def _native_engine(bundle: "Bundle") -> Any:
+    """Return the TensorFlow engine: it alone gives the attention of every head."""
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
+    bundle.load_weights()  # damaged files fail before the slow import
+    quiet_tensorflow()
+    from nmt_cli.decoding.native import load_engine
+
+    return load_engine(bundle)
+
+
+def positions_of(bundle: "Bundle", length: int | None) -> "Positions":
+    """Return the first position vectors of a model, `length` of them or all."""
+    from nmt_cli.model.positions import sinusoids
+    from nmt_cli.report.positions import Positions
+
+    model = bundle.manifest.model
+    length = _checked_length(length, model["max_length"])
+    if model["positions"] == "learned":
+        weights = bundle.load_weights()
+        matrices = {
+            f"learned, {side}": weights[f"{side}.positions"][:length]
+            for side in ("encoder", "decoder")
+        }
+    else:
+        matrices = {"sinusoidal, both sides": sinusoids(length, model["d_model"])}
+    return Positions(title=f"{bundle.manifest.name}: positions", matrices=matrices)
+
+
+def sinusoids_of(d_model: int, length: int | None) -> "Positions":
+    """Return sinusoids of a width, without any model.
+
+    Raises:
+        ConfigError: The width is odd or not positive.
+    """
+    from nmt_cli.model.positions import sinusoids
+    from nmt_cli.report.positions import Positions
+
+    if d_model < 2:
+        raise ConfigError(f"--d-model must be at least 2 (it is {d_model})")
+    matrix = sinusoids(_checked_length(length, None), d_model)
+    return Positions(title=f"positions, d_model {d_model}", matrices={"sinusoidal": matrix})
+
+
+def _checked_length(length: int | None, longest: int | None) -> int:
+    if length is None:
+        return longest or _SINUSOIDS
+    if length < 1 or (longest is not None and length > longest):
+        most = f" to {longest}, the model's" if longest else ""
+        raise ConfigError(f"--length must be from 1{most} (it is {length})")
+    return length
+
+
+def diagram_of_bundle(bundle: "Bundle") -> "Picture":
+    """Return the diagram of a model."""
+    from nmt_cli.report.diagram import diagram_of
+
+    manifest = bundle.manifest
+    shapes = {name: array.shape for name, array in bundle.load_weights().items()}
+    return diagram_of(manifest.name, manifest.model, manifest.vocabulary, shapes)
+
+
+def curves_of(runs: list[str]) -> "LineChart":
+    """Return the curves of runs; of the newest when none is named.
+
+    Raises:
+        ModelFileError: There is no such run, or none at all.
+    """
+    from nmt_cli.report.curves import curves_chart
+    from nmt_cli.training.event_log import read_events
+
+    folders = [_run_folder(name) for name in runs] or [_newest_run()]
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    events = [read_events(folder / "events.jsonl") for folder in folders]
+    title = names[0] if len(names) == 1 else f"{len(names)} runs"
+    return curves_chart(title, dict(zip(names, events, strict=True)))
+
+
+def _run_folder(name: str) -> Path:
+    """Return the run folder of a path, of a model inside it, or of a name below runs/."""
+    from nmt_cli.training.run_folder import RUNS_DIR
+
+    for folder in (Path(name), Path(name).parent, RUNS_DIR / name):
+        if (folder / "events.jsonl").is_file():
+            return folder
+    known = [path.parent.name for path in RUNS_DIR.glob("*/events.jsonl")]
+    raise ModelFileError(
+        f"{name}: no run with an events.jsonl.{did_you_mean(name, known)}",
+        hint="name a run folder such as runs/quickstart",
+    )
+
+
+def _newest_run() -> Path:
+    from nmt_cli.training.run_folder import RUNS_DIR
+
+    logs = sorted(RUNS_DIR.glob("*/events.jsonl"), key=lambda path: path.stat().st_mtime)
+    if not logs:
+        raise ModelFileError(
+            f"no run below {RUNS_DIR}/", hint="make one with: nmt train   (or name a run folder)"
+        )
+    return logs[-1].parent
+
+
+def lengths_of(loaded: "LoadedConfig", unit: str, split: str) -> "BarChart":
+    """Return how long the lines of a configuration's text are.
+
+    Args:
+        loaded: The configuration.
+        unit: One of "pieces", "words" and "characters".
+        split: One of "train", "dev" and "test".
+
+    Raises:
+        ConfigError: There is no such unit or split, or no text in it.
+        DataError: The text cannot be read.
+        ModelFileError: Pieces are asked for, and the run has no vocabulary yet.
+    """
+    from nmt_cli.report.lengths import lengths_chart
+    from nmt_cli.text.corpus import Corpora
+
+    for option, value, choices in (("--unit", unit, _UNITS), ("--split", split, _SPLITS)):
+        if value not in choices:
+            hint = did_you_mean(value, choices)
+            raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")
+    examples = Corpora(loaded.config, loaded.data_dir).iter_split(split)
+    counts: dict[str, Counter[int]] = {"source": Counter(), "target": Counter()}
+    for sides in _lengths(examples, unit, loaded.config):
+        for counter, length in zip(counts.values(), sides, strict=True):
+            counter[length] += 1
+    if not counts["source"]:
+        raise DataError(f"{loaded.name}: there is no pair in {split}")
+    limit = loaded.config.model.max_length if unit == "pieces" else None
+    name = "pieces, </s> included" if unit == "pieces" else unit
+    return lengths_chart(f"{loaded.config.name}: lengths in {split}", name, counts, limit)
+
+
+def _lengths(
+    examples: Iterator["Example"], unit: str, config: "Config"
+) -> Iterator[tuple[int, int]]:
+    """Yield the lengths of source and target of each example."""
+    if unit != "pieces":
+        measure = len if unit == "characters" else lambda text: len(text.split())
+        for example in examples:
+            yield sum(map(measure, example.source)), measure(example.target)
+        return
+    from nmt_cli.text.shards import Encoder
+
+    vocabularies = _vocabularies_of(config)
+    encoder = Encoder(
+        vocabularies.source,
+        vocabularies.target,
+        is_chat=config.task == "chat",
+        persona=config.chat.persona,
+        max_length=1 << 30,  # uncut
+    )
+    while window := list(itertools.islice(examples, _PAIRS)):
+        sources = encoder.encode_sources([example.source for example in window])
+        targets = encoder.encode_targets([example.target for example in window])
+        yield from zip(map(len, sources), map(len, targets), strict=True)
+
+
+def _vocabularies_of(config: "Config") -> "Vocabularies":
+    from nmt_cli.text.vocabulary import Vocabularies
+    from nmt_cli.training.run_folder import RunFolder
+
+    folder = RunFolder.of(config).path
+    try:
+        return Vocabularies.load(folder)
+    except ModelFileError as error:
+        raise ModelFileError(
+            f"{folder}: no vocabulary to count pieces with ({error})",
+            hint="nmt tokenize CONFIG makes it; --unit words needs none",
+        ) from error

@@ -1,0 +1,162 @@
+"""`nmt plot WHAT`: pictures of training, data and models; as a file, or on the terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_cli.commands.loading import ModelOption
+from nmt_cli.commands.train import ConfigArgument, SetOption
+
+if TYPE_CHECKING:
+    from nmt_cli.config import Config
+
+OutputOption = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; else text."),
+]
+KindOption = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="cross, encoder or decoder.")
+]
+LayerOption = Annotated[
+    int | None, typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last.")
+]
+HeadOption = Annotated[
+    int | None, typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean.")
+]
+PiecesOption = Annotated[bool, typer.Option("--pieces", help="Pieces instead of words.")]
+
+
+def schedule(
+    config: ConfigArgument = None, overrides: SetOption = None, output: OutputOption = None
+) -> None:
+    """Draw the learning rate over the steps of a configuration.
+
+    Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
+    """
+    from nmt_cli.commands.pictures import check_output, show
+    from nmt_cli.report.schedule import schedule_chart
+
+    check_output(output)
+    show(schedule_chart(_resolved(config, overrides)), output)
+
+
+def positions(
+    model: ModelOption = None,
+    d_model: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Sinusoids of this width; no model is needed then."),
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(metavar="N", help="Positions; as many as the model has.")
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Draw the position matrix of a model: sinusoids, or what it learned for each side.
+
+    Example: nmt plot positions --d-model 128 --length 100 -o positions.png
+    """
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.pictures import check_output, positions_of, show, sinusoids_of
+
+    check_output(output)
+    if d_model is not None:
+        show(sinusoids_of(d_model, length), output)
+    else:
+        show(positions_of(find_bundle(model, ("translation", "chat")), length), output)
+
+
+def curves(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="Run folders, or names below runs/; the newest."),
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Draw loss, scores, learning rate and speed of one run, or of several to compare them.
+
+    Example: nmt plot curves runs/first runs/second -o curves.html
+    """
+    from nmt_cli.commands.pictures import check_output, curves_of, show
+
+    check_output(output)
+    show(curves_of(runs or []), output)
+
+
+def lengths(
+    config: ConfigArgument = None,
+    overrides: SetOption = None,
+    unit: Annotated[
+        str,
+        typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters."),
+    ] = "words",
+    split: Annotated[
+        str, typer.Option(metavar="SPLIT", help="Lines of train, dev or test.")
+    ] = "train",
+    output: OutputOption = None,
+) -> None:
+    """Draw how long the lines of a configuration's text are, on both sides.
+
+    Example: nmt plot lengths my.yaml --unit pieces -o lengths.png
+    """
+    from nmt_cli.commands.pictures import check_output, lengths_of, show
+    from nmt_cli.config_io import load_config
+
+    check_output(output)
+    show(lengths_of(load_config(_config_file(config), overrides), unit, split), output)
+
+
+def model(model: ModelOption = None, output: OutputOption = None) -> None:
+    """Draw a model: its parts, the shapes between them, and the weights of each.
+
+    Example: nmt plot model -m runs/quickstart -o model.svg
+    """
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.pictures import check_output, diagram_of_bundle, show
+
+    check_output(output)
+    show(diagram_of_bundle(find_bundle(model, ("translation", "chat"))), output)
+
+
+def attention(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A sentence.")],
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[TARGET]", help="Its translation; the model's own if left out."),
+    ] = None,
+    model: ModelOption = None,
+    kind: KindOption = "cross",
+    layer: LayerOption = None,
+    head: HeadOption = None,
+    pieces: PiecesOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
+
+    Example: nmt plot attention "The old man reads a book." -o attention.html
+    """
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.pictures import attention_picture, check_output, show
+
+    check_output(output)
+    bundle = find_bundle(model, ("translation", "chat"))
+    choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
+    show(attention_picture(bundle, source, target, **choice), output)
+
+
+def _config_file(config: str | None) -> str | None:
+    """Return the file of a configuration; of a run folder, the one that it was begun with."""
+    if config is not None and (Path(config) / "config.yaml").is_file():
+        return str(Path(config) / "config.yaml")
+    return config
+
+
+def _resolved(config: str | None, overrides: list[str] | None) -> "Config":
+    """Return a configuration without `auto`; reads the text only where a choice needs it."""
+    from nmt_cli import console
+    from nmt_cli.config_io import load_config
+    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.training.auto import resolve
+
+    loaded = load_config(_config_file(config), overrides)
+    return resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=console.note)

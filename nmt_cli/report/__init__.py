@@ -1,0 +1,1 @@
+"""Pictures of data, training and models: arrays and events -> PNG, SVG, HTML or the terminal."""

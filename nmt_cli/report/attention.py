@@ -1,0 +1,241 @@
+"""What the heads of a model look at, for one source and one target: the data and its picture.
+
+The arrays come from `NativeEngine.attention_by_kind`. A word gets what its pieces get together and
+looks as its pieces do on average; control tokens count as words, so rows of words sum to one, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_cli.decoding.alignment import groups_of, word_attention
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.report.attention_page import attention_page
+from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
+from nmt_cli.report.picture import Picture
+from nmt_cli.report.terminal import heat_table
+from nmt_cli.text.tokenizer import BOS_ID, Subwords
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.text import Text
+
+Weights = npt.NDArray[np.float32]
+KINDS = ("cross", "encoder", "decoder")
+_NAMES = {
+    "cross": ("Cross-attention", "What each word of the output looks at in the source."),
+    "encoder": ("Encoder self-attention", "What each word of the source looks at in the source."),
+    "decoder": (
+        "Decoder self-attention",
+        "What the model looks at in the output so far when it writes each word.",
+    ),
+}
+_CELL, _SMALLEST_CELL, _WIDEST = 0.2, 0.09, 36.0  # inches
+_POINTS_PER_INCH = 72
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A sequence of pieces and the words that they form.
+
+    Attributes:
+        pieces: As written, with the word marker.
+        words: Each word's text; control tokens as written.
+        groups: For each word, the indices of its pieces.
+    """
+
+    pieces: list[str]
+    words: list[str]
+    groups: list[list[int]]
+
+    @classmethod
+    def of(cls, vocabulary: Subwords, ids: Sequence[int]) -> "Tokens":
+        """Return the tokens of ids."""
+        pieces = vocabulary.pieces(ids)
+        groups = groups_of(pieces)
+        texts = (vocabulary.decode([ids[i] for i in group]).strip() for group in groups)
+        written = ("".join(pieces[i] for i in group) for group in groups)
+        words = [text or pieces for text, pieces in zip(texts, written, strict=True)]
+        return cls(pieces, words, groups)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """All heads of one kind of attention, over pieces or over words.
+
+    Attributes:
+        name: The kind, for people.
+        meaning: One sentence.
+        rows: Labels of the T positions that look.
+        columns: Labels of the S positions that are looked at.
+        weights: [L, H, T, S]; rows sum to one.
+    """
+
+    name: str
+    meaning: str
+    rows: list[str]
+    columns: list[str]
+    weights: Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention(Picture):
+    """The attention of a sentence pair; what is chosen here is what a page opens with.
+
+    Attributes:
+        title: One line.
+        source: What the encoder reads.
+        target: What the decoder writes.
+        past: What it reads: `<s>` and the target without its last piece.
+        arrays: Weights between pieces by kind; see `NativeEngine.attention_by_kind`.
+        kind: One of `KINDS`.
+        by_piece: Pieces instead of words.
+        layer: From 1; None is all of them (on a terminal the last).
+        head: From 1; None is all of them (on a terminal their mean).
+    """
+
+    title: str
+    source: Tokens
+    target: Tokens
+    past: Tokens
+    arrays: Mapping[str, Weights]
+    kind: str = "cross"
+    by_piece: bool = False
+    layer: int | None = None
+    head: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            hint = did_you_mean(self.kind, KINDS)
+            raise ConfigError(f"--kind must be {', '.join(KINDS)} (it is {self.kind}).{hint}")
+        layers, heads = self.arrays[self.kind].shape[:2]
+        for option, value, most in (("--layer", self.layer, layers), ("--head", self.head, heads)):
+            if value is not None and not 1 <= value <= most:
+                raise ConfigError(f"{option} must be from 1 to {most} (it is {value})")
+
+    @cached_property
+    def chosen(self) -> Heads:
+        """The kind of attention that is drawn."""
+        return self.heads(self.kind, by_piece=self.by_piece)
+
+    def heads(self, kind: str, *, by_piece: bool) -> Heads:
+        """Return all heads of a kind between pieces or between words."""
+        rows, columns = {
+            "cross": (self.target, self.source),
+            "encoder": (self.source, self.source),
+            "decoder": (self.target, self.past),
+        }[kind]
+        weights = self.arrays[kind]
+        if by_piece:
+            return Heads(*_NAMES[kind], rows.pieces, columns.pieces, weights)
+        by_word: Any = [
+            [word_attention(head.tolist(), columns.groups, rows.groups) for head in layer]
+            for layer in weights
+        ]
+        return Heads(*_NAMES[kind], rows.words, columns.words, np.array(by_word, np.float32))
+
+    def texts(self) -> str:
+        """See `Picture.texts`."""
+        return "".join([self.title, *self.chosen.rows, *self.chosen.columns])
+
+    def page(self) -> str:
+        """Return a page where every kind, layer and head can be chosen and walked over."""
+        views = [
+            [self.heads(kind, by_piece=by_piece) for by_piece in (False, True)] for kind in KINDS
+        ]
+        chosen = (KINDS.index(self.kind), int(self.by_piece), self.layer, self.head)
+        return attention_page(self.title, views, chosen)
+
+    def screen(self, width: int, *, has_colour: bool) -> "Text":
+        """Return one head, or the mean of a layer's heads, as a table of percentages."""
+        heads = self.chosen
+        layer = self.layer or len(heads.weights)
+        head = f"head {self.head}" if self.head else f"mean of {heads.weights.shape[1]} heads"
+        matrices = heads.weights[layer - 1]
+        matrix = matrices[self.head - 1] if self.head else matrices.mean(axis=0)
+        title = f"{heads.name}, layer {layer} of {len(heads.weights)}, {head}, in percent"
+        return heat_table(title, heads.rows, heads.columns, matrix, width, has_colour=has_colour)
+
+    def table(self) -> list[tuple[str, ...]]:
+        """See `Picture.table`; the page of this one has a table of its own."""
+        return []
+
+    def _draw(self) -> "Figure":
+        heads = self.chosen
+        layers, number = heads.weights.shape[:2]
+        wanted_layers = [self.layer - 1] if self.layer else list(range(layers))
+        wanted_heads = [self.head - 1] if self.head else list(range(number))
+        room = _WIDEST / (len(wanted_heads) * len(heads.columns))
+        cell = min(_CELL, max(_SMALLEST_CELL, room))
+        points = 0.6 * cell * _POINTS_PER_INCH
+        letters = max(map(len, [*heads.rows, *heads.columns])) * 0.7 * points / _POINTS_PER_INCH
+        figure = new_figure(
+            len(wanted_heads) * (len(heads.columns) * cell + 0.15) + letters + 0.5,
+            len(wanted_layers) * (len(heads.rows) * cell + 0.35) + letters + 0.6,
+        )
+        grid = figure.subplots(
+            len(wanted_layers), len(wanted_heads), squeeze=False, sharex=True, sharey=True
+        )
+        for layer, row in zip(wanted_layers, grid, strict=True):
+            for head, axes in zip(wanted_heads, row, strict=True):
+                name = f"layer {layer + 1}, head {head + 1}"
+                _draw_head(axes, name, heads, heads.weights[layer, head], points)
+        _draw_column_labels(grid[0], heads.columns, points)
+        figure.suptitle(f"{heads.name}: {self.title}", wrap=True)
+        return figure
+
+
+def _draw_head(axes: Any, name: str, heads: Heads, matrix: Weights, points: float) -> None:
+    axes.pcolormesh(  # cells of their own, sharp at any size
+        matrix, cmap=colour_map(PAPER, HEAT), vmin=0, vmax=1, edgecolors="#8a8d9133", linewidth=0.3
+    )
+    axes.set_aspect("equal")
+    axes.set_xlabel(name, fontsize=8)
+    axes.set_xticks(np.arange(len(heads.columns)) + 0.5, [""] * len(heads.columns))
+    axes.set_yticks(np.arange(len(heads.rows)) + 0.5, heads.rows, fontsize=points)
+    if not axes.yaxis_inverted():
+        axes.invert_yaxis()
+    axes.tick_params(length=0)
+
+
+def _draw_column_labels(axes_row: Any, columns: list[str], points: float) -> None:
+    """Write what is looked at above the first row of heads, from bottom to top."""
+    for axes in axes_row:
+        axes.xaxis.set_tick_params(labeltop=True, labelbottom=False)
+        axes.set_xticks(
+            np.arange(len(columns)) + 0.5, columns, rotation=90, fontsize=points, va="bottom"
+        )
+
+
+def attention_of(
+    title: str,
+    vocabularies: tuple[Subwords, Subwords],
+    ids: tuple[Sequence[int], Sequence[int]],
+    arrays: Mapping[str, Weights],
+    **choice: Any,
+) -> Attention:
+    """Return the picture of a pair.
+
+    Args:
+        title: One line.
+        vocabularies: Of source and target.
+        ids: Source and target ids, with `</s>`.
+        arrays: What `NativeEngine.attention_by_kind` says of them.
+        choice: `kind`, `by_piece`, `layer` and `head` of `Attention`.
+
+    Raises:
+        ConfigError: The model has no such kind, layer or head.
+    """
+    (source_words, target_words), (source, target) = vocabularies, ids
+    return Attention(
+        title=title,
+        source=Tokens.of(source_words, source),
+        target=Tokens.of(target_words, target),
+        past=Tokens.of(target_words, [BOS_ID, *target[:-1]]),
+        arrays=arrays,
+        **choice,
+    )

@@ -1,0 +1,76 @@
+"""The events of training runs -> curves of loss, scores, learning rate and speed."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nmt_cli.report.charts import LineChart, Panel, Series
+
+_POINTS = 250  # of a line; more are averaged
+_DEV = "dev"
+
+Points = list[tuple[float, float]]
+Event = dict[str, Any]
+
+
+def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
+    """Return the picture of one or several runs.
+
+    Args:
+        title: One line.
+        runs: The runs' names and their events, as `events.jsonl` has them.
+    """
+    panels: dict[str, list[Series]] = {}
+    for name, events in runs.items():
+        for measure, points in _measures(events).items():
+            line = _averaged(points)
+            xs, ys = [x for x, _ in line], [y for _, y in line]
+            panels.setdefault(measure, []).append(Series(name, xs, ys))
+    return LineChart(
+        title=title, panels=[Panel(name, "steps", lines) for name, lines in panels.items()]
+    )
+
+
+def _measures(events: Iterable[Event]) -> dict[str, Points]:
+    """Return each measure's points; what a rollback undid is left out."""
+    found: dict[str, Points] = {}
+    for event in events:
+        step = event["step"]
+        if event["event"] == "RolledBack":
+            for points in found.values():
+                points[:] = [point for point in points if point[0] <= step]
+        for measure, value in _values(event).items():
+            found.setdefault(measure, []).append((step, value))
+    return dict(sorted(found.items(), key=lambda item: _place(item[0])))
+
+
+def _values(event: Event) -> dict[str, float]:
+    """Return what one event measured."""
+    if event["event"] == "StepDone":
+        return {
+            "training loss": event["loss"],
+            "learning rate": event["learning_rate"],
+            "target tokens/s": event["num_tokens"] / max(event["seconds"], 1e-9),
+        }
+    if event["event"] == "Evaluated" and event.get("label", _DEV) == _DEV:
+        scores = {f"{_DEV} {name}": score["score"] for name, score in event["scores"].items()}
+        return {f"{_DEV} loss": event["dev_loss"]} | scores
+    return {}
+
+
+def _place(measure: str) -> tuple[int, str]:
+    """Return where a panel stands: losses, scores, the rest."""
+    order = ("training loss", f"{_DEV} loss", f"{_DEV} bleu", f"{_DEV} chrf")
+    others = ("learning rate", "target tokens/s")
+    if measure in order:
+        return order.index(measure), measure
+    return (len(order) + 1 + others.index(measure) if measure in others else len(order)), measure
+
+
+def _averaged(points: Points) -> Points:
+    """Return at most `_POINTS` points, each the mean of as many neighbours."""
+    size = -(-len(points) // _POINTS)
+    chunks = [points[i : i + size] for i in range(0, len(points), size)] if points else []
+    return [
+        (sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk))
+        for chunk in chunks
+    ]
