@@ -1,4 +1,4 @@
-"""What `nmt plot` and `--attention` draw: bundles, runs and configurations -> pictures -> output."""
+"""What `nmt plot` and `--attention` draw: bundles, runs, configurations -> pictures -> output."""
 
 import itertools
 from collections import Counter

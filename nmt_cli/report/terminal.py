@@ -25,7 +25,8 @@ _BINS = 20
 _ROWS = 24  # of a matrix
 _DENSITY = " .:-=+*#%@"
 _RED, _BLUE = (178, 24, 43), (33, 102, 172)  # minus one and plus one
-_DARK, _LIGHT = (20, 22, 26), (111, 178, 232)  # weights of zero and one
+_DARK, _LIGHT = (20, 22, 26), (116, 174, 230)  # weights of zero and one, as on a dark page
+_STRONG = 0.66  # from this weight on black text has more contrast
 
 
 def heat_table(
@@ -74,7 +75,7 @@ def _percent(weight: float) -> str:
 def _shade(weight: float) -> str:
     """Return the style of a cell: its background by weight, black or white text by that."""
     red, green, blue = (round(a + weight * (b - a)) for a, b in zip(_DARK, _LIGHT, strict=True))
-    ink = "black" if weight > 0.5 else "white"
+    ink = "black" if weight >= _STRONG else "white"
     return f"{ink} on rgb({red},{green},{blue})"
 
 

@@ -19,6 +19,13 @@ COMMANDS = [
     "export",
     "bench",
     "info",
+    "plot",
+    "plot attention",
+    "plot curves",
+    "plot lengths",
+    "plot model",
+    "plot positions",
+    "plot schedule",
 ]
 REPORT = f"\nimport sys, json\nprint(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
 
@@ -34,7 +41,7 @@ def test_importing_the_command_line_imports_nothing_heavy():
     assert heavy_after("import nmt_cli.cli") == []
 
 
-@pytest.mark.parametrize("command", [[], *([c] for c in COMMANDS)], ids=["nmt", *COMMANDS])
+@pytest.mark.parametrize("command", [[], *(c.split() for c in COMMANDS)], ids=["nmt", *COMMANDS])
 def test_help_imports_nothing_heavy_and_shows_an_example(command):
     code = (
         "from nmt_cli.cli import app\n"

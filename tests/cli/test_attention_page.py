@@ -1,0 +1,113 @@
+"""The attention page in a browser: what it shows, and that keys reach all of it.
+
+The page runs in headless Chromium, with a script behind its own that types; what is then in the
+document is compared with the data.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from nmt_cli.report.attention import Attention, Tokens
+
+BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
+BROWSER = os.environ.get("NMT_TEST_BROWSER") or next(filter(shutil.which, BROWSERS), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no Chromium here (NMT_TEST_BROWSER names one)"
+)
+WORDS = ["Bär", "läuft", "한국어", "</s>"]
+
+
+@pytest.fixture(scope="module")
+def picture() -> Attention:
+    """Four words of one piece each; three layers of two heads."""
+    tokens = Tokens([f"▁{w}" for w in WORDS], WORDS, [[i] for i in range(len(WORDS))])
+    random = np.random.default_rng(5)
+    arrays = {}
+    for kind in ("cross", "encoder", "decoder"):
+        weights = random.random((3, 2, 4, 4), np.float32) ** 3
+        arrays[kind] = weights / weights.sum(-1, keepdims=True)
+    return Attention(title="t", source=tokens, target=tokens, past=tokens, arrays=arrays)
+
+
+class _Document(HTMLParser):
+    """The text of elements with an id, and the table's cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.cells: list[dict[str, str | None]] = []
+        self.texts: dict[str, str] = {}
+        self.pressed: list[str | None] = []
+        self._id = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self._id = values.get("id", "") or ""
+        if values.get("role") == "gridcell":
+            self.cells.append(values)
+        if values.get("aria-pressed") == "true":
+            self.pressed.append(values["aria-label"])
+
+    def handle_endtag(self, tag):
+        self._id = ""
+
+    def handle_data(self, data):
+        if self._id:
+            self.texts[self._id] = self.texts.get(self._id, "") + data
+
+
+def typed(picture: Attention, keys: list[str], folder) -> _Document:
+    """Return the document after some keys, typed into the table."""
+    script = "cellAt(0, 0).focus();" + "".join(
+        f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', "
+        f"{{key: '{key[-1] if key.startswith('Shift') else key}', "
+        f"shiftKey: {str(key.startswith('Shift')).lower()}, bubbles: true}}));"
+        for key in keys
+    )
+    page = folder / "page.html"
+    text = picture.page()
+    text = text.replace("</body>", f"<script>{script}</script></body>")
+    page.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/me",
+         "--dump-dom", page.as_uri()],
+        capture_output=True, timeout=300, check=True,
+    )  # fmt: skip
+    return _Document(done.stdout.decode("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind", "layer", "head", "cell"),
+    [
+        ([], "cross", 3, None, (0, 0)),
+        (["ArrowDown", "ArrowDown", "ArrowRight"], "cross", 3, None, (2, 1)),
+        (["ArrowUp", "End", "ArrowRight"], "cross", 3, None, (0, 3)),
+        (["l", "h"], "cross", 1, 1, (0, 0)),
+        (["Shift+L", "Shift+H", "ArrowRight", "l"], "cross", 3, 2, (0, 1)),
+        (["a", "End", "Home", "ArrowDown"], "encoder", 3, None, (1, 0)),
+        (["a", "a", "w", "h"], "decoder", 3, 1, (0, 0)),
+    ],
+)
+def test_keys_reach_every_head_and_cell(picture, tmp_path, keys, kind, layer, head, cell):
+    document = typed(picture, keys, tmp_path)
+    heads = picture.heads(kind, by_piece="w" in keys)
+    matrix = heads.weights[layer - 1]
+    matrix = matrix.mean(axis=0) if head is None else matrix[head - 1]
+    name = "mean of the heads" if head is None else f"head {head}"
+    assert document.texts["chosen"] == f"{heads.name}, layer {layer}, {name}"
+    row, column = cell
+    assert document.texts["readout"] == (
+        f"{heads.rows[row]} → {heads.columns[column]}: {100 * matrix[cell]:.1f} %"
+    )
+    shown = [float(re.search(r"--p: ([\d.]+)", c["style"])[1]) for c in document.cells]
+    np.testing.assert_allclose(np.reshape(shown, matrix.shape), matrix, atol=6e-5)  # 4 digits
+    in_tab_order = [i for i, c in enumerate(document.cells) if c["tabindex"] == "0"]
+    assert in_tab_order == [row * len(heads.columns) + column]
+    wanted = [f"layer {layer}, head {h}" for h in (1, 2) if head in (None, h)]
+    assert document.pressed == wanted

@@ -1,0 +1,125 @@
+"""`nmt plot` and `nmt translate --attention` as processes."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+
+from nmt_cli.report.attention import KINDS
+from nmt_cli.text.tokenizer import EOS_ID
+
+SENTENCE = "big dog sees cat"
+
+
+def page_data(path) -> dict:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text())
+    return json.loads(found[1])
+
+
+def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_line, tmp_path):
+    from nmt_cli.bundle import open_bundle
+    from nmt_cli.decoding.native import load_engine
+    from nmt_cli.text.vocabulary import Vocabularies
+
+    arguments = ["plot", "attention", SENTENCE, "-m", str(toy_bundle), "-o", "a.html"]
+    done = run_nmt(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout, done.stderr) == ("", "the picture is in a.html\n")
+    words = Vocabularies.load(toy_bundle)
+    source = [*words.source.encode(SENTENCE), EOS_ID]
+    target = [*words.target.encode(translate_toy_line(SENTENCE)), EOS_ID]
+    expected = load_engine(open_bundle(toy_bundle)).attention_by_kind(source, target)
+    for kind, stored in zip(KINDS, page_data(tmp_path / "a.html")["kinds"], strict=True):
+        words_level, pieces = stored["levels"]
+        weights = np.frombuffer(base64.b64decode(pieces["weights"]), "<f4")
+        # Another process with other threads may add up in another order.
+        np.testing.assert_allclose(weights, expected[kind].ravel(), atol=1e-6)
+        assert words_level["columns"][-1] != pieces["columns"][0]
+
+    forced = run_nmt(*arguments[:3], translate_toy_line(SENTENCE), *arguments[3:], cwd=tmp_path)
+    assert forced.returncode == 0, forced.stderr
+    data = page_data(tmp_path / "a.html")
+    assert data["kinds"][0]["levels"][0]["rows"] == [*translate_toy_line(SENTENCE).split(), "</s>"]
+
+
+def test_translate_draws_what_it_translated(run_nmt, toy_bundle, translate_toy_line, tmp_path):
+    done = run_nmt(
+        "translate", SENTENCE, "-m", str(toy_bundle), "--attention", "a.svg", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == translate_toy_line(SENTENCE) + "\n"
+    svg = (tmp_path / "a.svg").read_text()
+    for word in (*SENTENCE.split(), *translate_toy_line(SENTENCE).split()):
+        assert f">{word}</text>" in svg
+
+
+def test_a_chat_models_attention_has_the_speaker(run_nmt, toy_chat, tmp_path):
+    done = run_nmt("plot", "attention", "hi", "hello", "-m", str(toy_chat), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert rows[0].startswith("Cross-attention, layer 1 of 1, mean of 2 heads")
+    assert [row.split()[0] for row in rows[-2:]] == ["hello", "</s>"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["curves", "{run}"],
+        ["model", "-m", "{run}"],
+        ["positions", "-m", "{run}"],
+        ["positions", "--d-model", "16"],
+        ["schedule", "{run}"],
+        ["lengths", "{corpus}", "--split", "dev"],
+        ["lengths", "{run}", "--unit", "pieces", "--set", "data.dir={dir}"],
+    ],
+    ids=" ".join,
+)
+def test_without_a_file_the_terminal_gets_text_and_tensorflow_stays_out(
+    run_nmt, toy_bundle, toy_corpus, what
+):
+    run = toy_bundle.parent
+    names = {"run": run, "corpus": toy_corpus / "toy.yaml", "dir": toy_corpus}
+    arguments = [part.format(**names) for part in what]
+    done = run_nmt("plot", *arguments, cwd=run.parent.parent)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 5
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["schedule", "-o", "a.gif"], 2, "a.gif: a picture's name must end in .png, .svg or .html"),
+        (["curves"], 4, "no run below runs/"),
+        (["curves", "nowhere"], 4, "nowhere: no run with an events.jsonl."),
+        (["positions", "--d-model", "7"], 2, "need an even number"),
+        (["positions", "--d-model", "8", "--length", "0"], 2, "--length must be from 1"),
+        (["lengths", "--unit", "word"], 2, "Did you mean 'words'?"),
+        (["lengths", "--unit", "pieces"], 4, "runs/quickstart: no vocabulary"),
+        (["attention", " "], 4, "no translation or chat model below runs/"),
+        (["model", "-m", "nowhere"], 4, "nowhere: no such folder"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_one_line(run_nmt, tmp_path, arguments, code, said):
+    done = run_nmt("plot", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plot", "attention", " "], "the source is blank"),
+        (["plot", "attention", "dog " * 50], "pieces; the model reads 24"),
+        (["translate", "a", "b", "--attention", "a.png"], "--attention draws one sentence"),
+        (["translate", "a", "--attention", "a.pdf"], "must end in .png, .svg or .html"),
+    ],
+)
+def test_attention_needs_one_sentence(run_nmt, toy_bundle, tmp_path, arguments, said):
+    done = run_nmt(*arguments, "-m", str(toy_bundle), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr

@@ -1,0 +1,237 @@
+"""Every picture in every form: files, fonts, contrast, and the terminal at 80 and 200 columns."""
+
+import itertools
+import re
+from collections import Counter
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from nmt_cli.config import Config
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.report.canvas import SERIES
+from nmt_cli.report.curves import curves_chart
+from nmt_cli.report.diagram import diagram_of
+from nmt_cli.report.fonts import fonts_for
+from nmt_cli.report.lengths import lengths_chart
+from nmt_cli.report.page import asset
+from nmt_cli.report.picture import write_picture
+from nmt_cli.report.positions import Positions
+from nmt_cli.report.schedule import schedule_chart
+from nmt_cli.training.schedule import learning_rate
+
+MODEL = {
+    "d_model": 8, "d_ff": 16, "num_heads": 2, "encoder_layers": 2, "decoder_layers": 3,
+    "norm": "pre", "activation": "relu", "positions": "sinusoidal",
+}  # fmt: skip
+CONFIG = Config.model_validate(
+    {
+        "name": "one & two",
+        "data": {"train": [{"file": "t.tsv"}], "dev": [{"rows": 1}]},
+        "train": {
+            "schedule": "cosine",
+            "max_steps": 1000,
+            "warmup_steps": 37,
+            "learning_rate": 0.5,
+        },
+    }
+)
+
+
+def step(number: int, loss: float) -> dict:
+    return {
+        "event": "StepDone", "step": number, "loss": loss, "learning_rate": number * 1e-3,
+        "num_tokens": 300, "seconds": 1.5,
+    }  # fmt: skip
+
+
+def evaluated(number: int, loss: float, label: str = "dev") -> dict:
+    scores = {"bleu": {"score": 10 - loss, "signature": ""}}
+    return {
+        "event": "Evaluated",
+        "step": number,
+        "dev_loss": loss,
+        "scores": scores,
+        "label": label,
+    }
+
+
+EVENTS = [step(1, 5.0), step(2, 4.0), evaluated(2, 4.5), step(3, 9.0),
+          {"event": "RolledBack", "step": 2, "from_step": 3}, step(3, 3.0), evaluated(3, 3.5),
+          evaluated(3, 1.0, "average of the last 2"), {"event": "Finished", "step": 3}]  # fmt: skip
+
+
+def shapes() -> dict[str, tuple[int, ...]]:
+    found = {"embedding": (50, 8), "encoder.norm.scale": (8,), "decoder.norm.scale": (8,)}
+    for side, layers in (("encoder", 2), ("decoder", 3)):
+        for number in range(1, layers + 1):
+            layer = f"{side}.layer{number}"
+            found |= {
+                f"{layer}.self_att.query_key_value": (8, 24),
+                f"{layer}.self_att.norm.bias": (8,),
+            }
+            found |= {f"{layer}.feed_forward.inner.kernel": (8, 16)}
+            if side == "decoder":
+                found[f"{layer}.cross_att.query"] = (8, 8)
+    return found
+
+
+PICTURES = {
+    "schedule": lambda: schedule_chart(CONFIG),
+    "curves": lambda: curves_chart("two runs", {"a <b>": EVENTS, "b": EVENTS[:3]}),
+    "lengths": lambda: lengths_chart(
+        "lengths", "pieces", {"source": Counter({3: 5, 40: 1}), "target": Counter({2: 6})}, 30
+    ),
+    "positions": lambda: Positions(
+        title="positions", matrices={"encoder": np.eye(30, 8), "decoder": -np.eye(30, 8)}
+    ),
+    "model": lambda: diagram_of(
+        "toy", MODEL, {"source": 50, "target": 50, "joint": True}, shapes()
+    ),
+}
+each_picture = pytest.mark.parametrize("make", PICTURES.values(), ids=PICTURES.keys())
+
+
+@each_picture
+def test_every_form_is_written_and_the_same_twice(make, tmp_path):
+    warnings = []
+    for suffix in ("png", "svg", "html"):
+        contents = []
+        for folder in ("one", "two"):
+            path = tmp_path / folder / f"picture.{suffix}"
+            write_picture(make(), path, on_warning=warnings.append)
+            contents.append(path.read_bytes())
+        assert contents[0] == contents[1]
+    assert warnings == []
+    assert (tmp_path / "one/picture.png").read_bytes().startswith(b"\x89PNG")
+    ElementTree.parse(tmp_path / "one/picture.svg")
+    page = (tmp_path / "one/picture.html").read_text()
+    assert "<b>" not in page.split("<h1>")[1]
+    assert "currentColor" in page
+    assert re.findall(r'(?:src|xlink:href|href)="(?!#|data:)', page) == []
+
+
+@each_picture
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("has_colour", [True, False])
+def test_the_terminals_form_keeps_to_its_width(make, width, has_colour):
+    text = make().screen(width, has_colour=has_colour).plain
+    assert max(map(cell_len, text.split("\n"))) <= width
+    assert make().title in text
+
+
+def test_a_picture_needs_a_known_suffix_and_a_place(tmp_path):
+    with pytest.raises(ConfigError, match=r"\.png, \.svg or \.html"):
+        write_picture(PICTURES["schedule"](), tmp_path / "a.gif", on_warning=print)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written"):
+        write_picture(PICTURES["schedule"](), tmp_path / "file" / "a.png", on_warning=print)
+
+
+def test_a_schedule_is_what_training_uses():
+    (panel,) = schedule_chart(CONFIG).panels
+    (line,) = panel.series
+    assert line.xs[0] == 1
+    assert line.xs[-1] == 1000
+    assert 37 in line.xs
+    assert max(line.ys) == 0.5
+    for x, y in zip(line.xs, line.ys, strict=True):
+        assert y == learning_rate(int(x), CONFIG.train, CONFIG.model.d_model)
+
+
+def test_curves_leave_out_what_was_rolled_back_and_other_evaluations():
+    chart = curves_chart("one", {"run": EVENTS})
+    points = {p.name: list(zip(p.series[0].xs, p.series[0].ys, strict=True)) for p in chart.panels}
+    assert points == {
+        "training loss": [(1, 5.0), (2, 4.0), (3, 3.0)],
+        "dev loss": [(2, 4.5), (3, 3.5)],
+        "dev bleu": [(2, 5.5), (3, 6.5)],
+        "learning rate": [(1, 1e-3), (2, 2e-3), (3, 3e-3)],
+        "target tokens/s": [(1, 200.0), (2, 200.0), (3, 200.0)],
+    }
+
+
+def test_a_long_run_becomes_means_of_neighbours():
+    chart = curves_chart("long", {"run": [step(i, float(i)) for i in range(1, 2001)]})
+    (loss, *_) = chart.panels
+    assert len(loss.series[0].xs) == 250
+    assert loss.series[0].ys[0] == loss.series[0].xs[0] == 4.5  # of 1 to 8
+    assert np.mean(loss.series[0].ys) == pytest.approx(1000.5)
+
+
+def test_lengths_are_summed_up():
+    chart = PICTURES["lengths"]()
+    assert chart.bars[0].facts == (
+        "mean 9.2, median 3, 99% up to 40, longest 40, 1 of 6 beyond model.max_length 30"
+    )
+    assert (chart.bars[0].limit, chart.bars[1].limit) == (30, None)
+    text = chart.screen(80, has_colour=False).plain
+    assert "< model.max_length" in text
+
+
+def test_the_diagrams_parts_hold_all_weights():
+    picture = PICTURES["model"]()
+    total = sum(int(np.prod(shape)) for shape in shapes().values())
+    parts = itertools.chain(picture.encoder, picture.decoder)
+    assert sum(block.parameters * (block.layers or 1) for block in parts) == total
+    assert f"{total:,}" in picture.title
+
+
+def test_fonts_are_found_for_german_and_what_is_missing_is_named():
+    found = fonts_for("Bärenstraße ▁ñ")
+    assert found.missing == ""
+    assert found.families == ["DejaVu Sans"]
+    assert fonts_for("a\U0010fffd") == (["DejaVu Sans"], "\U0010fffd")
+
+
+def test_a_png_without_a_font_for_it_says_so(tmp_path):
+    picture = schedule_chart(CONFIG.model_copy(update={"name": "\U0010fffd"}))
+    said = []
+    for suffix in ("png", "svg", "html"):
+        write_picture(picture, tmp_path / f"a.{suffix}", on_warning=said.append)
+    assert len(said) == 1
+    assert "no installed font has \U0010fffd" in said[0]
+
+
+# --- contrast (WCAG 2.2: 4.5 for text, 3 for marks) -----------------------------------------------
+
+THEMES = [
+    dict(re.findall(r"--([\w-]+): (#\w{6})", block))
+    for block in re.findall(r":root \{(.*?)\}", asset("page.css"), flags=re.DOTALL)
+]
+
+
+def luminance(colour) -> float:
+    shares = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * shares[0] + 0.7152 * shares[1] + 0.0722 * shares[2]
+
+
+def contrast(one, other) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def rgb(text: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(text[1:]))
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
+def test_what_a_page_writes_can_be_read(theme):
+    paper = rgb(theme["paper"])
+    assert contrast(rgb(theme["ink"]), paper) >= 7
+    assert contrast(rgb(theme["faint"]), paper) >= 4.5
+    assert contrast(rgb(theme["accent"]), paper) >= 4.5
+    for colour in SERIES:
+        assert contrast(rgb(colour), paper) >= 3, colour
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
+def test_numbers_can_be_read_on_every_shade(theme):
+    strong = float(re.search(r"STRONG = ([\d.]+);", asset("attention.js"))[1])
+    paper, heat = rgb(theme["paper"]), rgb(theme["heat"])
+    for weight in np.linspace(0, 1, 101):
+        cell = [a + weight * (b - a) for a, b in zip(paper, heat, strict=True)]
+        ink = theme["on-heat"] if weight >= strong else theme["on-paper"]
+        assert contrast(rgb(ink), cell) >= 4.5, weight
