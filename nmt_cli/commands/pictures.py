@@ -63,7 +63,7 @@ def attention_picture(
         choice: See `report.attention.attention_of`.
 
     Raises:
-        ConfigError: A side is blank or longer than the model reads, or the choice is not there.
+        ConfigError: A side is blank or longer than the model reads.
     """
     from nmt_cli.commands.loading import search_options
     from nmt_cli.text.shards import Encoder

@@ -137,9 +137,11 @@ def attention(
     """
     from nmt_cli.bundle import find_bundle
     from nmt_cli.commands.pictures import attention_picture, check_output, show
+    from nmt_cli.report.attention import check_choice
 
     check_output(output)
     bundle = find_bundle(model, ("translation", "chat"))
+    check_choice(bundle.manifest.model, kind=kind, layer=layer, head=head)
     choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
     show(attention_picture(bundle, source, target, **choice), output)
 

@@ -108,15 +108,6 @@ class Attention(Picture):
     layer: int | None = None
     head: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            hint = did_you_mean(self.kind, KINDS)
-            raise ConfigError(f"--kind must be {', '.join(KINDS)} (it is {self.kind}).{hint}")
-        layers, heads = self.arrays[self.kind].shape[:2]
-        for option, value, most in (("--layer", self.layer, layers), ("--head", self.head, heads)):
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"{option} must be from 1 to {most} (it is {value})")
-
     @cached_property
     def chosen(self) -> Heads:
         """The kind of attention that is drawn."""
@@ -177,38 +168,51 @@ class Attention(Picture):
             len(wanted_heads) * (len(heads.columns) * cell + 0.15) + letters + 0.5,
             len(wanted_layers) * (len(heads.rows) * cell + 0.35) + letters + 0.6,
         )
-        grid = figure.subplots(
-            len(wanted_layers), len(wanted_heads), squeeze=False, sharex=True, sharey=True
-        )
+        grid = figure.subplots(len(wanted_layers), len(wanted_heads), squeeze=False)
         for layer, row in zip(wanted_layers, grid, strict=True):
             for head, axes in zip(wanted_heads, row, strict=True):
-                name = f"layer {layer + 1}, head {head + 1}"
-                _draw_head(axes, name, heads, heads.weights[layer, head], points)
-        _draw_column_labels(grid[0], heads.columns, points)
+                _draw_head(axes, heads.weights[layer, head])
+                axes.set_xlabel(f"layer {layer + 1}, head {head + 1}", fontsize=8)
+        for axes in grid[0]:
+            axes.xaxis.tick_top()
+            ticks = np.arange(len(heads.columns)) + 0.5
+            axes.set_xticks(ticks, heads.columns, rotation=90, fontsize=points)
+        for axes in grid[:, 0]:
+            axes.set_yticks(np.arange(len(heads.rows)) + 0.5, heads.rows, fontsize=points)
+        for axes in grid.flat:
+            axes.tick_params(length=0)
         figure.suptitle(f"{heads.name}: {self.title}", wrap=True)
         return figure
 
 
-def _draw_head(axes: Any, name: str, heads: Heads, matrix: Weights, points: float) -> None:
+def _draw_head(axes: Any, matrix: Weights) -> None:
     axes.pcolormesh(  # cells of their own, sharp at any size
         matrix, cmap=colour_map(PAPER, HEAT), vmin=0, vmax=1, edgecolors="#8a8d9133", linewidth=0.3
     )
     axes.set_aspect("equal")
-    axes.set_xlabel(name, fontsize=8)
-    axes.set_xticks(np.arange(len(heads.columns)) + 0.5, [""] * len(heads.columns))
-    axes.set_yticks(np.arange(len(heads.rows)) + 0.5, heads.rows, fontsize=points)
-    if not axes.yaxis_inverted():
-        axes.invert_yaxis()
-    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.set_xticks([])
+    axes.set_yticks([])
 
 
-def _draw_column_labels(axes_row: Any, columns: list[str], points: float) -> None:
-    """Write what is looked at above the first row of heads, from bottom to top."""
-    for axes in axes_row:
-        axes.xaxis.set_tick_params(labeltop=True, labelbottom=False)
-        axes.set_xticks(
-            np.arange(len(columns)) + 0.5, columns, rotation=90, fontsize=points, va="bottom"
-        )
+def check_choice(
+    model: Mapping[str, Any], *, kind: str, layer: int | None, head: int | None
+) -> None:
+    """Raise ConfigError unless a model has such a kind of attention, layer and head.
+
+    Args:
+        model: The `model` section of its configuration.
+        kind: One of `KINDS`.
+        layer: From 1, or None.
+        head: From 1, or None.
+    """
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS)
+        raise ConfigError(f"--kind must be {', '.join(KINDS)} (it is {kind}).{hint}")
+    layers = model["encoder_layers" if kind == "encoder" else "decoder_layers"]
+    for option, value, most in (("--layer", layer, layers), ("--head", head, model["num_heads"])):
+        if value is not None and not 1 <= value <= most:
+            raise ConfigError(f"{option} must be from 1 to {most} (it is {value})")
 
 
 def attention_of(
@@ -226,9 +230,6 @@ def attention_of(
         ids: Source and target ids, with `</s>`.
         arrays: What `NativeEngine.attention_by_kind` says of them.
         choice: `kind`, `by_piece`, `layer` and `head` of `Attention`.
-
-    Raises:
-        ConfigError: The model has no such kind, layer or head.
     """
     (source_words, target_words), (source, target) = vocabularies, ids
     return Attention(

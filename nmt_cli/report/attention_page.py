@@ -26,7 +26,7 @@ _BODY = """\
 </form>
 <p id="meaning" class="faint"></p>
 <h2>All heads</h2>
-<div id="overview" aria-label="All layers and heads"></div>
+<div id="overview" role="group" aria-label="All layers and heads"></div>
 <h2 id="chosen"></h2>
 <p id="readout" role="status" aria-live="polite"></p>
 <div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>

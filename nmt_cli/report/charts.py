@@ -72,8 +72,8 @@ class LineChart(Picture):
         columns = min(2, len(self.panels))
         lines = -(-len(self.panels) // columns)
         figure = new_figure(columns * _PANEL_WIDTH, lines * _PANEL_HEIGHT + 0.4)
-        grid = figure.subplots(lines, columns, squeeze=False).flat
-        for axes in list(grid)[len(self.panels) :]:
+        grid = list(figure.subplots(lines, columns, squeeze=False).flat)
+        for axes in grid[len(self.panels) :]:
             axes.set_axis_off()
         for axes, panel in zip(grid, self.panels, strict=False):
             _draw_lines(axes, panel, self._names)
@@ -156,9 +156,9 @@ class BarChart(Picture):
 
     def _draw(self) -> "Figure":
         figure = new_figure(1.5 * _PANEL_WIDTH, len(self.bars) * _PANEL_HEIGHT + 0.4)
-        grid = figure.subplots(len(self.bars), 1, squeeze=False, sharex=True).flat
+        grid = list(figure.subplots(len(self.bars), 1, squeeze=False, sharex=True).flat)
         for index, (axes, bars) in enumerate(zip(grid, self.bars, strict=True)):
-            axes.bar(bars.counts.keys(), bars.counts.values(), width=1.0, color=SERIES[index])
+            axes.bar(list(bars.counts), list(bars.counts.values()), width=1.0, color=SERIES[index])
             if bars.limit is not None:
                 axes.axvline(bars.limit, color=INK, linewidth=1, linestyle="--")
                 axes.annotate(

@@ -22,6 +22,7 @@ _PANEL_WIDTH, _WIDEST_PANEL, _GAP = 60, 110, 3
 _AXIS = 8  # columns for the numbers of the upright axis
 _HEIGHT = 10  # lines of a plot
 _BINS = 20
+_LEGEND_ENTRY = 28  # columns
 _ROWS = 24  # of a matrix
 _DENSITY = " .:-=+*#%@"
 _RED, _BLUE = (178, 24, 43), (33, 102, 172)  # minus one and plus one
@@ -159,15 +160,22 @@ def line_plot(panel: "Panel", names: list[str], width: int, *, has_colour: bool)
     last, room = f"{box.right:,.0f} {panel.x_label}", width - _AXIS - 1
     lines.append(Text(" " * _AXIS + "└" + "─" * room))
     lines.append(Text(" " * (_AXIS + 1) + f"{box.left:,.0f}".ljust(room - len(last)) + last))
-    if len(names) > 1:
-        shown = [series.name for series in panel.series]
-        legend = Text(" " * (_AXIS + 1))
-        for name in shown:
-            index = names.index(name)
+    return lines + (_legend(panel, names, room, letters=letters) if len(names) > 1 else [])
+
+
+def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> list["Text"]:
+    """Return the names of a panel's lines, as many in a row as there is room for."""
+    from rich.text import Text
+
+    lines = []
+    in_a_row = max(1, width // _LEGEND_ENTRY)
+    for first in range(0, len(panel.series), in_a_row):
+        lines.append(Text(" " * (_AXIS + 1)))
+        for series in panel.series[first : first + in_a_row]:
+            index = names.index(series.name)
             mark = _letter(index) if letters else "━━"
-            legend.append(f"{mark} ", SERIES[index % len(SERIES)])
-            legend.append(f"{_cut(name, 20)}  ")
-        lines.append(legend)
+            lines[-1].append(f"{mark} ", SERIES[index % len(SERIES)])
+            lines[-1].append(_cut(series.name, _LEGEND_ENTRY - 5).ljust(_LEGEND_ENTRY - 3))
     return lines
 
 
@@ -181,7 +189,8 @@ def bar_plot(bars: "Bars", limit_name: str, width: int) -> list["Text"]:
     for number, count in bars.counts.items():
         sums[low + (number - low) // size * size] += count
     label = len(f"{high}-{high}")
-    most, room = max(sums.values()), max(1, width - label - 12)
+    mark = len(f" < {limit_name}") if bars.limit is not None else 0
+    most, room = max(sums.values()), max(1, width - label - 12 - mark)
     lines = [Text(bars.name, "bold"), Text(_cut(bars.facts, width))]
     for first, count in sums.items():
         last = first + size - 1

@@ -75,8 +75,8 @@ def typed(picture: Attention, keys: list[str], folder) -> _Document:
     text = text.replace("</body>", f"<script>{script}</script></body>")
     page.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/me",
-         "--dump-dom", page.as_uri()],
+        [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={folder}/me", "--dump-dom", page.as_uri()],
         capture_output=True, timeout=300, check=True,
     )  # fmt: skip
     return _Document(done.stdout.decode("utf-8"))

@@ -114,6 +114,8 @@ def test_what_cannot_be_drawn_is_said_in_one_line(run_nmt, tmp_path, arguments, 
     ("arguments", "said"),
     [
         (["plot", "attention", " "], "the source is blank"),
+        (["plot", "attention", "dog", "--kind", "crss"], "Did you mean 'cross'?"),
+        (["plot", "attention", "dog", "--layer", "2"], "--layer must be from 1 to 1"),
         (["plot", "attention", "dog " * 50], "pieces; the model reads 24"),
         (["translate", "a", "b", "--attention", "a.png"], "--attention draws one sentence"),
         (["translate", "a", "--attention", "a.pdf"], "must end in .png, .svg or .html"),

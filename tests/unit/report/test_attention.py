@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from nmt_cli.config import TokenizerConfig
 from nmt_cli.errors import ConfigError
-from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of
+from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
 
@@ -142,9 +142,10 @@ def test_a_table_keeps_to_the_terminals_width(rows, columns, data):
         ({"head": 0}, "--head must be from 1 to 3 (it is 0)"),
     ],
 )
-def test_what_the_model_does_not_have_is_named(make_picture, choice, said):
+def test_what_the_model_does_not_have_is_named(choice, said):
+    model = {"encoder_layers": 4, "decoder_layers": 2, "num_heads": 3}
     with pytest.raises(ConfigError) as caught:
-        make_picture(**choice)
+        check_choice(model, **{"kind": "cross", "layer": None, "head": None, **choice})
     assert said in str(caught.value)
 
 
