@@ -189,6 +189,7 @@ def curves_of(runs: list[str]) -> "LineChart":
 
     Raises:
         ModelFileError: There is no such run, or none at all.
+        DataError: They have not made a step yet.
     """
     from nmt_cli.report.curves import curves_chart
     from nmt_cli.training.event_log import read_events
@@ -199,7 +200,10 @@ def curves_of(runs: list[str]) -> "LineChart":
         names = [str(folder) for folder in folders]
     events = [read_events(folder / "events.jsonl") for folder in folders]
     title = names[0] if len(names) == 1 else f"{len(names)} runs"
-    return curves_chart(title, dict(zip(names, events, strict=True)))
+    chart = curves_chart(title, dict(zip(names, events, strict=True)))
+    if not chart.panels:
+        raise DataError(f"{', '.join(names)}: no step is logged yet")
+    return chart
 
 
 def _run_folder(name: str) -> Path:
@@ -254,7 +258,8 @@ def lengths_of(loaded: "LoadedConfig", unit: str, split: str) -> "BarChart":
             counter[length] += 1
     if not counts["source"]:
         raise DataError(f"{loaded.name}: there is no pair in {split}")
-    limit = loaded.config.model.max_length if unit == "pieces" else None
+    is_known = unit == "pieces" and "model.max_length" not in loaded.auto
+    limit = loaded.config.model.max_length if is_known else None
     name = "pieces, </s> included" if unit == "pieces" else unit
     return lengths_chart(f"{loaded.config.name}: lengths in {split}", name, counts, limit)
 

@@ -175,10 +175,9 @@ class Attention(Picture):
                 axes.set_xlabel(f"layer {layer + 1}, head {head + 1}", fontsize=8)
         for axes in grid[0]:
             axes.xaxis.tick_top()
-            ticks = np.arange(len(heads.columns)) + 0.5
-            axes.set_xticks(ticks, heads.columns, rotation=90, fontsize=points)
+            axes.set_xticks(range(len(heads.columns)), heads.columns, rotation=90, fontsize=points)
         for axes in grid[:, 0]:
-            axes.set_yticks(np.arange(len(heads.rows)) + 0.5, heads.rows, fontsize=points)
+            axes.set_yticks(range(len(heads.rows)), heads.rows, fontsize=points)
         for axes in grid.flat:
             axes.tick_params(length=0)
         figure.suptitle(f"{heads.name}: {self.title}", wrap=True)
@@ -186,13 +185,11 @@ class Attention(Picture):
 
 
 def _draw_head(axes: Any, matrix: Weights) -> None:
-    axes.pcolormesh(  # cells of their own, sharp at any size
-        matrix, cmap=colour_map(PAPER, HEAT), vmin=0, vmax=1, edgecolors="#8a8d9133", linewidth=0.3
-    )
-    axes.set_aspect("equal")
-    axes.invert_yaxis()
+    axes.imshow(matrix, cmap=colour_map(PAPER, HEAT), vmin=0, vmax=1, interpolation="none")
     axes.set_xticks([])
     axes.set_yticks([])
+    for side in ("top", "right", "bottom", "left"):
+        axes.spines[side].set(visible=True, linewidth=0.4)
 
 
 def check_choice(

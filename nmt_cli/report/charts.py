@@ -78,8 +78,12 @@ class LineChart(Picture):
         for axes, panel in zip(grid, self.panels, strict=False):
             _draw_lines(axes, panel, self._names)
         if len(self._names) > 1:
-            handles = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
-            figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+            handles = {
+                str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()
+            }
+            figure.legend(
+                list(handles.values()), list(handles), loc="outside lower center", ncols=4
+            )
         figure.suptitle(self.title)
         return figure
 

@@ -61,7 +61,7 @@ class Positions(Picture):
                 vmin=-most,
                 vmax=most,
                 aspect="auto",
-                interpolation="nearest",
+                interpolation="none",
             )
             figure.colorbar(image, ax=axes)
             axes.set_title(name)

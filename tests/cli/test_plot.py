@@ -110,6 +110,13 @@ def test_what_cannot_be_drawn_is_said_in_one_line(run_nmt, tmp_path, arguments, 
     assert said in line
 
 
+def test_a_run_without_a_step_has_no_curves_yet(run_nmt, tmp_path):
+    (tmp_path / "events.jsonl").write_text('{"event": "Started", "step": 0}\n')
+    done = run_nmt("plot", "curves", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 3
+    assert "no step is logged yet" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -159,6 +159,6 @@ def test_a_figure_has_a_panel_for_each_head(make_picture, choice, panels):
     heads = make_picture().heads("cross", by_piece=False)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == heads.rows
-    drawn = figure.axes[-1].collections[0].get_array()
+    drawn = figure.axes[-1].images[0].get_array()
     layer, head = choice.get("layer", 2) - 1, choice.get("head", 3) - 1
     np.testing.assert_array_equal(np.asarray(drawn), heads.weights[layer, head])
