@@ -44,6 +44,12 @@ class LineChart(Picture):
     def _names(self) -> list[str]:
         return list(dict.fromkeys(series.name for panel in self.panels for series in panel.series))
 
+    @property
+    def _span(self) -> tuple[float, float]:
+        """The range of x, the same in all panels, so that they can be compared."""
+        xs = [x for panel in self.panels for series in panel.series for x in series.xs]
+        return min(xs), max(xs)
+
     def texts(self) -> str:
         """See `Picture.texts`."""
         return "".join([self.title, *self._names, *(panel.name for panel in self.panels)])
@@ -53,7 +59,9 @@ class LineChart(Picture):
         return side_by_side(
             self.title,
             [
-                lambda w, panel=panel: line_plot(panel, self._names, w, has_colour=has_colour)
+                lambda w, panel=panel: line_plot(
+                    panel, self._span, self._names, w, has_colour=has_colour
+                )
                 for panel in self.panels
             ],
             width,
@@ -77,6 +85,8 @@ class LineChart(Picture):
             axes.set_axis_off()
         for axes, panel in zip(grid, self.panels, strict=False):
             _draw_lines(axes, panel, self._names)
+            if self._span[0] < self._span[1]:
+                axes.set_xlim(*self._span)
         if len(self._names) > 1:
             handles = {
                 str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()

@@ -5,7 +5,7 @@ from typing import Any
 
 from nmt_cli.report.charts import LineChart, Panel, Series
 
-_POINTS = 250  # of a line; more are averaged
+_POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too
 _DEV = "dev"
 
 Points = list[tuple[float, float]]

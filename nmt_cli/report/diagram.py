@@ -39,7 +39,7 @@ class Block:
     def weights(self) -> str:
         """The parameters for people, of all layers."""
         if not self.parameters:
-            return "no weights of its own"
+            return "no own weights"
         times = f"{self.layers} x " if self.layers > 1 else ""
         return f"{times}{self.parameters:,} weights"
 
@@ -167,7 +167,7 @@ def diagram_of(
     }
     total = sum(map(prod, shapes.values()))
     return Diagram(
-        title=f"{name}: {total:,} weights",
+        title=f"{name}: {total:,} weights, {model['norm']}-norm",
         encoder=sides["encoder"],
         decoder=[*sides["decoder"], _output(vocabulary, shapes)],
     )
@@ -194,9 +194,7 @@ def _embedding(
     if side == "encoder":
         owned.append("embedding")
     name = "embedding + positions"
-    sizes = f"{vocabulary[which]:,} pieces, {model['positions']} positions"
-    if is_shared and side == "decoder":
-        sizes += ", the source's matrix"
+    sizes = f"{vocabulary[which]:,}{' shared' if is_shared else ''} pieces, {model['positions']}"
     shape = f"[B, {letter}, {model['d_model']}]"
     return Block(name, sizes, shape, _count(shapes, *owned))
 
@@ -212,12 +210,11 @@ def _layers(
     feed = f"{width} > {model['d_ff']} > {width}, {model['activation']}"
     parts = {
         "self_att": ("self-attention", f"{head}, causal" if side == "decoder" else head),
-        "cross_att": ("cross-attention", f"{head}, to [B, S, {width}]"),
+        "cross_att": ("cross-attention", f"{head}, over [B, S, {width}]"),
         "feed_forward": ("feed-forward", feed),
     }
-    norm = f"{model['norm']}-norm"
     return [
-        Block(title, f"{sizes}, {norm}", shape, _count(shapes, f"{side}.layer1.{part}"), layers)
+        Block(title, sizes, shape, _count(shapes, f"{side}.layer1.{part}"), layers)
         for part, (title, sizes) in parts.items()
         if side == "decoder" or part != "cross_att"
     ]

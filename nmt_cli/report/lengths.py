@@ -36,7 +36,7 @@ def _facts(lengths: Counter[int], limit: int | None) -> str:
     if limit is None:
         return facts
     beyond = sum(count for length, count in lengths.items() if length > limit)
-    return f"{facts}, {beyond:,} of {total:,} beyond model.max_length {limit}"
+    return f"{facts}; {beyond:,} beyond model.max_length {limit}"
 
 
 def _quantile(lengths: Counter[int], share: float) -> int:

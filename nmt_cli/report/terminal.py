@@ -126,13 +126,21 @@ def side_by_side(title: str, panels: Sequence["Drawer"], width: int) -> "Text":
     return text
 
 
-def line_plot(panel: "Panel", names: list[str], width: int, *, has_colour: bool) -> list["Text"]:
+def line_plot(
+    panel: "Panel",
+    span: tuple[float, float],
+    names: list[str],
+    width: int,
+    *,
+    has_colour: bool,
+) -> list["Text"]:
     """Return lines drawn with braille dots, 2 x 4 in a character.
 
     Several lines differ by colour; without colour each is drawn with a letter of its own.
 
     Args:
-        panel: The lines.
+        panel: The lines; at least one point.
+        span: The range of x.
         names: Of all series of the picture: a name's place decides on colour and letter.
         width: Columns.
         has_colour: Whether the terminal has any.
@@ -140,10 +148,7 @@ def line_plot(panel: "Panel", names: list[str], width: int, *, has_colour: bool)
     from rich.text import Text
 
     ys = [y for series in panel.series for y in series.ys]
-    xs = [x for series in panel.series for x in series.xs]
-    if not ys:
-        return [Text(panel.name), Text("  nothing yet")]
-    box = _Box(min(xs), max(xs), *_padded(min(ys), max(ys)))
+    box = _Box(*span, *_padded(min(ys), max(ys)))
     canvas = _Braille(width - _AXIS - 1, _HEIGHT)
     for series in panel.series:
         index = names.index(series.name)
@@ -153,7 +158,7 @@ def line_plot(panel: "Panel", names: list[str], width: int, *, has_colour: bool)
     lines = [Text(panel.name, "bold")]
     for number, row in enumerate(canvas.rows(letters=letters)):
         is_labelled = number in (0, _HEIGHT // 2, _HEIGHT - 1)
-        label = f"{box.top - (box.top - box.bottom) * number / (_HEIGHT - 1):.3g}"
+        label = _number(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
         lines.append(Text((label if is_labelled else "").rjust(_AXIS) + "│"))
         for character, index in row:
             lines[-1].append(character, SERIES[index % len(SERIES)] if index >= 0 else "")
@@ -218,6 +223,11 @@ class _Box(NamedTuple):
         """Return the point as shares of width and height, from the upper left corner."""
         across = (x - self.left) / ((self.right - self.left) or 1)
         return across, (self.top - y) / (self.top - self.bottom)
+
+
+def _number(value: float) -> str:
+    """Return a number of at most eight characters, from millionths to millions."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
