@@ -6,6 +6,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const STRONG = 0.66; // weight from which the text on a cell is that for strong colours
 const WRITTEN = 0.005; // smaller weights are written as nothing
+const UPRIGHT = /[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/; // scripts that stand when written downwards
 const MEAN = 0; // the head that is the mean of all; the others count from 1
 
 for (const kind of data.kinds) {
@@ -115,7 +116,7 @@ function showGrid() {
   head.append(element("th", ""));
   for (const column of columns) {
     const cell = element("th", null, { scope: "col" });
-    cell.append(element("span", column));
+    cell.append(element("span", column, { class: UPRIGHT.test(column) ? "upright" : "" }));
     head.append(cell);
   }
   const body = element("tbody", null);
