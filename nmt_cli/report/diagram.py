@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LEGEND = "B sentences, S source and T target positions"
-_BOX_WIDTH, _BOX_HEIGHT, _GAP, _MARGIN = 4.0, 0.62, 0.24, 0.3  # inches
+_BOX_WIDTH, _BOX_HEIGHT, _GAP, _MARGIN, _BETWEEN = 4.0, 0.62, 0.24, 0.35, 1.0  # inches
 
 
 @dataclass(frozen=True)
@@ -75,28 +75,24 @@ class Diagram(Picture):
         return rows
 
     def _draw(self) -> "Figure":
-        step = _BOX_HEIGHT + _GAP
         lines = max(len(self.encoder), len(self.decoder))
-        height = lines * step + 2 * _MARGIN
-        gap = 1.1
-        width = 2 * _BOX_WIDTH + gap + 2 * _MARGIN
+        height = lines * (_BOX_HEIGHT + _GAP) + 2 * _MARGIN
+        width = 2 * (_BOX_WIDTH + _MARGIN) + _BETWEEN
         figure = new_figure(width, height + 0.6)
         axes = figure.subplots()
         axes.set_axis_off()
         axes.set_xlim(0, width)
         axes.set_ylim(0, height)
-        tops = {}
-        for side, blocks in enumerate((self.encoder, self.decoder)):
-            left = _MARGIN + side * (_BOX_WIDTH + gap)
-            tops[side] = _draw_side(axes, blocks, left, height - _MARGIN)
-        memory = tops[0][-1] - _BOX_HEIGHT / 2
+        left, right = _MARGIN, _MARGIN + _BOX_WIDTH + _BETWEEN
+        encoder = _draw_side(axes, "Encoder", self.encoder, left, height - _MARGIN)
+        decoder = _draw_side(axes, "Decoder", self.decoder, right, height - _MARGIN)
+        _draw_layers(axes, self.encoder, left, encoder, label_x=left - 0.22)
+        _draw_layers(axes, self.decoder, right, decoder, label_x=right + _BOX_WIDTH + 0.22)
         reader = next(i for i, b in enumerate(self.decoder) if b.name == "cross-attention")
-        middle = _MARGIN + _BOX_WIDTH + gap / 2
-        target = tops[1][reader] - _BOX_HEIGHT / 2
-        axes.plot(
-            [_MARGIN + _BOX_WIDTH, middle, middle], [memory, memory, target], color=INK, linewidth=1
-        )
-        _draw_arrow(axes, (middle, target), (_MARGIN + _BOX_WIDTH + gap, target))
+        memory, target = (y - _BOX_HEIGHT / 2 for y in (encoder[-1], decoder[reader]))
+        middle = right - _BETWEEN / 2
+        axes.plot([left + _BOX_WIDTH, middle, middle], [memory, memory, target], color=INK, lw=1)
+        _draw_arrow(axes, (middle, target), (right, target))
         figure.suptitle(f"{self.title}\n{_LEGEND}")
         return figure
 
@@ -105,38 +101,44 @@ def _times(block: Block) -> str:
     return f"  (x {block.layers})" if block.layers > 1 else ""
 
 
-def _draw_side(axes: Any, blocks: list[Block], left: float, top: float) -> list[float]:
+def _draw_side(
+    axes: Any, heading: str, blocks: list[Block], left: float, top: float
+) -> list[float]:
     """Draw blocks from top to bottom; return where each one's top edge is."""
-    from matplotlib.patches import Rectangle
-
+    middle, right = left + _BOX_WIDTH / 2, left + _BOX_WIDTH - 0.1
     tops = [top - i * (_BOX_HEIGHT + _GAP) for i in range(len(blocks))]
+    axes.text(middle, top + 0.1, heading, ha="center", fontsize=10)
     for index, (block, y) in enumerate(zip(blocks, tops, strict=True)):
         colour = SERIES[0] if block.layers else SERIES[5]
-        corner = (left, y - _BOX_HEIGHT)
-        axes.add_patch(
-            Rectangle(
-                corner, _BOX_WIDTH, _BOX_HEIGHT, facecolor=colour + "22", edgecolor=colour, lw=1.2
-            )
-        )
+        box = (left, y - _BOX_HEIGHT, _BOX_WIDTH, _BOX_HEIGHT)
+        _draw_box(axes, box, facecolor=f"{colour}22", edgecolor=colour, lw=1.2)
         axes.text(left + 0.1, y - 0.2, block.name, weight="bold", va="center")
-        axes.text(left + _BOX_WIDTH - 0.1, y - 0.2, block.weights, ha="right", va="center")
+        axes.text(right, y - 0.2, block.weights, ha="right", va="center")
         axes.text(left + 0.1, y - 0.44, block.detail, va="center", fontsize=8)
-        axes.text(
-            left + _BOX_WIDTH - 0.1, y - 0.44, block.shape, ha="right", va="center", fontsize=8
-        )
+        axes.text(right, y - 0.44, block.shape, ha="right", va="center", fontsize=8)
         if index:
-            _draw_arrow(axes, (left + _BOX_WIDTH / 2, y + _GAP), (left + _BOX_WIDTH / 2, y))
-    repeated = [i for i, block in enumerate(blocks) if block.layers]
-    first, last = tops[repeated[0]] + 0.08, tops[repeated[-1]] - _BOX_HEIGHT - 0.08
-    axes.add_patch(
-        Rectangle(
-            (left - 0.12, last), _BOX_WIDTH + 0.24, first - last, fill=False, edgecolor=SERIES[0],
-            linestyle=":",
-        )
-    )  # fmt: skip
-    label = f"{blocks[repeated[0]].layers} layers"
-    axes.text(left - 0.16, (first + last) / 2, label, rotation=90, ha="right", va="center")
+            _draw_arrow(axes, (middle, y + _GAP), (middle, y))
     return tops
+
+
+def _draw_layers(
+    axes: Any, blocks: list[Block], left: float, tops: list[float], *, label_x: float
+) -> None:
+    """Draw a frame around the blocks of a layer, and how many layers there are."""
+    repeated = [y for block, y in zip(blocks, tops, strict=True) if block.layers]
+    top, bottom = repeated[0] + 0.08, repeated[-1] - _BOX_HEIGHT - 0.08
+    frame = (left - 0.12, bottom, _BOX_WIDTH + 0.24, top - bottom)
+    _draw_box(axes, frame, fill=False, edgecolor=SERIES[0], linestyle=":")
+    layers = max(block.layers for block in blocks)
+    label = f"{layers} layers" if layers > 1 else "1 layer"
+    axes.text(label_x, (top + bottom) / 2, label, rotation=90, ha="center", va="center")
+
+
+def _draw_box(axes: Any, box: tuple[float, float, float, float], **style: Any) -> None:
+    """Draw a rectangle: left, bottom, width and height."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle(box[:2], box[2], box[3], **style))
 
 
 def _draw_arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
