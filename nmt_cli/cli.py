@@ -165,7 +165,7 @@ _plot = typer.Typer(
         'Example: nmt plot attention "The old man reads a book." -o attention.html'
     ),
 )
-for _command in (
+for _picture in (
     plot.attention,
     plot.curves,
     plot.lengths,
@@ -173,7 +173,7 @@ for _command in (
     plot.positions,
     plot.schedule,
 ):
-    _plot.command(cls=_Command)(_command)
+    _plot.command(cls=_Command)(_picture)
 app.add_typer(_plot, name="plot")
 
 

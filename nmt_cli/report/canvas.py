@@ -79,8 +79,8 @@ def as_svg(figure: "Figure", *, background: str = PAPER) -> str:
     from matplotlib import rc_context
 
     stream = io.StringIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "nmt"}  # the same bytes each time
-    with _quiet(), rc_context(settings):
+    # With a salt of its own it is the same bytes each time.
+    with _quiet(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "nmt"}):
         figure.savefig(stream, format="svg", facecolor=background, metadata={"Date": None})
     return stream.getvalue()
 

@@ -1,6 +1,7 @@
 """Lines over steps and bars over lengths: the pictures that are charts."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.report.canvas import INK, SERIES, new_figure
@@ -59,9 +60,7 @@ class LineChart(Picture):
         return side_by_side(
             self.title,
             [
-                lambda w, panel=panel: line_plot(
-                    panel, self._span, self._names, w, has_colour=has_colour
-                )
+                partial(line_plot, panel, self._span, self._names, has_colour=has_colour)
                 for panel in self.panels
             ],
             width,
@@ -69,7 +68,7 @@ class LineChart(Picture):
 
     def table(self) -> list[tuple[str, ...]]:
         """See `Picture.table`."""
-        rows = [("chart", "line", "x", "y")]
+        rows: list[tuple[str, ...]] = [("chart", "line", "x", "y")]
         for panel in self.panels:
             for series in panel.series:
                 points = zip(series.xs, series.ys, strict=True)
@@ -157,13 +156,13 @@ class BarChart(Picture):
         """Return horizontal bars, one for a range of numbers."""
         return side_by_side(
             f"{self.title} ({self.x_label})",
-            [lambda w, bars=bars: bar_plot(bars, self.limit_name, w) for bars in self.bars],
+            [partial(bar_plot, bars, self.limit_name) for bars in self.bars],
             width,
         )
 
     def table(self) -> list[tuple[str, ...]]:
         """See `Picture.table`."""
-        rows = [("side", self.x_label, "count")]
+        rows: list[tuple[str, ...]] = [("side", self.x_label, "count")]
         for bars in self.bars:
             rows += [(bars.name, str(n), str(bars.counts[n])) for n in sorted(bars.counts)]
         return rows
@@ -182,6 +181,7 @@ class BarChart(Picture):
             axes.set_title(f"{bars.name}: {bars.facts}")
             axes.set_ylabel("lines")
             axes.grid(visible=True, axis="y")
+            axes.set_axisbelow(True)
         grid[-1].set_xlabel(self.x_label)
         figure.suptitle(self.title)
         return figure

@@ -66,7 +66,7 @@ class Diagram(Picture):
 
     def table(self) -> list[tuple[str, ...]]:
         """See `Picture.table`."""
-        rows = [("part", "sizes", "output", "layers", "weights of one")]
+        rows: list[tuple[str, ...]] = [("part", "sizes", "output", "layers", "weights of one")]
         for side, blocks in (("encoder", self.encoder), ("decoder", self.decoder)):
             rows += [
                 (f"{side}: {b.name}", b.detail, b.shape, str(b.layers or 1), f"{b.parameters:,}")

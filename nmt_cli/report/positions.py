@@ -1,6 +1,7 @@
 """The matrices that tell a model where in a sentence a piece stands."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,9 +35,7 @@ class Positions(Picture):
         return side_by_side(
             f"{self.title}; a line is a position, a column a dimension",
             [
-                lambda w, name=name, matrix=matrix: matrix_plot(
-                    name, matrix, w, has_colour=has_colour
-                )
+                partial(matrix_plot, name, matrix, has_colour=has_colour)
                 for name, matrix in self.matrices.items()
             ],
             width,
@@ -44,7 +43,7 @@ class Positions(Picture):
 
     def table(self) -> list[tuple[str, ...]]:
         """Return the upper left corner of each matrix."""
-        rows = [("matrix, position", *map(str, range(_TABLE)))]
+        rows: list[tuple[str, ...]] = [("matrix, position", *map(str, range(_TABLE)))]
         for name, matrix in self.matrices.items():
             for position, row in enumerate(matrix[:_TABLE, :_TABLE]):
                 rows.append((f"{name}, {position}", *(f"{x:.3f}" for x in row)))
