@@ -74,9 +74,9 @@ def _percent(weight: float) -> str:
 
 
 def _shade(weight: float) -> str:
-    """Return the style of a cell: its background by weight, black or white text by that."""
+    """Return the style of a cell: its background by weight, black or white text by that; a theme changes neither."""
     red, green, blue = (round(a + weight * (b - a)) for a, b in zip(_DARK, _LIGHT, strict=True))
-    ink = "black" if weight >= _STRONG else "white"
+    ink = "rgb(0,0,0)" if weight >= _STRONG else "rgb(255,255,255)"
     return f"{ink} on rgb({red},{green},{blue})"
 
 
