@@ -74,7 +74,7 @@ def _percent(weight: float) -> str:
 
 
 def _shade(weight: float) -> str:
-    """Return the style of a cell: its background by weight, black or white text by that; a theme changes neither."""
+    """Return a cell's style: background by weight, black or white text, whatever the theme."""
     red, green, blue = (round(a + weight * (b - a)) for a, b in zip(_DARK, _LIGHT, strict=True))
     ink = "rgb(0,0,0)" if weight >= _STRONG else "rgb(255,255,255)"
     return f"{ink} on rgb({red},{green},{blue})"
