@@ -6,6 +6,7 @@ once as an `error:` and a `hint:` line. Anything else that escapes is a bug in n
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class NmtError(Exception):
@@ -33,6 +34,21 @@ class DataError(NmtError):
     """A text file that cannot be read, decoded, aligned or written."""
 
     exit_code = 3
+
+
+class LineError(DataError):
+    """One line of a text file that is wrong.
+
+    Args:
+        file: The file.
+        line: Its number, from 1.
+        problem: What is wrong with it.
+        hint: See `NmtError`.
+    """
+
+    def __init__(self, file: Path, line: int, problem: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{file}:{line}: {problem}", hint=hint)
+        self.file, self.line, self.problem = file, line, problem
 
 
 class ModelFileError(NmtError):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt_cli.config import Config, CorpusConfig
-from nmt_cli.errors import DataError, did_you_mean
+from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
 
 _FIELD_LIMIT = 1 << 24
@@ -36,6 +36,41 @@ class Example(NamedTuple):
 
     source: tuple[str, ...]
     target: str
+
+
+class Row(NamedTuple):
+    """An example and where it stands.
+
+    Attributes:
+        line: The line of its file, or of its two files, that it begins in, from 1.
+        example: The example.
+    """
+
+    line: int
+    example: Example
+
+
+class LineCountError(DataError):
+    """Two files that should be parallel have different numbers of lines.
+
+    Args:
+        files: Source and target file.
+        counts: The lines of each.
+    """
+
+    def __init__(self, files: tuple[Path, Path], counts: tuple[int, int]) -> None:
+        super().__init__(
+            f"{files[0]} has {counts[0]} lines, {files[1]} has {counts[1]}",
+            hint="line N of one file must be the translation of line N of the other",
+        )
+        self.files, self.counts = files, counts
+
+
+Report = Callable[[LineError], None]
+
+
+def _refuse(problem: LineError) -> None:
+    raise problem
 
 
 class Corpora:
@@ -89,8 +124,7 @@ class Corpora:
         corpora: list[CorpusConfig] = getattr(self._config.data, split)
         if any(corpus.rows is not None for corpus in corpora):
             corpora = [*corpora, *self._config.data.train]
-        names = [n for c in corpora for n in (c.source, c.target, c.file) if n is not None]
-        paths = [self._data_dir / name for name in names]
+        paths = [path for corpus in corpora for path in self.files_of(corpus)]
         missing = [str(path) for path in paths if not path.is_file()]
         if missing:
             raise DataError(
@@ -100,24 +134,49 @@ class Corpora:
             )
         return paths
 
+    def files_of(self, corpus: CorpusConfig) -> list[Path]:
+        """Return the source and target file of a corpus, or its one file, or none."""
+        names = (corpus.source, corpus.target, corpus.file)
+        return [self._data_dir / name for name in names if name is not None]
+
+    def is_dialogue(self, corpus: CorpusConfig) -> bool:
+        """Return whether a corpus is a file of whole conversations."""
+        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in _DIALOGUES
+        return has_turns and self._config.task == "chat" and corpus.columns is None
+
     def _all_train(self) -> Iterator[Example]:
         return itertools.chain.from_iterable(map(self._read, self._config.data.train))
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
-        for example in self._read_raw(corpus):
+        for _, example in self._rows(corpus, _refuse, _strictly):
             if example.target.strip() and example.source[-1].strip():
                 yield example
 
-    def _read_raw(self, corpus: CorpusConfig) -> Iterator[Example]:
-        if corpus.source is not None and corpus.target is not None:
-            return read_parallel(self._data_dir / corpus.source, self._data_dir / corpus.target)
-        path = self._data_dir / str(corpus.file)
-        suffix = Path(path.name.removesuffix(".gz")).suffix
-        if self._config.task == "chat" and corpus.columns is None and suffix in _DIALOGUES:
-            return _replies(_DIALOGUES[suffix](path), self._config.chat.history_turns)
+    def iter_rows(self, corpus: CorpusConfig, report: Report) -> Iterator[Row]:
+        """Yield the rows of one corpus as they stand in its files, blank ones and all.
+
+        Args:
+            corpus: A corpus with files.
+            report: Called with each line that is no row; reading goes on behind it. Bytes that are
+                not UTF-8 become lone surrogates (as Python's "surrogateescape" has it).
+
+        Raises:
+            DataError: A file cannot be read any further; `LineCountError` behind the last pair.
+        """
+        return self._rows(corpus, report, functools.partial(read_lines, mend=_keep_bytes))
+
+    def _rows(self, corpus: CorpusConfig, report: Report, read: "Reader") -> Iterator[Row]:
+        paths = self.files_of(corpus)
+        if len(paths) == 2:
+            return _read_parallel(paths[0], paths[1], read)
+        (path,) = paths
+        suffix = _suffix(path)
+        if self.is_dialogue(corpus):
+            dialogues = _DIALOGUES[suffix](path, report, read)
+            return _replies(dialogues, self._config.chat.history_turns)
         if suffix == ".jsonl":
-            return _read_jsonl(path, corpus.columns or ["source", "target"])
-        return _read_table(path, corpus.columns or _DEFAULT_COLUMNS)
+            return _read_jsonl(path, corpus.columns or ["source", "target"], report, read)
+        return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
 
     def _is_held_out(self, example: Example) -> bool:
         return _split_hash(example, self._config.seed) <= self._held_out_limit
@@ -138,6 +197,17 @@ class Corpora:
         return int(hashes[rows - 1])
 
 
+Reader = Callable[[Path], Iterator[str]]
+
+
+def _strictly(path: Path) -> Iterator[str]:
+    return read_lines(path)
+
+
+def _keep_bytes(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
 def _split_hash(example: Example, seed: int) -> int:
     text = example.source[-1]
     if text.isascii():  # the same folding, a few times faster
@@ -153,23 +223,26 @@ def read_parallel(source: Path, target: Path) -> Iterator[Example]:
     """Yield line N of one file with line N of the other.
 
     Raises:
-        DataError: One has more lines; says how many each has.
+        LineCountError: One has more lines; says how many each has.
     """
-    pairs = itertools.zip_longest(read_lines(source), read_lines(target))
+    return (row.example for row in _read_parallel(source, target, _strictly))
+
+
+def _read_parallel(source: Path, target: Path, read: Reader) -> Iterator[Row]:
+    pairs = itertools.zip_longest(read(source), read(target))
     for number, (left, right) in enumerate(pairs, start=1):
         if left is None or right is None:
             longer = number + sum(1 for _ in pairs)
             counts = (number - 1, longer) if left is None else (longer, number - 1)
-            raise DataError(
-                f"{source} has {counts[0]} lines, {target} has {counts[1]}",
-                hint="line N of one file must be the translation of line N of the other",
-            )
-        yield Example((left,), right)
+            raise LineCountError((source, target), counts)
+        yield Row(number, Example((left,), right))
 
 
-def _read_table(path: Path, columns: list[str | int]) -> Iterator[Example]:
+def _read_table(
+    path: Path, columns: list[str | int], report: Report, read: Reader
+) -> Iterator[Row]:
     """Read a TSV or CSV. Columns given by name need a heading line; by number, there is none."""
-    rows = _table_rows(path)
+    rows = table_rows(path, report, read)
     if any(isinstance(column, str) for column in columns):
         _, heading = next(rows, (0, []))
         indices = [_column_index(path, heading, column) for column in columns]
@@ -179,25 +252,33 @@ def _read_table(path: Path, columns: list[str | int]) -> Iterator[Example]:
         if not row:
             continue
         if len(row) <= max(indices):
-            raise DataError(
-                f"{path}:{number}: {len(row)} columns, but column {max(indices) + 1} is wanted"
-            )
-        yield Example((row[indices[0]],), row[indices[1]])
+            wanted = f"{len(row)} columns, but column {max(indices) + 1} is wanted"
+            report(LineError(path, number, wanted))
+            continue
+        yield Row(number, Example((row[indices[0]],), row[indices[1]]))
 
 
-def _table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    lines = read_lines(path)
-    if path.name.removesuffix(".gz").endswith(".csv"):
-        csv.field_size_limit(_FIELD_LIMIT)
-        reader = csv.reader((line + "\n" for line in lines), strict=True)
-        try:
-            for row in reader:
-                yield reader.line_num, [" ".join(field.split("\n")) for field in row]
-        except csv.Error as error:
-            raise DataError(f"{path}:{reader.line_num}: not valid CSV: {error}") from error
-    else:
+def table_rows(
+    path: Path, report: Report = _refuse, read: Reader = _strictly
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too."""
+    lines = read(path)
+    if not path.name.removesuffix(".gz").endswith(".csv"):
         for number, line in enumerate(lines, start=1):
             yield number, line.split("\t") if line else []
+        return
+    csv.field_size_limit(_FIELD_LIMIT)
+    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    while True:
+        first = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            report(LineError(path, first, f"not valid CSV: {error}"))
+            continue
+        yield first, [" ".join(field.split("\n")) for field in row]
 
 
 def _column_index(path: Path, heading: list[str], column: str | int) -> int:
@@ -211,47 +292,54 @@ def _column_index(path: Path, heading: list[str], column: str | int) -> int:
     return heading.index(column)
 
 
-def _read_jsonl(path: Path, columns: list[str | int]) -> Iterator[Example]:
-    for number, record in _json_records(path):
+def _read_jsonl(
+    path: Path, columns: list[str | int], report: Report, read: Reader
+) -> Iterator[Row]:
+    for number, record in _json_records(path, report, read):
         fields = [record.get(str(column)) for column in columns]
         if not all(isinstance(field, str) for field in fields):
-            raise DataError(
-                f"{path}:{number}: needs text in the keys {columns[0]} and {columns[1]}"
-            )
-        yield Example((str(fields[0]),), str(fields[1]))
+            needs = f"needs text in the keys {columns[0]} and {columns[1]}"
+            report(LineError(path, number, needs))
+            continue
+        yield Row(number, Example((str(fields[0]),), str(fields[1])))
 
 
-def _replies(dialogues: Iterable[list[str]], history_turns: int) -> Iterator[Example]:
+def _replies(dialogues: Iterable[list[tuple[int, str]]], history_turns: int) -> Iterator[Row]:
     """Yield each of the bot's turns; user and bot alternate, the user begins.
 
     Its source is the user's turn before it and up to `history_turns` turns before that.
     """
-    for turns in dialogues:
+    for dialogue in dialogues:
+        turns = [turn for _, turn in dialogue]
         for reply in range(1, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
-            yield Example(tuple(turns[first:reply]), turns[reply])
+            yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
 
 
-def _json_dialogues(path: Path) -> Iterator[list[str]]:
-    """Read lines of `{"turns": [...]}`."""
-    for number, record in _json_records(path):
+def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[list[tuple[int, str]]]:
+    """Read lines of `{"turns": [...]}`; yield the turns of each, with their line numbers."""
+    for number, record in _json_records(path, report, read):
         turns = record.get("turns")
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
-            raise DataError(
-                f'{path}:{number}: needs {{"turns": ["...", "..."]}}',
-                hint="for question/answer records name the keys: columns: [question, answer]",
-            )
-        yield turns
+            hint = "for question/answer records name the keys: columns: [question, answer]"
+            report(LineError(path, number, 'needs {"turns": ["...", "..."]}', hint=hint))
+            continue
+        yield [(number, turn) for turn in turns]
 
 
-def _text_dialogues(path: Path) -> Iterator[list[str]]:
+def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[list[tuple[int, str]]]:
     """Read a turn a line, with blank lines between dialogues."""
-    for is_blank, turns in itertools.groupby(read_lines(path), lambda line: not line.strip()):
+    numbered = enumerate(read(path), start=1)
+    for is_blank, lines in itertools.groupby(numbered, lambda line: not line[1].strip()):
         if not is_blank:
-            yield list(turns)
+            yield list(lines)
 
 
-_DIALOGUES: dict[str, Callable[[Path], Iterator[list[str]]]] = {
+def _suffix(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
+_DIALOGUES: dict[str, Callable[[Path, Report, Reader], Iterator[list[tuple[int, str]]]]] = {
     ".jsonl": _json_dialogues,
     ".txt": _text_dialogues,
 }
@@ -277,23 +365,27 @@ def _with_borrowed_history(
         earlier += (example.source[-1], example.target)
 
 
-def _json_records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    for number, line in enumerate(read_lines(path), start=1):
+def _json_records(
+    path: Path, report: Report, read: Reader
+) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, line in enumerate(read(path), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
             if "\\u" in line:
                 json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise DataError(
-                f"{path}:{number}: half of a surrogate pair (\\uD800 to \\uDFFF) is no character"
-            ) from error
+        except UnicodeEncodeError:
+            half = "half of a surrogate pair (\\uD800 to \\uDFFF) is no character"
+            report(LineError(path, number, half))
+            continue
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", None) or error
-            raise DataError(f"{path}:{number}: not valid JSON: {reason}") from error
+            report(LineError(path, number, f"not valid JSON: {reason}"))
+            continue
         if not isinstance(record, dict):
-            raise DataError(f"{path}:{number}: a line must be a JSON object")
+            report(LineError(path, number, "a line must be a JSON object"))
+            continue
         yield number, record
 
 

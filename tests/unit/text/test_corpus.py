@@ -175,7 +175,7 @@ class TestTables:
         put("a.csv", 'a,b\nc,"d"e\n')
         assert problem(file="a.csv")[0].startswith("a.csv:2: not valid CSV: ")
         put("b.csv", 'a,b\nc,"d\ne\n')
-        assert problem(file="b.csv")[0].startswith("b.csv:3: not valid CSV: ")
+        assert problem(file="b.csv")[0].startswith("b.csv:2: not valid CSV: ")
 
     @pytest.mark.parametrize("name", ["a.tsv", "a.csv.gz", "a.jsonl"])
     def test_invalid_utf8_is_told_with_its_line(self, put, problem, name):
