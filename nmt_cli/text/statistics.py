@@ -4,7 +4,6 @@ What `presets.py` goes by. Only the pairs are counted one by one; everything els
 pairs that lie evenly over the corpus (files are often sorted, or several put one behind the other).
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -13,6 +12,7 @@ import numpy as np
 from nmt_cli.config import Config
 from nmt_cli.presets import Pieces, Side, Text
 from nmt_cli.text.corpus import Corpora, Example, texts
+from nmt_cli.text.scripts import SCRIPTS, is_in
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary_cache import check_not_empty
@@ -21,18 +21,6 @@ _SAMPLE = 10_000  # pairs kept at least, where there are as many
 _RARE = 1e-6  # characters of a smaller share are no part of the alphabet, nor are those seen once
 _USUAL = 0.999
 _UNCUT = 1 << 30
-_SCRIPTS = {
-    "Hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3",
-    "Han": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
-    "Kana": "\u3040-\u30ff\u31f0-\u31ff",
-    "Latin": "A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff",
-    "Cyrillic": "\u0400-\u052f",
-    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
-    "Arabic": "\u0600-\u06ff\u0750-\u077f",
-    "Hebrew": "\u0590-\u05ff",
-    "Devanagari": "\u0900-\u097f",
-    "Thai": "\u0e00-\u0e7f",
-}
 _DENSE = ("Hangul", "Han", "Kana")  # about two characters a word
 
 
@@ -44,17 +32,28 @@ def sample_text(corpora: Corpora) -> tuple[Text, list[Example]]:
         DataError: A file cannot be read.
     """
     check_not_empty(corpora)
+    sample, pairs = sample_evenly(corpora.iter_split("train"))
+    return describe_text(sample, pairs), sample
+
+
+def sample_evenly(examples: Iterable[Example]) -> tuple[list[Example], int]:
+    """Return examples that lie evenly over all (at most 20,000), and how many there are."""
     sample: list[Example] = []
     every, pairs = 1, 0
-    for example in corpora.iter_split("train"):
+    for example in examples:
         if pairs % every == 0:
             sample.append(example)
         pairs += 1
         if len(sample) == 2 * _SAMPLE:
             sample, every = sample[::2], every * 2
+    return sample, pairs
+
+
+def describe_text(sample: list[Example], pairs: int) -> Text:
+    """Return the size of the text that a sample was taken from, `pairs` in all."""
     scale = pairs / len(sample)
     sides = {name: _side(texts(sample, name), scale) for name in ("source", "target", "joint")}
-    return Text(pairs, sides["source"], sides["target"], sides["joint"]), sample
+    return Text(pairs, sides["source"], sides["target"], sides["joint"])
 
 
 def _side(lines: Iterator[str], scale: float) -> Side:
@@ -64,7 +63,7 @@ def _side(lines: Iterator[str], scale: float) -> Side:
     for line in lines:
         characters.update(line)
         words += len(line.split())
-    dense = sum(_count(characters, _SCRIPTS[name]) for name in _DENSE)
+    dense = sum(_count(characters, script) for script in _DENSE)
     least = max(2.0, characters.total() * _RARE)
     return Side(
         words=round(max(words, dense // 2) * scale),
@@ -73,15 +72,13 @@ def _side(lines: Iterator[str], scale: float) -> Side:
     )
 
 
-def _count(characters: Counter[str], ranges: str) -> int:
-    return sum(characters[c] for c in re.findall(f"[{ranges}]", "".join(characters)))
+def _count(characters: Counter[str], script: str) -> int:
+    return sum(count for c, count in characters.items() if is_in(c, script))
 
 
 def _describe_scripts(characters: Counter[str]) -> str:
     letters = sum(count for c, count in characters.items() if c.isalpha())
-    shares = {
-        name: _count(characters, ranges) / max(1, letters) for name, ranges in _SCRIPTS.items()
-    }
+    shares = {name: _count(characters, name) / max(1, letters) for name in SCRIPTS}
     common = sorted((name for name in shares if shares[name] >= 0.01), key=lambda n: -shares[n])
     return ", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script"
 
