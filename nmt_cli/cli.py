@@ -18,6 +18,7 @@ from nmt_cli import __version__
 from nmt_cli.commands import plot
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
+from nmt_cli.commands.check import check
 from nmt_cli.commands.evaluate import evaluate
 from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
@@ -155,7 +156,19 @@ app = typer.Typer(
 )
 
 
-for _command in (init, tokenize, train, translate, chat, evaluate, score, export, bench, info):
+for _command in (
+    init,
+    check,
+    tokenize,
+    train,
+    translate,
+    chat,
+    evaluate,
+    score,
+    export,
+    bench,
+    info,
+):
     app.command(cls=_Command)(_command)
 
 _plot = typer.Typer(

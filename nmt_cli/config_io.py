@@ -346,6 +346,16 @@ def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
+def whole_sections(auto: Collection[str]) -> set[str]:
+    """Return names of keys that say `auto`; one for a section of which all that can do."""
+    names = set(auto)
+    for section, keys in auto_keys().items():
+        whole = {f"{section}.{key}" for key in keys}
+        if len(whole) > 1 and whole <= names:
+            names = (names - whole) | {section}
+    return names
+
+
 def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[str]:
     is_whole = name in auto
     head = [

@@ -1,0 +1,99 @@
+"""`nmt check`: the data doctor."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_cli.commands.train import ConfigArgument, SetOption
+
+if TYPE_CHECKING:
+    from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.text.checkup.report import Report
+    from nmt_cli.text.vocabulary import Vocabularies
+
+
+def check(
+    config: ConfigArgument = None,
+    overrides: SetOption = None,
+    fix: Annotated[
+        str | None,
+        typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Check the text of a configuration: what is wrong, where, and how much of it.
+
+    Exit code 3 when there are errors. --fix leaves out what is wrong in training text, mends
+    garbled characters, and writes a configuration for the copy.
+
+    Example: nmt check my.yaml --fix clean
+    """
+    from nmt_cli import console
+    from nmt_cli.commands.check_view import as_json, summary
+    from nmt_cli.config_io import load_config
+    from nmt_cli.errors import DataError
+
+    loaded = load_config(config, overrides)
+    report = _check_up(loaded)
+    if json:
+        console.result_json(as_json(loaded, report))
+    else:
+        for line in summary(loaded, report):
+            console.result(line)
+    if fix is not None:
+        _fix(loaded, report, Path(fix))
+    elif report.has_errors:
+        raise typer.Exit(DataError.exit_code)
+
+
+def _check_up(loaded: "LoadedConfig") -> "Report":
+    from nmt_cli import console
+    from nmt_cli.text.checkup.checkup import check_up
+
+    loaded, vocabularies = _with_run(loaded)
+    with console.live_progress("{task.completed:,.0f} pairs") as progress:
+        task = progress.add_task("reading", total=None) if progress else None
+
+        def on_progress(what: str, done: int) -> None:
+            if progress and task is not None:
+                progress.update(task, description=what, completed=done)
+
+        return check_up(loaded, vocabularies, on_progress=on_progress)
+
+
+def _with_run(loaded: "LoadedConfig") -> tuple["LoadedConfig", "Vocabularies | None"]:
+    """Return the configuration as its run was begun, and the run's vocabularies, if any."""
+    from dataclasses import replace
+
+    from nmt_cli import console
+    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
+    from nmt_cli.training.auto import resolve
+    from nmt_cli.training.run_folder import RunFolder
+
+    folder = RunFolder.of(loaded.config)
+    if folder.has_begun:
+        corpora = Corpora(loaded.config, loaded.data_dir)
+        config = resolve(loaded, corpora, tell=console.note)
+        loaded = replace(loaded, config=config, auto=frozenset())
+    has_vocabulary = any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0]))
+    return loaded, Vocabularies.load(folder.path) if has_vocabulary else None
+
+
+def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
+    from nmt_cli import console
+    from nmt_cli.config_io import to_yaml, whole_sections
+    from nmt_cli.errors import ConfigError, DataError
+    from nmt_cli.files import os_errors_as, write_text
+    from nmt_cli.text.checkup.cleaning import DROPPED, clean
+
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty", hint="--fix writes into a new folder")
+    path = folder / f"{loaded.config.name}.yaml"
+    with os_errors_as(DataError, f"{folder}: cannot be written"):
+        config, done = clean(loaded.config, report, loaded.data_dir, folder)
+        write_text(path, to_yaml(config, whole_sections(loaded.auto)))
+    console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
+    console.note(f"wrote {path}")
+    console.note(f"next: nmt train {path}")

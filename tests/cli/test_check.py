@@ -1,0 +1,57 @@
+"""`nmt check` as a process: exit codes, JSON, the copy of --fix."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def texts(tmp_path):
+    names = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hal", "Ida", "Jan"]
+    pairs = [
+        (f"{a} and {b} saw {c} in the garden.", f"{a} und {b} sahen {c} im Garten.")
+        for a in names for b in names for c in names if a < b < c
+    ]  # fmt: skip
+    pairs[9] = ("The <b>old</b> man.", "Der alte Mann.")
+    for side, language in enumerate(("en", "de")):
+        (tmp_path / f"train.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    (tmp_path / "my.yaml").write_text(
+        "name: my\ndata: {train: [{source: train.en, target: train.de}], dev: [{rows: 10}]}\n"
+        "tokenizer: {vocab_size: 400}\nmodel: auto\ntrain: auto\n"
+    )
+    return tmp_path
+
+
+def test_json_has_every_finding(run_nmt, texts):
+    done = run_nmt("check", "my.yaml", "--json", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    found = [(f["check"], f["severity"], f["file"], f["line"]) for f in record["findings"]]
+    assert ("markup", "warning", "train.en", 10) in found
+    assert record["corpora"][0]["rows"] == 120
+    assert all(isinstance(f["message"], str) for f in record["findings"])
+    assert not (texts / "runs").exists()
+
+
+def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
+    with (texts / "train.de").open("ab") as stream:
+        stream.write(b"\xff\xfe\n")
+    with (texts / "train.en").open("ab") as stream:
+        stream.write(b"One more.\n")
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 3
+    assert "train.de:121" in done.stdout
+    assert "1 error" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_fix_writes_a_copy_that_trains(run_nmt, texts):
+    done = run_nmt("check", "my.yaml", "--fix", "clean", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "1 rows left out" in done.stderr or "1 row left out" in done.stderr
+    assert "train.en\t10\tmarkup\t" in (texts / "clean" / "dropped.tsv").read_text()
+    command = done.stderr.splitlines()[-1].removeprefix("next: nmt ").split()
+    assert run_nmt("check", command[1], cwd=texts).returncode == 0
+    again = run_nmt("check", "my.yaml", "--fix", "clean", cwd=texts)
+    assert again.returncode == 2
+    assert "not empty" in again.stderr
