@@ -57,7 +57,7 @@ def check_up(
         findings += language_findings(loaded.config, sample)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
         statistics = piece_statistics(sample, vocabularies, config)
-        findings += piece_findings(config, statistics, learned=learned)
+        findings += piece_findings(config, statistics, vocabularies.largest, learned=learned)
         counter = PieceCounter(vocabularies, config.model.max_length, statistics.shortest)
         _test(corpora, found, profile, counter, on_progress)
         findings += _repeat_findings(found, is_chat=profile.is_chat)

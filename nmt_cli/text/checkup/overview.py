@@ -54,7 +54,7 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
 
 
 def piece_findings(
-    config: Config, statistics: PieceStatistics, *, learned: bool
+    config: Config, statistics: PieceStatistics, vocab_size: int, *, learned: bool
 ) -> Iterator[Finding]:
     """Yield what the vocabulary makes of the text."""
     origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
@@ -64,7 +64,7 @@ def piece_findings(
             "pieces-per-word",
             f"{found.pieces_per_word[0]:.2f} pieces a word in the source, "
             f"{found.pieces_per_word[1]:.2f} in the target, with {origin} of "
-            f"{config.tokenizer.vocab_size:,} pieces",
+            f"{vocab_size:,} pieces",
         ),
         (
             "coverage",
