@@ -19,6 +19,7 @@ from nmt_cli.commands import plot
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.check import check
+from nmt_cli.commands.data import get, list_sets
 from nmt_cli.commands.evaluate import evaluate
 from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
@@ -170,6 +171,13 @@ for _command in (
     info,
 ):
     app.command(cls=_Command)(_command)
+
+_data = typer.Typer(
+    **_SETTINGS, help="Known public data sets: what they are, and getting them."
+)
+_data.command("list", cls=_Command)(list_sets)
+_data.command("get", cls=_Command)(get)
+app.add_typer(_data, name="data")
 
 _plot = typer.Typer(
     **_SETTINGS,

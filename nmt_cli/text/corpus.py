@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt_cli.config import Config, CorpusConfig
+from nmt_cli.data_sets import data_set_with
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
 
@@ -125,11 +126,13 @@ class Corpora:
         if any(corpus.rows is not None for corpus in corpora):
             corpora = [*corpora, *self._config.data.train]
         paths = [path for corpus in corpora for path in self.files_of(corpus)]
-        missing = [str(path) for path in paths if not path.is_file()]
+        missing = [path for path in paths if not path.is_file()]
         if missing:
+            known = data_set_with(self._data_dir, {path.name for path in missing})
+            get = f"nmt data get {known.name}" if known else "put the files there"
             raise DataError(
-                f"{', '.join(missing)}: no such file",
-                hint=f"put the files there, or point data.dir at them "
+                f"{', '.join(map(str, missing))}: no such file",
+                hint=f"{get}, or point data.dir at them "
                 f"(--set data.dir=FOLDER; it is {self._data_dir})",
             )
         return paths

@@ -1,0 +1,163 @@
+"""`nmt data`: known public sets, fetched into the folders that the configurations name."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_cli.commands.loading import JsonOption
+
+if TYPE_CHECKING:
+    from nmt_cli.data_sets import DataSet, RemoteFile
+    from nmt_cli.download import OnProgress
+
+
+def list_sets(json: JsonOption = False) -> None:
+    """List the known public data sets: languages, size, licence, citation.
+
+    Example: nmt data list
+    """
+    from nmt_cli import console
+    from nmt_cli.data_sets import DATA_SETS
+
+    for data_set in DATA_SETS.values():
+        if json:
+            console.result_json(_as_json(data_set))
+        else:
+            _show(data_set)
+    if not json:
+        console.note("next: nmt data get NAME")
+
+
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A set that nmt data list names.")],
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="URL_OR_DIR", help="Take the files from a mirror or a folder."
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None, typer.Option("--dir", metavar="DIR", help="Where to; data/NAME if left out.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Accept the licence without being asked.")
+    ] = False,
+) -> None:
+    """Get a public data set, after its licence was shown: data/NAME has it then.
+
+    The same command, run again, goes on where a download broke off.
+
+    Example: nmt data get multi30k-en-de
+    """
+    from nmt_cli import console
+    from nmt_cli.data_sets import DATA_SETS
+    from nmt_cli.download import is_address, missing_files
+    from nmt_cli.errors import ConfigError, did_you_mean
+
+    if name not in DATA_SETS:
+        raise ConfigError(
+            f"{name}: no known data set.{did_you_mean(name, DATA_SETS)}",
+            hint="nmt data list shows all of them",
+        )
+    if mirror is not None and not is_address(mirror) and not Path(mirror).is_dir():
+        raise ConfigError(f"--from {mirror}: neither an http(s) address nor a folder")
+    data_set = DATA_SETS[name]
+    goal = Path(folder) if folder else data_set.folder
+    missing = missing_files(data_set, goal)
+    if missing:
+        _show_licence(data_set, ask=not yes)
+        for file in missing:
+            _get_file(data_set, file, goal, mirror)
+    console.note(f"{name}: all files are in {goal}")
+    console.note(f"next: {_next_command(data_set, goal)}")
+
+
+def _as_json(data_set: "DataSet") -> dict[str, object]:
+    return asdict(data_set) | {"folder": str(data_set.folder)}
+
+
+def _show(data_set: "DataSet") -> None:
+    from nmt_cli import console
+
+    source, target = data_set.languages
+    languages = source if source == target else f"{source}-{target}"
+    pairs = f"{data_set.pairs:,} pairs" if data_set.pairs else "pairs not counted"
+    console.result(
+        f"{data_set.name:<22} {data_set.task} {languages}, {pairs}, about {data_set.megabytes:,} MB"
+    )
+    console.result(f"    {data_set.about}; {data_set.homepage}")
+    console.result(f"    licence: {data_set.licence}")
+    console.result(f"    cite: {data_set.citation}")
+
+
+def _show_licence(data_set: "DataSet", *, ask: bool) -> None:
+    """Say under what terms a set is; on a terminal go on only after a yes."""
+    from nmt_cli import console
+
+    console.note(f"{data_set.name}: {data_set.about}; about {data_set.megabytes:,} MB")
+    console.note(f"licence: {data_set.licence} ({data_set.homepage})")
+    console.note(f"cite: {data_set.citation}")
+    if ask and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("Use it under this licence?", default=True, abort=True, err=True)
+
+
+def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str | None) -> None:
+    """Get one file; a problem of the connection comes with what to do by hand."""
+    from nmt_cli import console
+    from nmt_cli.download import FetchError, fetch_of_set
+
+    try:
+        with _progress(file.name) as on_progress:
+            fetch_of_set(data_set, file, folder, mirror=mirror, on_progress=on_progress)
+    except FetchError as error:
+        address = f"{data_set.address}/{file.path}"
+        by_hand = (
+            f"by hand: put {address} (and the set's other files) into a folder, "
+            f"then: nmt data get {data_set.name} --from FOLDER"
+        )
+        hint = "; ".join(filter(None, (error.hint, by_hand)))
+        raise type(error)(str(error), hint=hint) from error
+    except KeyboardInterrupt:
+        console.note("stopped; what has come is kept: the same command goes on from there")
+        raise
+
+
+@contextlib.contextmanager
+def _progress(name: str) -> Iterator["OnProgress"]:
+    """Show bytes and rate while a file comes, and a line when it has."""
+    from nmt_cli import console
+
+    columns = []
+    if console.is_live():
+        from rich.progress import DownloadColumn, TransferSpeedColumn
+
+        columns = [DownloadColumn(), TransferSpeedColumn()]
+    started = time.monotonic()
+    sizes: list[int] = []  # what was there before, and what is now
+    with console.live_progress(*columns) as progress:
+        task = progress.add_task(name, total=None) if progress else None
+
+        def on_progress(done: int, total: int | None) -> None:
+            sizes[1:] = [done]
+            if progress and task is not None:
+                progress.update(task, completed=done, total=total)
+
+        yield on_progress
+    rate = (sizes[-1] - sizes[0]) / max(time.monotonic() - started, 1e-3)
+    console.note(f"{name}: {sizes[-1] / 1e6:,.2f} MB ({rate / 1e6:,.1f} MB/s)")
+
+
+def _next_command(data_set: "DataSet", folder: Path) -> str:
+    from nmt_cli.resources import bundled_configs
+
+    if data_set.name in bundled_configs():
+        moved = "" if folder == data_set.folder else f" --set data.dir={os.path.relpath(folder)}"
+        return f"nmt train {data_set.name}{moved}"
+    return f"nmt init {data_set.name}.yaml --data {folder}"
