@@ -172,9 +172,7 @@ for _command in (
 ):
     app.command(cls=_Command)(_command)
 
-_data = typer.Typer(
-    **_SETTINGS, help="Known public data sets: what they are, and getting them."
-)
+_data = typer.Typer(**_SETTINGS, help="Known public data sets: what they are, and getting them.")
 _data.command("list", cls=_Command)(list_sets)
 _data.command("get", cls=_Command)(get)
 app.add_typer(_data, name="data")

@@ -119,14 +119,14 @@ class DataConfig(Section):
             raise ValueError("weight is for train only")
         return corpora
 
-    @field_validator("train", "test")
+    @field_validator("train")
     @classmethod
-    def _rows_only_in_dev(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+    def _rows_not_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
         if any(corpus.rows is not None for corpus in corpora):
-            raise ValueError("rows is for dev only")
+            raise ValueError("rows is for dev and test only")
         return corpora
 
-    @field_validator("dev")
+    @field_validator("dev", "test")
     @classmethod
     def _rows_only_once(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
         if sum(corpus.rows is not None for corpus in corpora) > 1:

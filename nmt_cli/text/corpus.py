@@ -7,23 +7,19 @@ of the conversation for chat) and one target text. Every problem names its file 
 import collections
 import csv
 import functools
-import hashlib
 import itertools
 import json
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from nmt_cli.config import Config, CorpusConfig
 from nmt_cli.data_sets import data_set_with
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
+from nmt_cli.text.held_out import HeldOut, held_out_rows
 
 _FIELD_LIMIT = 1 << 24
-_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
 
 
@@ -107,14 +103,14 @@ class Corpora:
 
     def _of_split(self, corpus: CorpusConfig, split: str) -> Iterator[Example]:
         if corpus.rows is not None:
-            return filter(self._is_held_out, self._all_train())
-        if split == "train" and self._num_held_out:
-            return itertools.filterfalse(self._is_held_out, self._read(corpus))
+            return self._in_split(split, self._all_train())
+        if split == "train" and any(held_out_rows(self._config).values()):
+            return self._in_split(split, self._read(corpus))
         return self._read(corpus)
 
-    @property
-    def _num_held_out(self) -> int:
-        return sum(corpus.rows or 0 for corpus in self._config.data.dev)
+    def _in_split(self, split: str, examples: Iterator[Example]) -> Iterator[Example]:
+        split_of = self._held_out.split_of
+        return (e for e in examples if split_of(e.source[-1], e.target) == split)
 
     def files(self, split: str) -> list[Path]:
         """Return the files that a split is read from, checked to exist.
@@ -181,23 +177,15 @@ class Corpora:
             return _read_jsonl(path, corpus.columns or ["source", "target"], report, read)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
 
-    def _is_held_out(self, example: Example) -> bool:
-        return _split_hash(example, self._config.seed) <= self._held_out_limit
-
     @functools.cached_property
-    def _held_out_limit(self) -> int:
-        """The hash up to which a training example belongs to dev.
-
-        Examples with the same (folded) source share a hash, so they never lie on both sides.
-        """
-        rows = self._num_held_out
-        hashes = np.fromiter(
-            (_split_hash(example, self._config.seed) for example in self._all_train()), np.uint64
+    def _held_out(self) -> HeldOut:
+        config = self._config
+        return HeldOut(
+            ((example.source[-1], example.target) for example in self._all_train()),
+            held_out_rows(config),
+            config.seed,
+            by_target=config.task == "translation",
         )
-        if rows >= len(hashes):
-            raise DataError(f"dev takes {rows} rows out of train, which has only {len(hashes)}")
-        hashes.partition(rows - 1)
-        return int(hashes[rows - 1])
 
 
 Reader = Callable[[Path], Iterator[str]]
@@ -209,17 +197,6 @@ def _strictly(path: Path) -> Iterator[str]:
 
 def _keep_bytes(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
-
-
-def _split_hash(example: Example, seed: int) -> int:
-    text = example.source[-1]
-    if text.isascii():  # the same folding, a few times faster
-        folded = text.lower().encode().translate(None, delete=_ASCII_SIGNS)
-    else:
-        text = unicodedata.normalize("NFKC", text).casefold()
-        folded = "".join(filter(str.isalnum, text)).encode()
-    digest = hashlib.blake2b(folded, digest_size=8, key=str(seed).encode())
-    return int.from_bytes(digest.digest())
 
 
 def read_parallel(source: Path, target: Path) -> Iterator[Example]:

@@ -11,6 +11,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import write_text
 from nmt_cli.text.corpus import Corpora, texts
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
+from nmt_cli.text.held_out import held_out_settings
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
@@ -32,7 +33,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     settings = {
         "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
-        "held_out": [corpus.rows for corpus in config.data.dev],
+        "held_out": held_out_settings(config),
         "seed": config.seed,
         "task": config.task,
         "chat": config.chat.text_settings() if config.task == "chat" else None,

@@ -14,6 +14,7 @@ from nmt_cli.files import os_errors_as, read_lines, write_text
 from nmt_cli.presets import Device
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
+from nmt_cli.text.held_out import held_out_settings
 from nmt_cli.text.shards import (
     FORMAT,
     EncodedCorpus,
@@ -179,7 +180,7 @@ def _shard_name(
 ) -> str:
     settings = {
         "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
-        "held_out": [corpus.rows for corpus in config.data.dev],
+        "held_out": held_out_settings(config),
         "seed": config.seed,
         "chat": config.chat.text_settings() if config.task == "chat" else None,
         "encoder": encoder.fingerprint(),

@@ -223,15 +223,16 @@ class TestCorpusConfig:
 
 
 class TestDataConfig:
-    @pytest.mark.parametrize("split", ["train", "test"])
-    def test_rows_are_taken_for_dev_only(self, split):
-        assert messages(DataConfig, {**DATA, split: [{"rows": 3}]}) == [
-            "Value error, rows is for dev only"
+    def test_rows_are_taken_for_dev_and_test_only(self):
+        assert messages(DataConfig, {**DATA, "train": [{"rows": 3}]}) == [
+            "Value error, rows is for dev and test only"
         ]
-        assert DataConfig.model_validate({**DATA, "dev": [{"rows": 3}]}).dev[0].rows == 3
+        data = DataConfig.model_validate({**DATA, "dev": [{"rows": 3}], "test": [{"rows": 4}]})
+        assert (data.dev[0].rows, data.test[0].rows) == (3, 4)
 
-    def test_rows_are_given_once(self):
-        assert messages(DataConfig, {**DATA, "dev": [{"rows": 3}, {"rows": 4}]}) == [
+    @pytest.mark.parametrize("split", ["dev", "test"])
+    def test_rows_are_given_once(self, split):
+        assert messages(DataConfig, {**DATA, split: [{"rows": 3}, {"rows": 4}]}) == [
             "Value error, give rows once"
         ]
 

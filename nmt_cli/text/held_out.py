@@ -1,0 +1,95 @@
+"""Development and test rows taken out of train: by a seeded hash, and with nothing of them left in.
+
+A row's hash is that of its source without case, spaces and signs, so rows with the same source are
+always in the same split. In a translation corpus a row whose target is one of dev's or test's is
+left out of the other splits, too; stock answers of a chat, and very short targets, are no leak.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+
+import numpy as np
+
+from nmt_cli.config import Config
+from nmt_cli.errors import DataError
+
+_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
+_SPLITS = ("dev", "test")
+_TELLING = 8  # letters and digits of a target from which on it gives a sentence away
+
+
+def held_out_rows(config: Config) -> dict[str, int]:
+    """Return how many rows of train are wanted for dev and for test."""
+    return {
+        split: sum(corpus.rows or 0 for corpus in getattr(config.data, split)) for split in _SPLITS
+    }
+
+
+def held_out_settings(config: Config) -> object:
+    """Return, as JSON, what decides which rows are held out; the seed goes beside it."""
+    rows = held_out_rows(config)
+    by_target = config.task == "translation" and any(rows.values())
+    return [corpus.rows for corpus in config.data.dev] if not by_target else rows
+
+
+class HeldOut:
+    """Tells which split a row of train belongs to.
+
+    Args:
+        pairs: The (source, target) texts of all of train.
+        rows: Rows wanted for "dev" and "test".
+        seed: Other seeds take other rows.
+        by_target: Whether no target may be in two splits either.
+
+    Raises:
+        DataError: Nothing would be left to train on.
+    """
+
+    def __init__(
+        self, pairs: Iterable[tuple[str, str]], rows: dict[str, int], seed: int, *, by_target: bool
+    ) -> None:
+        self._key, self._by_target = str(seed).encode(), by_target
+        columns = [("source", np.uint64), ("target", np.uint64)]
+        hashes = np.fromiter(
+            ((self._hash(_fold(s)), self._hash_target(t)) for s, t in pairs), columns
+        )
+        wanted = sum(rows.values())
+        if wanted >= len(hashes):
+            takers = " and ".join(split for split in _SPLITS if rows[split])
+            take = "take" if " " in takers else "takes"
+            raise DataError(
+                f"{takers} {take} {wanted} rows out of train, which has only {len(hashes)}"
+            )
+        ends = np.cumsum([rows[split] for split in _SPLITS])
+        lowest = np.partition(hashes["source"], np.maximum(ends, 1) - 1)
+        self._limits = [int(lowest[end - 1]) if end else -1 for end in ends]
+        self._targets = [
+            set(hashes["target"][hashes["source"] <= limit].tolist()) - {0} if limit >= 0 else set()
+            for limit in self._limits
+        ]
+
+    def split_of(self, source: str, target: str) -> str | None:
+        """Return "train", "dev" or "test"; None for a row that may be in none of them."""
+        number = self._hash(_fold(source))
+        if number <= self._limits[0]:
+            return "dev"
+        is_test = number <= self._limits[1]
+        if self._hash_target(target) in self._targets[0 if is_test else 1]:
+            return None
+        return "test" if is_test else "train"
+
+    def _hash_target(self, target: str) -> int:
+        folded = _fold(target) if self._by_target else b""
+        return self._hash(folded) if len(folded.decode()) >= _TELLING else 0
+
+    def _hash(self, folded: bytes) -> int:
+        digest = hashlib.blake2b(folded, digest_size=8, key=self._key)
+        return int.from_bytes(digest.digest())
+
+
+def _fold(text: str) -> bytes:
+    if text.isascii():  # the same folding, a few times faster
+        return text.lower().encode().translate(None, delete=_ASCII_SIGNS)
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(filter(str.isalnum, text)).encode()
