@@ -315,10 +315,23 @@ def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Confi
     for name, value in values.items():
         section, _, key = name.partition(".")
         tree[section][key] = value
-    changed, problems = _validate(tree, {}, origin)
-    if changed is None:
+    return checked(tree, origin)
+
+
+def checked(tree: dict[str, Any], origin: str) -> Config:
+    """Return the configuration of a mapping such as YAML gives.
+
+    Args:
+        tree: The mapping, with no `auto` in it.
+        origin: Where it comes from, for the message about a value that does not fit.
+
+    Raises:
+        ConfigError: It is not a configuration; all problems are listed.
+    """
+    config, problems = _validate(tree, {}, origin)
+    if config is None:
         raise ConfigError("\n".join(problems))
-    return changed
+    return config
 
 
 def value_of(config: Config, name: str) -> Any:
@@ -373,7 +386,7 @@ def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[s
 
 def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:
     text = f"{indent}{name}: {_flow(value)}"
-    return f"{text:<{_COMMENT_COLUMN}}  # {describe(field)}"
+    return f"{text:<{_COMMENT_COLUMN}}  # {describe(field, with_default=True)}"
 
 
 def _flow(value: Any) -> str:
@@ -390,10 +403,11 @@ def _flow(value: Any) -> str:
     )
 
 
-def describe(field: FieldInfo) -> str:
-    """Return one line of help: description, type or choices, unit, range."""
+def describe(field: FieldInfo, *, with_default: bool = False) -> str:
+    """Return one line of help: description, type or choices, unit, range, default."""
     kind = _type_name(field) + (" or auto" if _has_mark(field, "may_be_auto") else "")
-    parts = [p for p in (kind, _unit(field), _range(field)) if p]
+    default = f"default {_flow(field.default)}" if with_default and not field.is_required() else ""
+    parts = [p for p in (kind, _unit(field), _range(field), default) if p]
     return f"{field.description} ({', '.join(parts)})"
 
 
@@ -423,6 +437,34 @@ def _range(field: FieldInfo) -> str:
         if getattr(limit, name, None) is not None
     ]
     return " and ".join(bounds)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return a JSON schema (2020-12) of the configuration file, for editors.
+
+    Keys that may say `auto` allow it, and so do the sections that may as a whole.
+    """
+    schema = Config.model_json_schema()
+    for model in (schema, *schema["$defs"].values()):
+        model.pop("title", None)
+        for name, key in model["properties"].items():
+            key.pop("title", None)
+            key.pop("may_change", None)
+            if key.pop("may_be_auto", False):
+                _allow_auto(key)
+            if model is schema and name in auto_keys():
+                _allow_auto(key)
+            if unit := key.pop("unit", None):
+                key["description"] += f" ({unit})"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "nmt", **schema}
+
+
+def _allow_auto(key: dict[str, Any]) -> None:
+    """Let a key of a schema be `auto` beside what it may be already."""
+    kept = {name: key.pop(name) for name in ("description", "default") if name in key}
+    inner = dict(key)
+    key.clear()
+    key.update(kept, anyOf=[inner, {"const": AUTO}])
 
 
 def reference_markdown() -> str:

@@ -1,17 +1,30 @@
-"""`nmt init`: writes a commented configuration for the user's own files."""
+"""`nmt init`: finds the user's files and writes a commented configuration for them."""
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from nmt_cli.config import Config
+
+_DEFAULT_FILE = "nmt.yaml"
+_HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
+_BY_PRESET = ("tokenizer", "model", "train", "decode", "chat")
+_CHAT_DECODE = {"sample": True, "temperature": 0.5, "top_p": 0.9}  # as configs/chat.yaml
+
 
 def init(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="The file to write.")] = "nmt.yaml",
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="The file to write.")
+    ] = _DEFAULT_FILE,
+    data: Annotated[
+        str, typer.Option("--data", metavar="DIR", help="The folder to look for text in.")
+    ] = ".",
     train: Annotated[
         tuple[str, str] | None,
-        typer.Option("--train", metavar="SRC TGT", help="Training files, source and target."),
+        typer.Option("--train", metavar="SRC TGT", help="Training files; else looked for."),
     ] = None,
     dev: Annotated[
         tuple[str, str] | None,
@@ -19,44 +32,191 @@ def init(
             "--dev", metavar="SRC TGT", help="Development files; else taken out of train."
         ),
     ] = None,
+    test: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--test", metavar="SRC TGT", help="Test files; else taken out of train."),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="TASK", help="translation or chat.")
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset", metavar="NAME", help="Sizes of a bundled configuration; auto if left out."
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Replace the file if it exists.")
+    ] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print a JSON schema for editors, write nothing.")
     ] = False,
 ) -> None:
     """Write a configuration with every key explained, then print the next command.
 
+    Finds two text files (ko.txt en.txt, train.ko.gz train.en.gz), tables and
+    dialogues by itself, tells the languages, and takes development and test
+    rows out of train where there are none.
+
+    Example: nmt init
+
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
     from nmt_cli import console
-    from nmt_cli.config import Config
-    from nmt_cli.config_io import to_yaml
     from nmt_cli.errors import ConfigError, DataError
     from nmt_cli.files import os_errors_as, write_text
 
-    if train is None:
-        raise ConfigError("--train SRC TGT is needed", hint="nmt init my.yaml --train a.en a.de")
-    missing = [name for name in (*train, *(dev or ())) if not Path(name).is_file()]
-    if missing:
-        raise DataError(f"{', '.join(missing)}: no such file")
+    if json_schema:
+        from nmt_cli.config_io import json_schema as schema
+
+        console.result_json(schema())
+        return
     path = Path(file)
     if path.exists() and not yes:
         raise ConfigError(f"{path} exists", hint="--yes replaces it")
-    development = _pair(dev, path) if dev else {"rows": _held_out_rows(Path(train[0]))}
-    config = Config.model_validate(
-        {
-            "name": _run_name(path),
-            "data": {
-                "source_lang": _language(train[0]),
-                "target_lang": _language(train[1]),
-                "train": [_pair(train, path)],
-                "dev": [development],
-            },
-        }
-    )
+    if train is None and (dev or test):
+        raise ConfigError("--dev and --test need --train SRC TGT")
+    given = {"train": train, "dev": dev, "test": test}
+    tree = _given(given, path) if train else _discovered(Path(data), path)
+    tree["task"] = task or tree["task"]
+    text = _configuration(tree, path, preset)
     with os_errors_as(DataError, f"{path}: cannot be written"):
-        write_text(path, to_yaml(config, auto={"tokenizer.vocab_size", "model", "train"}))
+        write_text(path, text)
     console.note(f"wrote {path}")
-    console.note(f"next: nmt train {path}")
+    console.note(f"next: nmt check {path}")
+
+
+def _given(files: dict[str, tuple[str, str] | None], path: Path) -> dict[str, Any]:
+    """Return the beginning of a configuration for files that the user named."""
+    from nmt_cli.errors import DataError
+    from nmt_cli.text.discovery import languages_of, side_of
+
+    missing = [name for names in files.values() for name in names or () if not Path(name).is_file()]
+    if missing:
+        raise DataError(f"{', '.join(missing)}: no such file")
+    source, target = (side_of(Path(name)) for name in files["train"] or ())
+    languages = languages_of((source, target))
+    corpora: dict[str, Any] = {
+        split: [_pair(names, path)] for split, names in files.items() if names
+    }
+    task = "chat" if languages[0] == languages[1] != "" else "translation"
+    return _tree(_run_name(path.stem), task, languages, corpora)
+
+
+def _discovered(folder: Path, path: Path) -> dict[str, Any]:
+    """Return the beginning of a configuration for what lies in a folder, and tell what that is."""
+    from nmt_cli import console
+    from nmt_cli.errors import DataError
+    from nmt_cli.text.discovery import discover
+
+    if not folder.is_dir():
+        raise DataError(f"--data {folder}: no such folder")
+    found = discover(folder)
+    for split, corpora in found.corpora.items():
+        for corpus in corpora:
+            names = [corpus[key] for key in ("source", "target", "file") if key in corpus]
+            columns = f", columns {' and '.join(map(str, corpus.get('columns', [])))}"
+            console.note(f"{split}: {', '.join(names)}{columns if 'columns' in corpus else ''}")
+    for name in found.unused:
+        console.note(f"left out: {name}")
+    source, target = (language or "unknown" for language in found.languages)
+    console.note(f"{found.task}: {source} -> {target} ({found.reason})")
+    if found.task == "translation" and "source" in found.corpora["train"][0]:
+        console.note(f"the other way round: {_reversed(found.corpora, folder, path)}")
+    name = folder.resolve().name if path.name == _DEFAULT_FILE else path.stem
+    tree = _tree(_run_name(name), found.task, found.languages, found.corpora)
+    is_fixed = folder.is_absolute()
+    tree["data"]["dir"] = str(folder) if is_fixed else os.path.relpath(folder, path.parent)
+    return tree
+
+
+def _reversed(corpora: dict[str, Any], folder: Path, path: Path) -> str:
+    """Return the command that translates the other way."""
+    options = [
+        f" --{split} {folder / found[0]['target']} {folder / found[0]['source']}"
+        for split, found in corpora.items()
+        if found
+    ]
+    return f"nmt init {path} --yes{''.join(options)}"
+
+
+def _tree(
+    name: str, task: str, languages: tuple[str, str], corpora: dict[str, Any]
+) -> dict[str, Any]:
+    source, target = languages
+    data = {"source_lang": source, "target_lang": target, **corpora}
+    return {"name": name, "task": task, "data": data}
+
+
+def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
+    """Return the text of the configuration, with splits and sizes."""
+    from nmt_cli.config_io import to_yaml
+
+    tree, auto = _with_preset(tree, preset)
+    data = tree["data"]
+    missing = [split for split in ("dev", "test") if not data.get(split)]
+    if missing:
+        rows = _rows_to_hold_out(tree, path)
+        tree["data"] = data | {split: [{"rows": rows}] for split in missing}
+        _tell_held_out(missing, rows)
+    config = _checked(tree)
+    head = (
+        f"# Written by nmt init. What every key means stands beside it.\n"
+        f"# Check the text with nmt check {path}, then train with nmt train {path}\n"
+    )
+    return head + to_yaml(config, auto=auto)
+
+
+def _tell_held_out(splits: list[str], rows: int) -> None:
+    from nmt_cli import console
+
+    for split in splits:
+        console.note(f"{split}: {rows:,} rows taken out of train by a seeded hash")
+
+
+def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, Any], set[str]]:
+    """Return the configuration with a bundled one's sizes, and the keys that stay open."""
+    from nmt_cli.config_io import load_config
+    from nmt_cli.errors import ConfigError, did_you_mean
+    from nmt_cli.resources import bundled_configs
+
+    if preset in (None, "auto"):
+        decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
+        return tree | decode, {"tokenizer.vocab_size", "model", "train"}
+    configs = bundled_configs()
+    if preset not in configs:
+        raise ConfigError(
+            f"--preset {preset}: no bundled configuration of that name."
+            f"{did_you_mean(preset, configs)}",
+            hint=f"auto and these are: {', '.join(configs)}",
+        )
+    loaded = load_config(str(configs[preset]))
+    sections = loaded.config.model_dump(include=set(_BY_PRESET))
+    return tree | sections, set(loaded.auto)
+
+
+def _rows_to_hold_out(tree: dict[str, Any], path: Path) -> int:
+    """Return how many rows dev and test get, each, from the number of pairs; reads all of train."""
+    from nmt_cli.errors import DataError
+    from nmt_cli.text.corpus import Corpora
+
+    config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
+    folder = path.parent / config.data.dir
+    pairs = sum(1 for _ in Corpora(config, folder).iter_split("train"))
+    if pairs < 3:
+        raise DataError(f"{folder}: only {pairs} pairs, too few to train, choose and test on")
+    return max(1, min(_MOST_HELD_OUT, pairs // _HELD_OUT_SHARE))
+
+
+def _checked(tree: dict[str, Any]) -> "Config":
+    """Return the configuration of a tree.
+
+    Raises:
+        ConfigError: A value that came from an option is none of those there are.
+    """
+    from nmt_cli.config_io import checked
+
+    return checked(tree, "nmt init")
 
 
 def _pair(names: tuple[str, str], config_path: Path) -> dict[str, str]:
@@ -65,19 +225,6 @@ def _pair(names: tuple[str, str], config_path: Path) -> dict[str, str]:
     return {"source": source, "target": target}
 
 
-def _held_out_rows(path: Path) -> int:
-    """Return how many rows to keep for development: a tenth, at most 1,000."""
-    from nmt_cli.files import read_lines
-
-    return max(1, min(1000, sum(1 for _ in read_lines(path)) // 10))
-
-
-def _run_name(path: Path) -> str:
-    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in path.stem).strip("._-")
+def _run_name(name: str) -> str:
+    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip("._-")
     return kept if kept.isascii() and kept else "run"
-
-
-def _language(name: str) -> str:
-    """Return the language code in a file name such as `train.de.gz`, or nothing."""
-    suffix = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
-    return suffix if len(suffix) in (2, 3) and suffix.isalpha() and suffix != "txt" else ""

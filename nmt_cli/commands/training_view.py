@@ -154,6 +154,8 @@ class TrainingView:
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
         console.note(f"the model is in {event.bundle}")
         is_chat = self._config.task == "chat"
+        if self._config.data.test:
+            console.note(f"next: nmt evaluate -m {event.bundle}")
         example = self._sentence.replace('"', "'")
         console.note("next: nmt chat" if is_chat else f'next: nmt translate "{example}"')
 

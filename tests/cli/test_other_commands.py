@@ -31,10 +31,10 @@ def test_init_writes_every_key_and_prints_the_command_that_then_works(run_nmt, t
     assert values["name"] == "my"
     assert values["data"]["train"] == [{"source": "../train.en", "target": "../train.de"}]
     assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
-    assert values["data"]["dev"] == [{"rows": 4}]
+    assert values["data"]["dev"] == values["data"]["test"] == [{"rows": 2}]
     assert values["tokenizer"]["vocab_size"] == values["model"] == values["train"] == "auto"
-    command = done.stderr.splitlines()[-1].removeprefix("next: nmt ").split()
-    assert run_nmt(*command, "--dry-run", *SMALL, cwd=texts).returncode == 0
+    assert done.stderr.splitlines()[-1] == "next: nmt check conf/my.yaml"
+    assert run_nmt("train", "conf/my.yaml", "--dry-run", *SMALL, cwd=texts).returncode == 0
 
 
 def test_init_does_not_replace_a_file_unasked(run_nmt, texts):

@@ -11,6 +11,7 @@ from nmt_cli.config_io import (
     auto_keys,
     describe,
     fixed_keys,
+    json_schema,
     load_config,
     reference_markdown,
     to_yaml,
@@ -477,7 +478,7 @@ class TestToYaml:
         text = to_yaml(load(GOOD))
 
         def is_told(key: str, field) -> bool:
-            line = rf"^{key}: .*  # {re.escape(describe(field))}$"
+            line = rf"^{key}: .*  # {re.escape(describe(field, with_default=True))}$"
             return re.search(line, text, re.MULTILINE) is not None
 
         for name, field in Config.model_fields.items():
@@ -486,11 +487,15 @@ class TestToYaml:
                 assert f"\n{name}:\n" in text
                 for key, inner in section.model_fields.items():
                     assert re.search(
-                        rf"^  {key}: .*  # {re.escape(describe(inner))}$", text, re.MULTILINE
+                        rf"^  {key}: .*  # {re.escape(describe(inner, with_default=True))}$",
+                        text,
+                        re.MULTILINE,
                     )
             else:
                 assert re.search(
-                    rf"^{name}: .*  # {re.escape(describe(field))}$", text, re.MULTILINE
+                    rf"^{name}: .*  # {re.escape(describe(field, with_default=True))}$",
+                    text,
+                    re.MULTILINE,
                 )
 
     def test_lists_are_short(self, load):
@@ -595,3 +600,20 @@ class TestFixedKeys:
         before, after = fixed_keys(load(GOOD)), fixed_keys(load(GOOD, "model.dropout=0.3"))
         assert {key for key in before if before[key] != after[key]} == {"model.dropout"}
         assert fixed_keys(load(GOOD, "train.max_steps=9", "decode.beam_size=1")) == before
+
+
+def test_the_json_schema_has_every_key_and_lets_auto_be():
+    schema = json_schema()
+    sections = {name: schema["$defs"][f"{name.title()}Config"] for name in auto_keys()}
+    for name, section in sections.items():
+        assert {"const": "auto"} in schema["properties"][name]["anyOf"]
+        for key, described in section["properties"].items():
+            allows_auto = {"const": "auto"} in described.get("anyOf", [])
+            assert allows_auto is (key in auto_keys()[name]) or key == "devices"
+            assert described["description"]
+    rows = re.findall(r"^\| `(\w+)\.(\w+)` ", reference_markdown(), flags=re.MULTILINE)
+    for name, key in rows:
+        assert key in schema["$defs"][f"{name.title()}Config"]["properties"]
+    beam = schema["$defs"]["DecodeConfig"]["properties"]["beam_size"]
+    assert (beam["minimum"], beam["maximum"], beam["default"]) == (1, 512, 5)
+    assert "(optimizer steps)" in sections["train"]["properties"]["warmup_steps"]["description"]

@@ -1,0 +1,117 @@
+"""init as a process: folders that nobody prepared, presets, tasks, the schema for editors."""
+
+import json
+
+import pytest
+import yaml
+
+from nmt_cli.config_io import load_config
+
+GERMAN = [f"Der alte Mann liest heute {n} Bücher im Garten." for n in range(200)]
+ENGLISH = [f"The old man reads {n} books in the garden today." for n in range(200)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "de.txt").write_text("\n".join(GERMAN) + "\n")
+    (tmp_path / "books" / "en.txt").write_text("\n".join(ENGLISH) + "\n")
+    return tmp_path / "books"
+
+
+def test_two_files_become_a_configuration_that_trains(run_nmt, folder):
+    done = run_nmt("init", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "translation: de -> en" in done.stderr
+    assert "test: 10 rows taken out of train" in done.stderr
+    assert done.stderr.splitlines()[-1] == "next: nmt check nmt.yaml"
+    config = load_config(str(folder / "nmt.yaml")).config
+    assert config.name == "books"
+    assert (config.data.source_lang, config.data.target_lang) == ("de", "en")
+    assert config.data.dev[0].rows == config.data.test[0].rows == 10
+    done = run_nmt("train", "nmt.yaml", "--dry-run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "train: 180 pairs" in done.stderr
+    assert "test: 10 pairs" in done.stderr
+
+
+def test_the_other_way_round_is_the_command_that_it_prints(run_nmt, folder):
+    done = run_nmt("init", "my.yaml", "--data", "books", cwd=folder.parent)
+    (line,) = [
+        line for line in done.stderr.splitlines() if line.startswith("the other way round: ")
+    ]
+    command = line.removeprefix("the other way round: nmt ").split()
+    assert run_nmt(*command, cwd=folder.parent).returncode == 0
+    values = yaml.safe_load((folder.parent / "my.yaml").read_text())
+    assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
+    assert values["data"]["train"] == [{"source": "books/en.txt", "target": "books/de.txt"}]
+
+
+def test_every_key_has_its_type_unit_range_and_default(run_nmt, folder):
+    assert run_nmt("init", cwd=folder).returncode == 0
+    text = (folder / "nmt.yaml").read_text()
+    (line,) = [line for line in text.splitlines() if "warmup_steps:" in line]
+    assert line.endswith("(int or auto, optimizer steps, >= 1, default 1000)")
+
+
+@pytest.mark.parametrize("preset", ["small-transformer", "chat-ko", "auto"])
+def test_a_preset_brings_the_sizes_of_a_bundled_configuration(run_nmt, folder, preset):
+    done = run_nmt("init", "my.yaml", "--preset", preset, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    loaded = load_config(str(folder / "my.yaml"))
+    assert bool(loaded.auto) is (preset == "auto")
+    if preset != "auto":
+        bundled = load_config(preset).config
+        assert loaded.config.model == bundled.model
+        assert loaded.config.train == bundled.train
+        assert loaded.config.tokenizer == bundled.tokenizer
+
+
+def test_the_task_can_be_said(run_nmt, folder):
+    assert run_nmt("init", "--task", "chat", cwd=folder).returncode == 0
+    config = load_config(str(folder / "nmt.yaml")).config
+    assert config.task == "chat"
+    assert config.decode.sample
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--task", "singing"], 2, "task: should be 'translation' or 'chat'"),
+        (["--preset", "quickstrat"], 2, "Did you mean 'quickstart'?"),
+        (["--data", "nowhere"], 3, "--data nowhere: no such folder"),
+        (["--dev", "de.txt", "en.txt"], 2, "--dev and --test need --train"),
+        (["--train", "de.txt", "fr.txt"], 3, "fr.txt: no such file"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_written(run_nmt, folder, arguments, code, told):
+    done = run_nmt("init", *arguments, cwd=folder)
+    assert done.returncode == code
+    assert told in done.stderr
+    assert not (folder / "nmt.yaml").exists()
+
+
+def test_files_that_are_not_parallel_are_told_at_once(run_nmt, folder):
+    (folder / "en.txt").write_text("one\n")
+    done = run_nmt("init", cwd=folder)
+    assert done.returncode == 3
+    assert "de.txt has 200 lines" in done.stderr
+    assert not (folder / "nmt.yaml").exists()
+
+
+def test_two_pairs_are_too_few(run_nmt, folder):
+    (folder / "en.txt").write_text("one\ntwo\n")
+    (folder / "de.txt").write_text("eins\nzwei\n")
+    done = run_nmt("init", cwd=folder)
+    assert done.returncode == 3
+    assert "only 2 pairs" in done.stderr
+
+
+def test_the_schema_is_for_editors(run_nmt, tmp_path):
+    done = run_nmt("init", "--json-schema", cwd=tmp_path)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+    schema = json.loads(done.stdout)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert {"name", "data"} <= set(schema["required"])
