@@ -100,12 +100,14 @@ def _show(data_set: "DataSet") -> None:
 def _show_licence(data_set: "DataSet", *, ask: bool) -> None:
     """Say under what terms a set is; on a terminal go on only after a yes."""
     from nmt_cli import console
+    from nmt_cli.errors import ConfigError
 
     console.note(f"{data_set.name}: {data_set.about}; about {data_set.megabytes:,} MB")
     console.note(f"licence: {data_set.licence} ({data_set.homepage})")
     console.note(f"cite: {data_set.citation}")
-    if ask and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("Use it under this licence?", default=True, abort=True, err=True)
+    is_asked = ask and sys.stdin.isatty() and sys.stderr.isatty()
+    if is_asked and not typer.confirm("Use it under this licence?", default=True, err=True):
+        raise ConfigError("nothing was fetched: the licence was not accepted")
 
 
 def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str | None) -> None:

@@ -22,7 +22,9 @@ _HEAD = 500  # lines that are looked at for columns
 _SAMPLE = 200  # lines that are looked at for the language
 _TEXT_SHARE = 0.5  # of a column's characters that are letters, when it is text
 _TABLES = (".tsv", ".csv", ".jsonl")
-_NO_CORPUS = re.compile(r"(readme|licen[cs]e|copying|changelog|notice)", re.IGNORECASE)
+_NO_CORPUS = re.compile(
+    r"(readme|licen[cs]e|copying|changelog|notice|vocab|dict|requirements)", re.IGNORECASE
+)
 _NO_CORPUS_SUFFIX = re.compile(
     r"\.(md|rst|html|xml|pdf|ya?ml|json|toml|py|sh|zip|tar|tgz|xz|bz2|png|jpg|log|lock|sha256|md5)$",
     re.IGNORECASE,
@@ -275,11 +277,12 @@ def _table(folder: Path, name: str) -> _Corpus | None:
         return _json_lines(folder, name)
     head = _head(folder / name, _HEAD)
     is_csv = name.removesuffix(".gz").endswith(".csv")
-    rows = [row for row in (csv.reader(head) if is_csv else (r.split("\t") for r in head)) if row]
-    texts = _text_columns(rows[1:] or rows)
-    named = [column for column in texts if _is_side(rows[0][column].strip())]
+    cells = csv.reader(head) if is_csv else (line.split("\t") for line in head)
+    rows = [row for row in cells if any(row)]
+    texts = _text_columns(rows[1:] or rows) if rows else []
     if len(texts) < 2:
         return None
+    named = [column for column in texts if _is_side(rows[0][column].strip())]
     columns = named[:2] if len(named) > 1 else texts[:2]
     has_heading = len(named) > 1 or _is_heading(rows)
     sides = [

@@ -129,7 +129,7 @@ def test_ctrl_c_keeps_what_has_come(run_nmt, tmp_path):
     assert (tmp_path / "data/iwslt15-en-vi/train.en").read_bytes() == b"x" * 400_000
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 2), (b"y\n", 0)])
 def test_on_a_terminal_the_licence_is_asked(tmp_path, answer, code):
     with serving(Site(IWSLT)) as address:
         command = [

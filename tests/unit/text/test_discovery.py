@@ -101,6 +101,7 @@ def test_two_corpora_are_both_for_training(folder):
 
 def test_what_is_no_corpus_is_left_alone(folder):
     put(folder, train_ko="ko", train_en="en", README="en", LICENSE_txt="en", notes_md="en")
+    put(folder, vocab_ko="ko", vocab_en="en")
     (folder / "model.bin").write_bytes(b"\0\1\2")
     (folder / ".hidden.en").write_text("x\n")
     put(folder, other_txt="en")
@@ -153,6 +154,19 @@ def test_dialogues(folder):
     found = discover(folder)
     assert found.corpora["train"] == [{"file": "x.jsonl"}]
     assert (found.task, found.languages) == ("chat", ("en", "en"))
+
+
+def test_a_table_of_nothing(folder):
+    write(folder / "x.tsv", ["", "1\t2", "3\t4"])
+    write(folder / "y.txt", [""] * 30 + ["x"])
+    with pytest.raises(DataError, match="no parallel text"):
+        discover(folder)
+
+
+def test_blank_lines_between_documents_are_no_rows(folder):
+    rows = [f"{d}\t{e}" for d, e in zip(GERMAN, ENGLISH, strict=True)]
+    write(folder / "x.tsv", [*rows[:5], "", "\t", *rows[5:]])
+    assert discover(folder).corpora["train"] == [{"file": "x.tsv", "columns": [1, 2]}]
 
 
 @pytest.mark.parametrize(
