@@ -461,7 +461,7 @@ def json_schema() -> dict[str, Any]:
 
 def _allow_auto(key: dict[str, Any]) -> None:
     """Let a key of a schema be `auto` beside what it may be already."""
-    kept = {name: key.pop(name) for name in ("description", "default") if name in key}
+    kept: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
     inner = dict(key)
     key.clear()
     key.update(kept, anyOf=[inner, {"const": AUTO}])

@@ -279,7 +279,7 @@ def _table(folder: Path, name: str) -> _Corpus | None:
     is_csv = name.removesuffix(".gz").endswith(".csv")
     cells = csv.reader(head) if is_csv else (line.split("\t") for line in head)
     rows = [row for row in cells if any(row)]
-    texts = _text_columns(rows[1:] or rows) if rows else []
+    texts = [column for column in _text_columns(rows[1:] or rows) if column < len(rows[0])]
     if len(texts) < 2:
         return None
     named = [column for column in texts if _is_side(rows[0][column].strip())]
@@ -306,7 +306,7 @@ def _of_columns(
 
 def _text_columns(rows: list[list[str]]) -> list[int]:
     """Return the columns that every row has and that are text."""
-    columns = range(min(map(len, rows)))
+    columns = range(min(map(len, rows), default=0))
     return [column for column in columns if _is_prose([row[column] for row in rows])]
 
 
@@ -334,11 +334,15 @@ def _json_lines(folder: Path, name: str) -> _Corpus | None:
             records += [json.loads(line)] if line.strip() else []
         except ValueError as error:
             raise DataError(f"{folder / name}:{number}: not valid JSON: {error}") from error
-    if not records or not isinstance(records[0], dict):
+    records = [record for record in records if isinstance(record, dict)]
+    if not records:
         return None
     if isinstance(records[0].get("turns"), list):
-        turns = [record["turns"] for record in records if isinstance(record.get("turns"), list)]
-        sides = [Side(role, [t for ts in turns for t in ts[n::2]]) for n, role in enumerate(_TURNS)]
+        talks = [record["turns"] for record in records if isinstance(record.get("turns"), list)]
+        sides = [
+            Side(role, [str(turn) for turns in talks for turn in turns[number::2]])
+            for number, role in enumerate(_TURNS)
+        ]
         reason = "user and bot take turns"
         return _Corpus(_split_of(name), {"file": name}, (name,), (sides[0], sides[1]), reason)
     cells = {key: [r[key] for r in records if isinstance(r.get(key), str)] for key in records[0]}
