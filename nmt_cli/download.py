@@ -147,32 +147,32 @@ def fetch(
             if had_some and sha256 is not None and sha256_of(part) != sha256:
                 transfer.start_over()  # the old part may be to blame
                 transfer.run()
-    _check(part, path.name, origin, sha256)
-    _put_in_place(part, path)
+        _check(part, path.name, origin, sha256)
+        _put_in_place(part, path)
 
 
 def unpack(archive: Path, members: dict[str, str]) -> None:
     """Put members of a zip archive beside it, by the names given for them, and remove it.
 
     Raises:
-        DataError: It is no zip archive, lacks a member, or is damaged.
+        FetchError: It is no zip archive, lacks a member, or is damaged.
+        DataError: They cannot be written.
     """
     folder = archive.parent
     parts = {folder / f".{name}.part": folder / name for name in members.values()}
     try:
-        with zipfile.ZipFile(archive) as opened:
-            for member, part in zip(members, parts, strict=True):
-                with opened.open(member) as source, part.open("wb") as target:
-                    shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, zlib.error, KeyError) as error:
+        with os_errors_as(DataError, f"{folder}: cannot be written"):
+            with zipfile.ZipFile(archive) as opened:
+                for member, part in zip(members, parts, strict=True):
+                    with opened.open(member) as source, part.open("wb") as target:
+                        shutil.copyfileobj(source, target)
+            for part, path in parts.items():
+                _put_in_place(part, path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         reason = error.args[0] if isinstance(error, KeyError) else error
-        raise DataError(
-            f"{archive}: not the archive it should be: {reason}",
-            hint=f"delete {archive} and get it again",
-        ) from error
-    for part, path in parts.items():
-        _put_in_place(part, path)
-    archive.unlink()
+        raise FetchError(f"{archive}: not the archive it should be: {reason}") from error
+    finally:
+        archive.unlink()
 
 
 @contextlib.contextmanager
@@ -375,6 +375,8 @@ def _no_connection(origin: str, reason: Any) -> Exception:
 def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
     """Raise DataError, and remove the part, unless it is what it should be."""
     wrong = None
+    if not part.exists():
+        raise FetchError(f"{origin}: is empty")
     if sha256 is not None:
         if (found := sha256_of(part)) != sha256:
             wrong = f"its sha256 is {found}, but must be {sha256}"

@@ -133,6 +133,13 @@ def test_a_gz_file_of_unknown_hash_must_be_whole(site, address, tmp_path):
     assert names(tmp_path) == []
 
 
+def test_an_empty_file_is_not_the_right_one(site, address, tmp_path):
+    site.files["/nothing"] = b""
+    with pytest.raises(FetchError, match="is empty"):
+        fetch(f"{address}/nothing", tmp_path / "file", sha256=None)
+    assert names(tmp_path) == []
+
+
 def test_what_is_not_there_is_told_at_once(site, address, tmp_path):
     with pytest.raises(NotThere, match="nothing: the server says 404 Not Found"):
         fetch(f"{address}/nothing", tmp_path / "file", sha256=None)
@@ -277,9 +284,9 @@ def test_an_archive_leaves_its_members(tmp_path):
 
 @pytest.mark.parametrize("content", [b"<html>", zipped(**{"T.en": "one\n"}), zipped()])
 def test_an_archive_that_is_not_the_right_one(tmp_path, content):
-    with serving(Site({"/x.zip": content})) as address, pytest.raises(DataError, match="archive"):
+    with serving(Site({"/x.zip": content})) as address, pytest.raises(FetchError, match="archive"):
         fetch_of_set(data_set(address, ARCHIVE), ARCHIVE, tmp_path)
-    assert not (tmp_path / "train.ko").exists()
+    assert not {"train.en", "train.ko", "x.zip"} & set(names(tmp_path))
 
 
 def test_another_file_of_that_name_is_not_replaced(tmp_path):
