@@ -35,6 +35,7 @@ from nmt_cli.training.dataset import StepBatches, iter_steps
 from nmt_cli.training.distribution import Replicas, connect
 from nmt_cli.training.event_log import EventLog
 from nmt_cli.training.events import (
+    STOPPED,
     Evaluated,
     Event,
     Exported,
@@ -187,7 +188,7 @@ class _Trainer:
                 if self._is_chief and self._saved_step != self._progress.step:
                     yield from self._save(is_regular=False)
                 yield from self._written(wait=True)
-                yield Finished(self._progress.step, "stopped", {}, None)
+                yield Finished(self._progress.step, STOPPED, {}, None)
 
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
