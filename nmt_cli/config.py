@@ -150,8 +150,8 @@ class TokenizerConfig(Section):
     lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
     dropout: Probability = key(
         0.0,
-        "BPE-dropout: share of merges left out at random in training text, anew each epoch; 0.1 "
-        "helps small corpora",
+        "BPE-dropout: share of merges left out at random in training text, anew each epoch "
+        "(Provilkov et al. 2020); learning takes more steps",
     )
 
 

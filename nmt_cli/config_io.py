@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -405,22 +406,23 @@ def _flow(value: Any) -> str:
 
 def describe(field: FieldInfo, *, with_default: bool = False) -> str:
     """Return one line of help: description, type or choices, unit, range, default."""
-    kind = _type_name(field) + (" or auto" if _has_mark(field, "may_be_auto") else "")
+    kind = _type_name(field.annotation) + (" or auto" if _has_mark(field, "may_be_auto") else "")
     default = f"default {_flow(field.default)}" if with_default and not field.is_required() else ""
     parts = [p for p in (kind, _unit(field), _range(field), default) if p]
     return f"{field.description} ({', '.join(parts)})"
 
 
-def _type_name(field: FieldInfo) -> str:
-    text = str(field.annotation).replace("typing.", "")
-    if choices := re.findall(r"Literal\[(.*?)\]", text):
-        numbers = ["int"] if "[int" in text else []
-        return " | ".join([*(part.strip(" '") for part in choices[0].split(",")), *numbers])
-    if text.startswith("list"):
-        return "list"
-    if " | None" in text:
-        return text.replace(" | None", "") + " or null"
-    return getattr(field.annotation, "__name__", text)
+def _type_name(kind: Any) -> str:
+    """Return an annotation as people read it."""
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return " | ".join(map(str, parts))
+    if get_origin(kind) is Annotated:
+        return _type_name(parts[0])
+    if get_origin(kind) in (Union, UnionType):
+        names = [_type_name(part) for part in parts if part is not NoneType]
+        return " | ".join(names) + (" or null" if NoneType in parts else "")
+    return str(getattr(kind, "__name__", kind))
 
 
 def _unit(field: FieldInfo) -> str:

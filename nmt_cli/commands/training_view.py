@@ -143,7 +143,7 @@ class TrainingView:
         console.note(f"exported {describe(event.measured)}")
 
     def _finished(self, event: "Finished") -> None:
-        if event.reason == "stopped":
+        if event.is_stopped:
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
             return
         console.note(f"finished: {event.reason}")

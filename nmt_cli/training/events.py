@@ -8,6 +8,8 @@ from nmt_cli.decoding.evaluation import Sample
 from nmt_cli.metrics.scores import Score
 from nmt_cli.training.export import Measured
 
+STOPPED = "stopped"  # the reason of a run that ended on request
+
 
 @dataclass(frozen=True)
 class Started:
@@ -107,6 +109,11 @@ class Finished:
     reason: str
     scores: dict[str, Score]
     bundle: str | None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped on request."""
+        return self.reason == STOPPED
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from nmt_cli.training.dataset import StepBatches, iter_steps
 from nmt_cli.training.distribution import Replicas, connect
 from nmt_cli.training.event_log import EventLog
 from nmt_cli.training.events import (
+    STOPPED,
     Evaluated,
     Event,
     Exported,
@@ -187,7 +188,7 @@ class _Trainer:
                 if self._is_chief and self._saved_step != self._progress.step:
                     yield from self._save(is_regular=False)
                 yield from self._written(wait=True)
-                yield Finished(self._progress.step, "stopped", {}, None)
+                yield Finished(self._progress.step, STOPPED, {}, None)
 
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
@@ -379,9 +380,9 @@ class _Trainer:
         self._time_box.took_evaluation(
             Evaluation(
                 seconds=time.perf_counter() - started,
-                decoding_seconds=dev.decoding_seconds,
-                dev_pairs=len(self._validator.dev_examples),
+                search_seconds=dev.search_seconds,
                 test_pairs=len(self._validator.test_examples),
+                format_pairs=len(self._validator.dev_examples) if self._chooses_format else 0,
                 beam_size=self._config.decode.beam_size,
             )
         )
@@ -403,10 +404,15 @@ class _Trainer:
             weights = self._result.open().load_weights()
             assign_weights(self._model, weights)
             self._result.finish(weights, self._validator.score_test(), step)
-        if self._config.task != "chat":  # replies have no score to choose a number format by
+        if self._chooses_format:
             for measured in self._result.export(self._validator.dev_examples):
                 yield Exported(step, measured)
         yield Finished(step, reason, self._result.test_scores(), str(self._result.folder))
+
+    @property
+    def _chooses_format(self) -> bool:
+        """Whether number formats are measured at the end; replies have no score to choose by."""
+        return self._config.task != "chat"
 
     def _averages(self) -> Iterator[tuple[str, Arrays]]:
         """Yield the averages that may be better than any single step, with what they are."""

@@ -108,11 +108,7 @@ def prepare(
     start = open_start(config)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
-        if start is not None:
-            vocabularies, made = Vocabularies.load(start.path), f"of {start.path}"
-        else:
-            vocabularies, is_new = load_or_train(config, corpora, folder.path)
-            made = "trained" if is_new else "reused"
+        vocabularies, made = _vocabularies(config, corpora, folder, start)
         tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
@@ -141,6 +137,16 @@ def prepare(
         cluster=cluster,
         **encoded,
     )
+
+
+def _vocabularies(
+    config: Config, corpora: Corpora, folder: RunFolder, start: Bundle | None
+) -> tuple[Vocabularies, str]:
+    """Return the vocabularies, those of the model to start from if there is one; and whence."""
+    if start is not None:
+        return Vocabularies.load(start.path), f"of {start.path}"
+    vocabularies, is_new = load_or_train(config, corpora, folder.path)
+    return vocabularies, "trained" if is_new else "reused"
 
 
 def _encode(

@@ -24,23 +24,23 @@ class Evaluation(NamedTuple):
 
     Attributes:
         seconds: How long an evaluation took.
-        decoding_seconds: How much of it was greedy search.
-        dev_pairs: Over so many pairs.
-        test_pairs: How many there are in test.
+        search_seconds: Of that, one greedy search.
+        test_pairs: Searches of the test set.
+        format_pairs: Development pairs that number formats will be measured on.
         beam_size: Of the search at the end.
     """
 
     seconds: float
-    decoding_seconds: float
-    dev_pairs: int
+    search_seconds: float
     test_pairs: int
+    format_pairs: int
     beam_size: int
 
     def finish_seconds(self) -> float:
         """Return how long all that comes after the last step will take."""
-        pairs = self.test_pairs + _FORMAT_PASSES * min(self.dev_pairs, _FORMAT_PAIRS)
-        searches = max(1.0, _BEAM_COST * self.beam_size) * pairs / self.dev_pairs
-        return _MARGIN * ((1 + _AVERAGES) * self.seconds + searches * self.decoding_seconds)
+        pairs = self.test_pairs + _FORMAT_PASSES * min(self.format_pairs, _FORMAT_PAIRS)
+        searches = max(1.0, _BEAM_COST * self.beam_size) * pairs
+        return _MARGIN * ((1 + _AVERAGES) * self.seconds + searches * self.search_seconds)
 
 
 class TimeLeft(NamedTuple):

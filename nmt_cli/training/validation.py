@@ -53,7 +53,7 @@ class DevScores:
         scores: To show.
         samples: To look at.
         warning: What is odd about the outputs, or None.
-        decoding_seconds: How long the search took.
+        search_seconds: How long the search for one output took.
     """
 
     loss: float
@@ -61,7 +61,7 @@ class DevScores:
     scores: dict[str, Score]
     samples: list[Sample]
     warning: str | None
-    decoding_seconds: float
+    search_seconds: float
 
 
 class Validator:
@@ -105,7 +105,7 @@ class Validator:
         greedy = dataclasses.replace(self._options, beam_size=1)
         started = time.perf_counter()
         outputs = self._decode(examples, greedy)
-        seconds = time.perf_counter() - started
+        seconds = (time.perf_counter() - started) / max(1, len(examples))
         samples, warning = samples_of(outputs, examples, step), collapse_warning(outputs)
         if is_chat:
             return DevScores(loss, -loss, {}, samples, warning, seconds)

@@ -10,7 +10,7 @@ from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.time_box import Evaluation, TimeBox
 
 EVALUATION = Evaluation(
-    seconds=2.0, decoding_seconds=0.2, dev_pairs=100, test_pairs=50, beam_size=5
+    seconds=2.0, search_seconds=0.002, test_pairs=50, format_pairs=100, beam_size=5
 )
 
 
