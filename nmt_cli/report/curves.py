@@ -1,5 +1,6 @@
 """The events of training runs -> curves of loss, scores, learning rate and speed."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
 
 
 def _measures(events: Iterable[Event]) -> dict[str, Points]:
-    """Return each measure's points; what a rollback undid is left out."""
+    """Return each measure's finite points; what a rollback undid is left out."""
     found: dict[str, Points] = {}
     for event in events:
         step = event["step"]
@@ -39,8 +40,10 @@ def _measures(events: Iterable[Event]) -> dict[str, Points]:
             for points in found.values():
                 points[:] = [point for point in points if point[0] <= step]
         for measure, value in _values(event).items():
-            found.setdefault(measure, []).append((step, value))
-    return dict(sorted(found.items(), key=lambda item: _place(item[0])))
+            if math.isfinite(value):
+                found.setdefault(measure, []).append((step, value))
+    measured = [(measure, points) for measure, points in found.items() if points]
+    return dict(sorted(measured, key=lambda item: _place(item[0])))
 
 
 def _values(event: Event) -> dict[str, float]:

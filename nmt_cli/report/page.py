@@ -2,11 +2,13 @@
 
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_cli import __version__
 from nmt_cli.report.canvas import INK
 
+Rows = Sequence[Sequence[str]]  # of a table, the heading first
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -31,18 +33,50 @@ def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
     )
 
 
-def chart_page(title: str, svg: str, table: list[tuple[str, ...]]) -> str:
-    """Return a page with a drawing and, folded up, its numbers.
+def chart_page(title: str, figures: str, numbers: Rows) -> str:
+    """Return a page with drawings and, folded up, their numbers.
 
     Args:
         title: Plain text.
-        svg: From `canvas.as_svg`, on no background.
-        table: Rows of text, the heading first.
+        figures: HTML.
+        numbers: Rows of text, the heading first.
     """
-    return page(
-        title,
-        f'<figure role="img" aria-label="{html.escape(title)}">\n{_inline(svg)}</figure>\n'
-        f"<details><summary>The numbers</summary>\n{_table(table)}</details>",
+    return page(title, figures + folded("The numbers", table(numbers)))
+
+
+def drawing_figure(name: str, svg: str) -> str:
+    """Return a drawing as HTML; a narrow screen shows a part of it, which the arrow keys move.
+
+    Args:
+        name: Plain text, read to those who cannot see it.
+        svg: From `canvas.as_svg`, on no background.
+    """
+    return (
+        f'<figure class="drawing" role="img" aria-label="{html.escape(name)}" tabindex="0">\n'
+        f"{_inline(svg)}</figure>\n"
+    )
+
+
+def folded(summary: str, body: str) -> str:
+    """Return HTML that is shown on demand, below a line of plain text."""
+    return f"<details><summary>{html.escape(summary)}</summary>\n{body}</details>\n"
+
+
+def table(rows: Rows, *, kind: str = "numbers") -> str:
+    """Return rows of plain text, the heading first, as HTML.
+
+    Args:
+        rows: Equally long.
+        kind: "numbers", of which all columns but the first stand on the right, or "texts".
+    """
+    heading, *others = (
+        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+        for cell, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
+    )
+    body = "".join(f"<tr>{row}</tr>\n" for row in others)
+    return (
+        f'<div class="{kind}" tabindex="0"><table>\n'
+        f"<thead><tr>{heading}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
     )
 
 
@@ -56,15 +90,3 @@ def _inline(svg: str) -> str:
     element = svg[svg.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     return element.replace(INK, "currentColor")
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    heading, *others = (
-        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
-        for cell, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
-    )
-    body = "".join(f"<tr>{row}</tr>\n" for row in others)
-    return (
-        '<div class="numbers" tabindex="0"><table>\n'
-        f"<thead><tr>{heading}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
-    )

@@ -158,7 +158,7 @@ def line_plot(
     lines = [Text(panel.name, "bold")]
     for number, row in enumerate(canvas.rows(letters=letters)):
         is_labelled = number in (0, _HEIGHT // 2, _HEIGHT - 1)
-        label = _number(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
+        label = number_text(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
         lines.append(Text((label if is_labelled else "").rjust(_AXIS) + "│"))
         for character, index in row:
             lines[-1].append(character, SERIES[index % len(SERIES)] if index >= 0 else "")
@@ -225,7 +225,7 @@ class _Box(NamedTuple):
         return across, (self.top - y) / (self.top - self.bottom)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number of at most eight characters, from millionths to millions."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
