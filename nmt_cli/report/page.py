@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nmt_cli import __version__
@@ -42,6 +42,48 @@ def chart_page(title: str, figures: str, numbers: Rows) -> str:
         numbers: Rows of text, the heading first.
     """
     return page(title, figures + folded("The numbers", table(numbers)))
+
+
+def sections(parts: Mapping[str, str]) -> str:
+    """Return HTML under headings, with links to all of them above.
+
+    Args:
+        parts: Heading -> HTML; those without any are left out.
+    """
+    shown = {heading: body for heading, body in parts.items() if body}
+    ids = {heading: heading.lower().replace(" ", "-") for heading in shown}
+    links = "".join(f'<li><a href="#{i}">{html.escape(h)}</a></li>' for h, i in ids.items())
+    bodies = "".join(
+        f'<section id="{ids[heading]}">\n<h2>{html.escape(heading)}</h2>\n{body}</section>\n'
+        for heading, body in shown.items()
+    )
+    return f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav>\n{bodies}'
+
+
+def texts(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return texts of any language, each beside what it is.
+
+    Args:
+        rows: What it is, the text, and the code of its language or "" where that is not known.
+    """
+    entries = []
+    for name, text, language in rows:
+        lang = f' lang="{html.escape(language)}"' if language else ""
+        entries.append(
+            f'<dt>{html.escape(name)}</dt><dd dir="auto"{lang}>{html.escape(text)}</dd>\n'
+        )
+    return f"<dl>\n{''.join(entries)}</dl>\n"
+
+
+def facts(rows: Mapping[str, str]) -> str:
+    """Return short facts by name as HTML."""
+    return texts((name, text, "") for name, text in rows.items())
+
+
+def paragraphs(lines: Iterable[str], *, kind: str = "") -> str:
+    """Return lines of plain text as HTML; "warning" is a kind that stands out."""
+    mark = f' class="{kind}"' if kind else ""
+    return "".join(f"<p{mark}>{html.escape(line)}</p>\n" for line in lines)
 
 
 def drawing_figure(name: str, svg: str) -> str:

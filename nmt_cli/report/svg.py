@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nmt_cli.report.charts import Panel, Series
 
 _WIDTH, _HEIGHT = 400, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 14, 36
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 14, 36
 _DASHES = ("", "7 3", "7 2 2 2", "2 2")  # so that series differ without colour, too
 _TICKS = 6  # at most, and one more
 _STEPS = (1, 2, 2.5, 5, 10)
@@ -88,7 +88,7 @@ def _spoken(groups: list[str], series: dict[str, list[float]]) -> str:
 
 def _line_figure(panel: "Panel", span: tuple[float, float], names: list[str]) -> str:
     ys = [y for series in panel.series for y in series.ys]
-    margin = 0.05 * (max(ys) - min(ys)) or abs(ys[0]) / 2 or 1.0
+    margin = 0.05 * (max(ys) - min(ys)) or abs(ys[0]) / 20 or 1.0
     across = _Scale(*span, _LEFT, _WIDTH - _RIGHT)
     up = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - _BOTTOM, _TOP)
     parts = [_upright_axis(up)]
