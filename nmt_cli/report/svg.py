@@ -6,6 +6,7 @@ of the same size on any screen. Text and axes take the page's colours.
 
 import html
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.report.canvas import SERIES
@@ -49,20 +50,22 @@ def line_figures(panels: list["Panel"], span: tuple[float, float], names: list[s
     return f'<div class="charts">\n{figures}</div>\n{_legend(names)}'
 
 
-def bar_figure(name: str, groups: list[str], series: dict[str, list[float]]) -> str:
+def bar_figure(
+    name: str, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]
+) -> str:
     """Return groups of bars, one for each series, as HTML; their axis begins at zero.
 
     Args:
         name: What they show.
         groups: Labels of the groups.
-        series: Name -> a number for each group.
+        series: Names with a number for each group.
     """
     across = _Scale(0, len(groups), _LEFT, _WIDTH - _RIGHT)
-    most = max((value for values in series.values() for value in values), default=0)
+    most = max((value for _, values in series for value in values), default=0)
     up = _Scale(0, most or 1, _HEIGHT - _BOTTOM, _TOP)
     width = _BAR / len(series)
     parts = [_upright_axis(up)]
-    for index, values in enumerate(series.values()):
+    for index, (_, values) in enumerate(series):
         for group, value in enumerate(values):
             left = across.place(group + (1 - _BAR) / 2 + index * width)
             right = across.place(group + (1 - _BAR) / 2 + (index + 1) * width)
@@ -76,13 +79,13 @@ def bar_figure(name: str, groups: list[str], series: dict[str, list[float]]) -> 
     for group, label in enumerate(groups):
         parts.append(_text(across.place(group + 0.5), up.first + 14, label, "middle"))
     figure = _figure(name, f"{name}: {_spoken(groups, series)}", "".join(parts))
-    return f'<div class="charts">\n{figure}</div>\n{_legend(list(series))}'
+    return f'<div class="charts">\n{figure}</div>\n{_legend([name for name, _ in series])}'
 
 
-def _spoken(groups: list[str], series: dict[str, list[float]]) -> str:
+def _spoken(groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> str:
     return "; ".join(
         f"{name} " + ", ".join(f"{g} {v:.3g}" for g, v in zip(groups, values, strict=True))
-        for name, values in series.items()
+        for name, values in series
     )
 
 
