@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nmt_cli.report.charts import Panel, Series
 
 _WIDTH, _HEIGHT = 400, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 14, 36
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 14, 36
 _DASHES = ("", "7 3", "7 2 2 2", "2 2")  # so that series differ without colour, too
 _TICKS = 6  # at most, and one more
 _STEPS = (1, 2, 2.5, 5, 10)
