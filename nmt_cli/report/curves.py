@@ -26,9 +26,8 @@ def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
             line = _averaged(points)
             xs, ys = [x for x, _ in line], [y for _, y in line]
             panels.setdefault(measure, []).append(Series(name, xs, ys))
-    return LineChart(
-        title=title, panels=[Panel(name, "steps", lines) for name, lines in panels.items()]
-    )
+    order = sorted(panels, key=_place)
+    return LineChart(title=title, panels=[Panel(name, "steps", panels[name]) for name in order])
 
 
 def _measures(events: Iterable[Event]) -> dict[str, Points]:
@@ -42,8 +41,7 @@ def _measures(events: Iterable[Event]) -> dict[str, Points]:
         for measure, value in _values(event).items():
             if math.isfinite(value):
                 found.setdefault(measure, []).append((step, value))
-    measured = [(measure, points) for measure, points in found.items() if points]
-    return dict(sorted(measured, key=lambda item: _place(item[0])))
+    return {measure: points for measure, points in found.items() if points}
 
 
 def _values(event: Event) -> dict[str, float]:

@@ -73,7 +73,8 @@ def _by_length(evaluation: Evaluation) -> str:
     for place, label in enumerate(labels):
         bleus = (f"{found[place].bleu:.2f}" for found in classes)
         rows.append((label, f"{classes[0][place].segments:,}", *bleus))
-    return bar_figure(f"BLEU by {evaluation.length_unit}", labels, series) + table(rows)
+    short = [label.replace(" to ", "-") for label in labels]
+    return bar_figure(f"BLEU by {evaluation.length_unit}", short, series) + table(rows)
 
 
 def _segments(evaluation: Evaluation, indices: list[int]) -> str:

@@ -112,7 +112,7 @@ def table(rows: Rows, *, kind: str = "numbers") -> str:
         kind: "numbers", of which all columns but the first stand on the right, or "texts".
     """
     heading, *others = (
-        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+        "".join(f"<{cell}>{_breakable(text)}</{cell}>" for text in row)
         for cell, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
     )
     body = "".join(f"<tr>{row}</tr>\n" for row in others)
@@ -125,6 +125,11 @@ def table(rows: Rows, *, kind: str = "numbers") -> str:
 def asset(name: str) -> str:
     """Return a style or script file of this room."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _breakable(text: str) -> str:
+    """Return plain text as HTML in which a long path can go on in the next line."""
+    return html.escape(text).replace("/", "/<wbr>")
 
 
 def _inline(svg: str) -> str:

@@ -5,7 +5,7 @@ HTML elements that are left open, closed twice or nested wrongly are what a brow
 
 from html.parser import HTMLParser
 
-_VOID = {"meta", "br", "hr", "img", "input", "link", "option"}
+_VOID = {"meta", "br", "hr", "img", "input", "link", "option", "wbr"}
 _FOCUSABLE = {"a", "button", "select", "summary", "input"}
 
 

@@ -40,7 +40,7 @@ def test_the_chart_is_bleu_by_length():
     bleu = sacrebleu.corpus_bleu([BAD[i] for i in short], [[REFERENCES[i] for i in short]])
     assert page.of("figcaption") == ["BLEU by words of the source"]
     (drawing,) = [a for name, a in page.elements if name == "svg"]
-    assert f"bad 0 to 5 {bleu.score:.3g}, " in drawing["aria-label"]
+    assert f"bad 0-5 {bleu.score:.3g}, " in drawing["aria-label"]
     bars = [float(a["height"]) for name, a in page.elements if name == "rect"]
     rows = page.of("section", "tbody", "td")
     bleus = [float(text) for text in rows[rows.index("0 to 5") + 2 :: 3]]

@@ -196,6 +196,14 @@ def test_ticks_are_few_round_and_within(low, span):
     np.testing.assert_allclose(gaps, gaps[:1].repeat(len(gaps)), rtol=1e-3, atol=slack)
 
 
+def test_runs_of_other_tasks_leave_the_panels_in_order():
+    chart = curves_chart("both", {"chat": [step(1, 2.0)], "translation": EVENTS})
+    wanted = ["training loss", "dev loss", "dev bleu", "learning rate", "target tokens/s"]
+    assert [panel.name for panel in chart.panels] == wanted
+    text = chart.screen(80, has_colour=False).plain
+    assert "a chat         b translation" in text  # whole, in columns of one width
+
+
 def test_a_long_run_becomes_means_of_neighbours():
     chart = curves_chart("long", {"run": [step(i, float(i)) for i in range(1, 2001)]})
     (loss, *_) = chart.panels
