@@ -42,7 +42,6 @@ class TrainingReport:
 
     def _write(self) -> None:
         from nmt_cli.bundle import open_bundle
-        from nmt_cli.config_io import to_yaml
         from nmt_cli.errors import ModelFileError
         from nmt_cli.files import write_text
         from nmt_cli.report.data_card import data_card
@@ -57,8 +56,7 @@ class TrainingReport:
         except ModelFileError:  # none is saved yet
             manifest = None
         events = read_events(folder.events)
-        settings = to_yaml(prepared.config)
         write_text(
             self.path,
-            training_page(prepared.config, settings, self._card, events, manifest),
+            training_page(prepared.config, self._card, events, manifest),
         )

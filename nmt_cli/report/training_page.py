@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.config_io import to_yaml
 from nmt_cli.report.curves import Event, curves_chart
 from nmt_cli.report.page import Rows, facts, folded, page, paragraphs, sections, table, texts
 
@@ -23,7 +24,6 @@ _LARGEST_EXPONENT = 700.0  # beyond, exp is no number any more
 
 def training_page(
     config: "Config",
-    settings: str,
     card: str,
     events: Iterable[Event],
     manifest: "Manifest | None",
@@ -32,7 +32,6 @@ def training_page(
 
     Args:
         config: The run's configuration.
-        settings: The same as YAML.
         card: The data, as HTML.
         events: What `events.jsonl` has.
         manifest: Of the best model so far, if there is one.
@@ -49,8 +48,8 @@ def training_page(
         "Samples": _samples(history.evaluations, config),
         "Warnings": paragraphs(history.warnings, kind="warning"),
         "Data": card,
-        "Configuration": f'<pre tabindex="0">{html.escape(settings)}</pre>\n',
-        "Environment": _environment(history.starts, manifest),
+        "Configuration": f'<pre tabindex="0">{html.escape(to_yaml(config))}</pre>\n',
+        "Environment": _environment(history.starts),
     }
     return page(config.name, paragraphs(lines, kind="faint") + sections(parts))
 
@@ -133,11 +132,11 @@ def _scores(manifest: "Manifest | None") -> str:
         for split, scores in manifest.scores.items()
         for name, value in scores.items()
     ]
-    training = manifest.training
-    known = {"best at step": f"{training['step']:,}"} if "step" in training else {}
-    if "dev_loss" in training:
-        loss = training["dev_loss"]
-        known["dev loss"] = f"{loss:.3f} nats a piece, perplexity {_perplexity(loss)}"
+    loss = manifest.training["dev_loss"]
+    known = {
+        "best at step": f"{manifest.training['step']:,}",
+        "dev loss": f"{loss:.3f} nats a piece, perplexity {_perplexity(loss)}",
+    }
     return facts(known) + (table(rows, kind="texts") if len(rows) > 1 else "")
 
 
@@ -215,7 +214,7 @@ def _sample(event: Mapping[str, Any], config: "Config") -> str:
     return f"<h3>{html.escape(heading)}</h3>\n{body}"
 
 
-def _environment(starts: list[Event], manifest: "Manifest | None") -> str:
+def _environment(starts: list[Event]) -> str:
     """Return what each session ran on; sessions on the same are one column."""
     known = {}
     if starts:

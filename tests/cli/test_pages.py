@@ -50,7 +50,7 @@ def training() -> str:
              "scores": {"bleu": score, "chrf": score}, "samples": [sample], "warning": LONG},
         )
     ]  # fmt: skip
-    return training_page(config, f"name: run # {LONG * 3}", "", events, None)
+    return training_page(config, "", events, None)
 
 
 def evaluation() -> str:

@@ -7,12 +7,14 @@ import pytest
 from html_page import Page
 
 from nmt_cli.config import Config
+from nmt_cli.config_io import to_yaml
 from nmt_cli.report.training_page import training_page
 
 SIGNATURE = "nrefs:1|case:mixed"
 CONFIG = Config.model_validate(
     {
         "name": "a-run",
+        "chat": {"persona": "<b> & </pre>"},
         "data": {
             "source_lang": "en", "target_lang": "ko",
             "train": [{"file": "t.tsv"}], "dev": [{"rows": 1}],
@@ -49,7 +51,7 @@ def finished(step: int, reason: str) -> dict:
 
 
 def report(events: list[dict]) -> Page:
-    return Page(training_page(CONFIG, "name: a <b> run\n", "<p>the card</p>", events, None))
+    return Page(training_page(CONFIG, "<p>the card</p>", events, None))
 
 
 def test_every_part_is_there_and_linked():
@@ -59,7 +61,7 @@ def test_every_part_is_there_and_linked():
     assert page.of("nav", "a") == parts
     assert set(page.links) <= page.ids
     assert page.of("h1") == ["a-run"]
-    assert page.of("pre") == ["name: a <b> run"]
+    assert page.of("pre") == [to_yaml(CONFIG).strip()]
     assert page.of("figcaption")[:3] == ["training loss", "dev loss", "dev bleu"]
     assert {"a", "summary", "pre"} <= set(page.in_tab_order)
     assert "the card" in page.of("section", "p")
