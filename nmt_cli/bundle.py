@@ -215,7 +215,7 @@ def save_bundle(
             vocabulary=vocabularies.describe(),
             scores=scores,
             training=training,
-            versions=_versions(),
+            versions=versions(),
             ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
             parts=_parts(weights),
             licence=config.data.licence,
@@ -324,7 +324,8 @@ def _parts(weights: "Arrays") -> dict[str, int]:
     return parts
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of nmt and of the libraries that a model depends on."""
     from importlib.metadata import version
 
     return {

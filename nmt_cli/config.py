@@ -79,6 +79,13 @@ class CorpusConfig(Section):
         None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
     )
 
+    @property
+    def label(self) -> str:
+        """What to call it: its files."""
+        if self.rows is not None:
+            return f"{self.rows:,} rows of train"
+        return " + ".join(filter(None, (self.source, self.target, self.file)))
+
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         kinds = [self.source or self.target, self.file, self.rows]

@@ -45,6 +45,12 @@ def chat(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="As /set, e.g. rerank=8; may be repeated."),
     ] = None,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            "--attention", metavar="FILE", help="At the end draw all heads for the last reply."
+        ),
+    ] = None,
     no_log: Annotated[bool, typer.Option("--no-log", help="Keep nothing of what is said.")] = False,
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
@@ -65,6 +71,10 @@ def chat(
     sampling = any(value is not None for value in (temperature, top_k, top_p))
     if sampling and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
+    if attention is not None:
+        from nmt_cli.commands.pictures import check_output
+
+        check_output(attention)
     conversation = _conversation(
         model,
         goes_on=goes_on,
@@ -92,6 +102,8 @@ def chat(
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:
         _pipe(conversation, as_json=json)
+    if attention is not None:
+        _draw_attention(conversation, attention)
 
 
 def _conversation(
@@ -136,6 +148,20 @@ def _fresh_seed() -> int:
     import secrets
 
     return secrets.randbelow(2**31)
+
+
+def _draw_attention(conversation: "Conversation", output: str) -> None:
+    from nmt_cli import console
+    from nmt_cli.bundle import open_bundle
+    from nmt_cli.commands.pictures import attention_of_ids, show
+    from nmt_cli.text.vocabulary import Vocabularies
+
+    ids = conversation.session.last_ids()
+    if ids is None:
+        console.warn("there is no reply to draw the attention of")
+        return
+    bundle = open_bundle(conversation.model)
+    show(attention_of_ids(bundle, Vocabularies.load(bundle.path), ids), output)
 
 
 def _pipe(conversation: "Conversation", *, as_json: bool) -> None:

@@ -19,8 +19,8 @@ from nmt_cli.commands.loading import (
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
     from nmt_cli.commands.evaluation_systems import System
-    from nmt_cli.commands.evaluation_view import Corpus, Result
     from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
     from nmt_cli.text.corpus import Example
 
 _ALL_TURNS = 1000
@@ -66,6 +66,10 @@ def evaluate(
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
     device: DeviceOption = "auto",
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write it all to a page, too (.html)."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Score a model, or a file of outputs, with sacreBLEU on detokenised text.
@@ -80,8 +84,11 @@ def evaluate(
     from nmt_cli.commands.evaluation_systems import load_system, run
     from nmt_cli.commands.evaluation_view import show_one, show_side_by_side
     from nmt_cli.errors import ConfigError
+    from nmt_cli.metrics.evaluation import Evaluation
 
     others = compare or []
+    if report is not None and Path(report).suffix.lower() != ".html":
+        raise ConfigError(f"--report {report}: a page's name must end in .html")
     if split not in ("dev", "test"):
         raise ConfigError(f"--split must be dev or test (it is {split})")
     if hypotheses is not None:
@@ -109,15 +116,27 @@ def evaluate(
             _read_outputs(system, corpus) if isinstance(system, str) else run(system, examples)
             for system in (first, *systems)
         ]
-    if others:
-        show_side_by_side(results, corpus, as_json=json)
-    else:
-        show_one(results[0], corpus, as_json=json)
+    evaluation = Evaluation(results, corpus)
+    show = show_side_by_side if others else show_one
+    show(evaluation, as_json=json)
+    if report is not None:
+        _write_report(evaluation, Path(report))
+
+
+def _write_report(evaluation: "Evaluation", path: Path) -> None:
+    from nmt_cli import console
+    from nmt_cli.errors import DataError
+    from nmt_cli.files import os_errors_as, write_text
+    from nmt_cli.report.evaluation_page import evaluation_page
+
+    with os_errors_as(DataError, f"{path}: cannot be written"):
+        write_text(path, evaluation_page(evaluation))
+    console.note(f"the report is in {path}")
 
 
 def _corpus_of_files(source: str | None, reference: str, language: str) -> "Corpus":
-    from nmt_cli.commands.evaluation_view import Corpus
     from nmt_cli.files import read_lines
+    from nmt_cli.metrics.evaluation import Corpus
 
     references = list(read_lines(reference))
     sources = list(read_lines(source)) if source is not None else None
@@ -129,7 +148,7 @@ def _corpus_of_files(source: str | None, reference: str, language: str) -> "Corp
 def _corpus_of_model(system: "System", examples: list["Example"], language: str) -> "Corpus":
     """Return examples as the model's vocabulary writes them."""
     from nmt_cli.commands.evaluation_systems import seen_by
-    from nmt_cli.commands.evaluation_view import Corpus
+    from nmt_cli.metrics.evaluation import Corpus
 
     return Corpus(
         [" / ".join(seen_by(system, example).source) for example in examples],
@@ -139,12 +158,12 @@ def _corpus_of_model(system: "System", examples: list["Example"], language: str)
 
 
 def _read_outputs(file: str, corpus: "Corpus") -> "Result":
-    from nmt_cli.commands.evaluation_view import Result
     from nmt_cli.files import read_lines
+    from nmt_cli.metrics.evaluation import Result
 
     outputs = list(read_lines(file))
     _check_lines(file, outputs, "the reference", corpus.references)
-    return Result(file, outputs, {})
+    return Result(file, outputs, settings={"file": file})
 
 
 def _check_lines(name: str | None, lines: list[str], other: str, other_lines: list[str]) -> None:

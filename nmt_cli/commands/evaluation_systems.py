@@ -2,14 +2,13 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli import console
 from nmt_cli.bundle import Bundle
 from nmt_cli.commands.chat_settings import ChatSettings
-from nmt_cli.commands.evaluation_view import Result
 from nmt_cli.commands.loading import load_model, search_options
 from nmt_cli.config_io import load_config
 from nmt_cli.decoding.chat_options import ChatOptions
@@ -17,6 +16,7 @@ from nmt_cli.decoding.evaluation import decode_examples, perplexity
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.session import ChatSession
 from nmt_cli.metrics.diversity import diversity
+from nmt_cli.metrics.evaluation import Result
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 from nmt_cli.training.run import build_encoder
@@ -99,7 +99,27 @@ def run(system: System, examples: list[Example]) -> Result:
         facts["perplexity"] = perplexity(system.engine, system.encoder, seen)
         facts |= asdict(diversity(outputs))
         facts["latency_ms"] = 1e3 * statistics.median(seconds)
-    return Result(system.name, outputs, facts)
+    return Result(system.name, outputs, facts, _settings(system))
+
+
+def _settings(system: System) -> dict[str, str]:
+    """Return how a system makes its outputs, for people."""
+    manifest = system.bundle.manifest
+    search = {name: getattr(system.search, name) for name in SearchOptions.names()}
+    settings = {
+        "model": f"{system.bundle.path} ({manifest.name}, {manifest.parameters:,} parameters)",
+        "trained": f"best at step {manifest.training.get('step', 0):,}, "
+        f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
+        "engine": system.engine.description,
+        "search": _listed(search),
+    }
+    if system.session is not None:
+        settings["chat"] = _listed(asdict(system.session.options))
+    return settings
+
+
+def _listed(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
 
 
 def seen_by(system: System, example: Example) -> Example:

@@ -1,72 +1,35 @@
 """What `nmt evaluate` prints: the scores of one system, or of several side by side."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from nmt_cli import console
-from nmt_cli.metrics.misuse import warnings
-from nmt_cli.metrics.scores import ALL, corpus_scores, p_values, scores_by_length, segment_scores
+from nmt_cli.metrics.evaluation import Evaluation, value_text, words_text
 
 _NUM_SAMPLES = 5
-_NUM_EXTREMES = 20
 _NUM_PRINTED = 3
-_PERCENTS = ("most_frequent_share", "loop_share")
 
 
-class Corpus(NamedTuple):
-    """The segments that are scored.
-
-    Attributes:
-        sources: None where they are not known.
-        references: One a segment.
-        language: Code of the target language, or "".
-    """
-
-    sources: list[str] | None
-    references: list[str]
-    language: str
-
-
-class Result(NamedTuple):
-    """What a system wrote.
-
-    Attributes:
-        name: The model, the file, or what is set differently.
-        outputs: One a segment.
-        facts: What is known beside scores against references, as JSON data by name.
-    """
-
-    name: str
-    outputs: list[str]
-    facts: dict[str, Any]
-
-
-def show_one(result: Result, corpus: Corpus, *, as_json: bool) -> None:
+def show_one(evaluation: Evaluation, *, as_json: bool) -> None:
     """Print a system's scores with signatures, by source length, and its best and worst segments.
 
     As JSON it is all there; for people the segments are few.
     """
-    scores = _scores(result, corpus)
-    lengths = corpus.sources if corpus.sources is not None else corpus.references
-    by_length = scores_by_length(lengths, result.outputs, corpus.references, corpus.language)
-    worst, best = _extremes(result, corpus)
-    problems = warnings(result.outputs, corpus.references, corpus.language)
+    (scores,), (by_length,) = evaluation.scores, evaluation.by_length
+    worst, best = _segments(evaluation, evaluation.worst), _segments(evaluation, evaluation.best)
     if as_json:
-        extremes = {"worst": worst, "best": best, "warnings": problems}
+        extremes = {"worst": worst, "best": best, "warnings": evaluation.warnings}
         classes = {"by_length": [asdict(length) for length in by_length]}
-        console.result_json({"segments": len(result.outputs)} | scores | classes | extremes)
+        size = {"segments": len(evaluation.corpus.references)}
+        console.result_json(size | scores | classes | extremes)
         return
-    for problem in problems:
+    for problem in evaluation.warnings:
         console.warn(problem)
     for name, value in scores.items():
         signature = f"  {value['signature']}" if isinstance(value, dict) else ""
-        console.result(f"{name} {_text(name, value)}{signature}")
-    what = "source" if corpus.sources is not None else "reference"
-    rows = [[f"words of the {what}", "segments", "bleu"]]
-    for length in by_length:
-        words = f"{length.shortest} to {length.longest}" if length.longest else "more"
-        rows.append([words, f"{length.segments:,}", f"{length.bleu:.2f}"])
+        console.result(f"{name} {value_text(name, value)}{signature}")
+    rows = [[evaluation.length_unit, "segments", "bleu"]]
+    rows += [[words_text(c), f"{c.segments:,}", f"{c.bleu:.2f}"] for c in by_length]
     console.result("")
     console.result_columns(rows)
     for title, segments in (("worst", worst), ("best", best)):
@@ -77,30 +40,31 @@ def show_one(result: Result, corpus: Corpus, *, as_json: bool) -> None:
             console.result_columns(rows)
 
 
-def show_side_by_side(results: Sequence[Result], corpus: Corpus, *, as_json: bool) -> None:
+def show_side_by_side(evaluation: Evaluation, *, as_json: bool) -> None:
     """Print the scores of several systems in columns, then samples of what they wrote.
 
     Beside the scores of all but the first stands the p-value of the difference to the first.
     """
-    first, *others = results
-    scores = [_scores(result, corpus) for result in results]
-    p = p_values(first.outputs, [o.outputs for o in others], corpus.references, corpus.language)
-    samples = _samples(results, corpus)
+    results, scores = evaluation.results, evaluation.scores
+    samples = _samples(evaluation)
     if as_json:
         systems = [
             {"name": result.name} | score | {"p_values": values}
-            for result, score, values in zip(results, scores, [None, *p], strict=True)
+            for result, score, values in zip(
+                results, scores, [None, *evaluation.p_values], strict=True
+            )
         ]
-        record = {"segments": len(first.outputs), "systems": systems, "samples": samples}
-        console.result_json(record)
+        segments = len(evaluation.corpus.references)
+        console.result_json({"segments": segments, "systems": systems, "samples": samples})
         return
-    for problem in warnings(first.outputs, corpus.references, corpus.language):
+    for problem in evaluation.warnings:
         console.warn(problem)
     rows = [["", *(result.name for result in results)]]
     for name in {name: None for score in scores for name in score}:
-        cells = [_text(name, score[name]) if name in score else "" for score in scores]
-        for i, values in enumerate(p, start=1):
-            cells[i] += _p_value(values[name], first, others[i - 1]) if name in values else ""
+        cells = [value_text(name, score[name]) if name in score else "" for score in scores]
+        for system in range(1, len(results)):
+            p = evaluation.p_text(system, name)
+            cells[system] += f" ({p})" if p else ""
         rows.append([name, *cells])
     console.result_columns(rows)
     for sample in samples:
@@ -110,43 +74,23 @@ def show_side_by_side(results: Sequence[Result], corpus: Corpus, *, as_json: boo
         console.result_columns([*sides, *outputs])
 
 
-def _p_value(p: float, first: Result, other: Result) -> str:
-    """Return a p-value in words. SacreBLEU's is small for equal outputs, where it means nothing."""
-    return " (the same)" if first.outputs == other.outputs else f" (p = {p:.3f})"
-
-
-def _scores(result: Result, corpus: Corpus) -> dict[str, Any]:
-    scores = corpus_scores(result.outputs, corpus.references, corpus.language, ALL)
-    return {name: score.as_json() for name, score in scores.items()} | result.facts
-
-
-def _extremes(result: Result, corpus: Corpus) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the worst segments, worst first, and the best, best first."""
-    chrf = segment_scores(result.outputs, corpus.references)
-    order = sorted(range(len(chrf)), key=chrf.__getitem__)
-    rows = [
-        {"line": i + 1, "chrf++": chrf[i]}
-        | ({"source": corpus.sources[i]} if corpus.sources is not None else {})
-        | {"reference": corpus.references[i], "output": result.outputs[i]}
-        for i in order
-    ]
-    return rows[:_NUM_EXTREMES], rows[::-1][:_NUM_EXTREMES]
-
-
-def _samples(results: Sequence[Result], corpus: Corpus) -> list[dict[str, Any]]:
-    size = len(corpus.references)
+def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]]:
+    (result,), (chrf,) = evaluation.results, evaluation.segment_scores
     return [
-        ({"source": corpus.sources[i]} if corpus.sources is not None else {})
-        | {"reference": corpus.references[i], "outputs": [result.outputs[i] for result in results]}
-        for i in range(0, size, max(1, size // _NUM_SAMPLES))[:_NUM_SAMPLES]
+        {"line": i + 1, "chrf++": chrf[i]} | _sides(evaluation, i) | {"output": result.outputs[i]}
+        for i in indices
     ]
 
 
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{value['score']:.2f}"
-    if isinstance(value, str):
-        return value
-    if name in _PERCENTS:
-        return f"{value:.1%}"
-    return f"{value:.3f}" if name.startswith("distinct") else f"{value:.2f}"
+def _samples(evaluation: Evaluation) -> list[dict[str, Any]]:
+    return [
+        _sides(evaluation, i) | {"outputs": [result.outputs[i] for result in evaluation.results]}
+        for i in evaluation.samples(_NUM_SAMPLES)
+    ]
+
+
+def _sides(evaluation: Evaluation, index: int) -> dict[str, str]:
+    """Return the source, if it is known, and the reference of a segment."""
+    sources, references, _ = evaluation.corpus
+    source = {"source": sources[index]} if sources is not None else {}
+    return source | {"reference": references[index]}

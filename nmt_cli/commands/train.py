@@ -110,6 +110,7 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
     from nmt_cli import console
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.commands.training_report import TrainingReport
     from nmt_cli.commands.training_view import TrainingView
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
@@ -139,9 +140,11 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
 
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
-        with TrainingView(prepared.config) as view:
+        report = TrainingReport(prepared)
+        with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic()
             for event in train_loop(prepared, should_stop=stop.is_set, time_limit=left):
+                report.follow(event)
                 view.show(event)
     stop.exit_if_set()
 

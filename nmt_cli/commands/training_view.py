@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nmt_cli import console
 
 if TYPE_CHECKING:
+    from nmt_cli.commands.training_report import TrainingReport
     from nmt_cli.config import Config
     from nmt_cli.training.events import (
         Evaluated,
@@ -31,10 +32,12 @@ class TrainingView:
 
     Args:
         config: The run's configuration.
+        report: Its report.
     """
 
-    def __init__(self, config: "Config") -> None:
+    def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
+        self._report = report
         self._best: float | None = None
         self._rate = 0.0
         self._loss = 0.0
@@ -145,6 +148,7 @@ class TrainingView:
     def _finished(self, event: "Finished") -> None:
         if event.is_stopped:
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
+            self._tell_report()
             return
         console.note(f"finished: {event.reason}")
         if event.bundle is None:
@@ -153,11 +157,16 @@ class TrainingView:
         for name, score in event.scores.items():
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
         console.note(f"the model is in {event.bundle}")
+        self._tell_report()
         is_chat = self._config.task == "chat"
         if self._config.data.test:
             console.note(f"next: nmt evaluate -m {event.bundle}")
         example = self._sentence.replace('"', "'")
         console.note("next: nmt chat" if is_chat else f'next: nmt translate "{example}"')
+
+    def _tell_report(self) -> None:
+        if self._report.is_written:
+            console.note(f"the report is in {self._report.path}")
 
 
 def describe(measured: "Measured") -> str:

@@ -19,6 +19,7 @@ from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.text_stream import TextStream
 from nmt_cli.metrics.diversity import has_loop
 from nmt_cli.text.template import join_turns
+from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NOTHING_TO_SAY = "..."
@@ -99,6 +100,13 @@ class ChatSession:
     def reset(self) -> None:
         """Forget the conversation."""
         self.turns = []
+
+    def last_ids(self) -> tuple[list[int], list[int]] | None:
+        """Return what the model saw and said last, as ids with `</s>`; None before any reply."""
+        if not self.turns:
+            return None
+        said = self._vocabularies.target.encode(self.turns[-1])
+        return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
 
     def _stream(
         self, before: list[str], text: str, search: SearchOptions

@@ -113,6 +113,11 @@ class Attention(Picture):
         """The kind of attention that is drawn."""
         return self.heads(self.kind, by_piece=self.by_piece)
 
+    @property
+    def caption(self) -> str:
+        """See `Picture.caption`."""
+        return f"{self.chosen.name}: {self.title}"
+
     def heads(self, kind: str, *, by_piece: bool) -> Heads:
         """Return all heads of a kind between pieces or between words."""
         rows, columns = {
@@ -180,7 +185,6 @@ class Attention(Picture):
             axes.set_yticks(range(len(heads.rows)), heads.rows, fontsize=points)
         for axes in grid.flat:
             axes.tick_params(length=0)
-        figure.suptitle(f"{heads.name}: {self.title}", wrap=True)
         return figure
 
 

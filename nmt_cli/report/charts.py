@@ -5,7 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.report.canvas import INK, SERIES, new_figure
+from nmt_cli.report.page import chart_page
 from nmt_cli.report.picture import Picture
+from nmt_cli.report.svg import line_figures
 from nmt_cli.report.terminal import bar_plot, line_plot, side_by_side
 
 if TYPE_CHECKING:
@@ -66,6 +68,14 @@ class LineChart(Picture):
             width,
         )
 
+    def page(self) -> str:
+        """Return a page of panels that are laid out to its width."""
+        return chart_page(self.title, self.figures(), self.table())
+
+    def figures(self) -> str:
+        """Return the panels as HTML."""
+        return line_figures(self.panels, self._span, self._names)
+
     def table(self) -> list[tuple[str, ...]]:
         """See `Picture.table`."""
         rows: list[tuple[str, ...]] = [("chart", "line", "x", "y")]
@@ -93,7 +103,6 @@ class LineChart(Picture):
             figure.legend(
                 list(handles.values()), list(handles), loc="outside lower center", ncols=4
             )
-        figure.suptitle(self.title)
         return figure
 
 
@@ -183,5 +192,4 @@ class BarChart(Picture):
             axes.grid(visible=True, axis="y")
             axes.set_axisbelow(True)
         grid[-1].set_xlabel(self.x_label)
-        figure.suptitle(self.title)
         return figure

@@ -1,5 +1,6 @@
 """The events of training runs -> curves of loss, scores, learning rate and speed."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,13 +26,12 @@ def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
             line = _averaged(points)
             xs, ys = [x for x, _ in line], [y for _, y in line]
             panels.setdefault(measure, []).append(Series(name, xs, ys))
-    return LineChart(
-        title=title, panels=[Panel(name, "steps", lines) for name, lines in panels.items()]
-    )
+    order = sorted(panels, key=_place)
+    return LineChart(title=title, panels=[Panel(name, "steps", panels[name]) for name in order])
 
 
 def _measures(events: Iterable[Event]) -> dict[str, Points]:
-    """Return each measure's points; what a rollback undid is left out."""
+    """Return each measure's finite points; what a rollback undid is left out."""
     found: dict[str, Points] = {}
     for event in events:
         step = event["step"]
@@ -39,8 +39,9 @@ def _measures(events: Iterable[Event]) -> dict[str, Points]:
             for points in found.values():
                 points[:] = [point for point in points if point[0] <= step]
         for measure, value in _values(event).items():
-            found.setdefault(measure, []).append((step, value))
-    return dict(sorted(found.items(), key=lambda item: _place(item[0])))
+            if math.isfinite(value):
+                found.setdefault(measure, []).append((step, value))
+    return {measure: points for measure, points in found.items() if points}
 
 
 def _values(event: Event) -> dict[str, float]:

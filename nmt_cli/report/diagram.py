@@ -93,7 +93,7 @@ class Diagram(Picture):
         middle = right - _BETWEEN / 2
         axes.plot([left + _BOX_WIDTH, middle, middle], [memory, memory, target], color=INK, lw=1)
         _draw_arrow(axes, (middle, target), (right, target))
-        figure.suptitle(f"{self.title}\n{_LEGEND}")
+        axes.text(width / 2, 0, _LEGEND, ha="center", fontsize=8)
         return figure
 
 

@@ -2,11 +2,13 @@
 
 import html
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nmt_cli import __version__
 from nmt_cli.report.canvas import INK
 
+Rows = Sequence[Sequence[str]]  # of a table, the heading first
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -31,18 +33,92 @@ def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
     )
 
 
-def chart_page(title: str, svg: str, table: list[tuple[str, ...]]) -> str:
-    """Return a page with a drawing and, folded up, its numbers.
+def chart_page(title: str, figures: str, numbers: Rows) -> str:
+    """Return a page with drawings and, folded up, their numbers.
 
     Args:
         title: Plain text.
-        svg: From `canvas.as_svg`, on no background.
-        table: Rows of text, the heading first.
+        figures: HTML.
+        numbers: Rows of text, the heading first.
     """
-    return page(
-        title,
-        f'<figure role="img" aria-label="{html.escape(title)}">\n{_inline(svg)}</figure>\n'
-        f"<details><summary>The numbers</summary>\n{_table(table)}</details>",
+    return page(title, figures + folded("The numbers", table(numbers)))
+
+
+def sections(parts: Mapping[str, str]) -> str:
+    """Return HTML under headings, with links to all of them above.
+
+    Args:
+        parts: Heading -> HTML; those without any are left out.
+    """
+    shown = {heading: body for heading, body in parts.items() if body}
+    ids = {heading: heading.lower().replace(" ", "-") for heading in shown}
+    links = "".join(f'<li><a href="#{i}">{html.escape(h)}</a></li>' for h, i in ids.items())
+    bodies = "".join(
+        f'<section id="{ids[heading]}">\n<h2>{html.escape(heading)}</h2>\n{body}</section>\n'
+        for heading, body in shown.items()
+    )
+    return f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav>\n{bodies}'
+
+
+def texts(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return texts of any language, each beside what it is.
+
+    Args:
+        rows: What it is, the text, and the code of its language or "" where that is not known.
+    """
+    entries = []
+    for name, text, language in rows:
+        lang = f' lang="{html.escape(language)}"' if language else ""
+        entries.append(
+            f'<dt>{html.escape(name)}</dt><dd dir="auto"{lang}>{html.escape(text)}</dd>\n'
+        )
+    return f"<dl>\n{''.join(entries)}</dl>\n"
+
+
+def facts(rows: Mapping[str, str]) -> str:
+    """Return short facts by name as HTML."""
+    return texts((name, text, "") for name, text in rows.items())
+
+
+def paragraphs(lines: Iterable[str], *, kind: str = "") -> str:
+    """Return lines of plain text as HTML; "warning" is a kind that stands out."""
+    mark = f' class="{kind}"' if kind else ""
+    return "".join(f"<p{mark}>{html.escape(line)}</p>\n" for line in lines)
+
+
+def drawing_figure(name: str, svg: str) -> str:
+    """Return a drawing as HTML; a narrow screen shows a part of it, which the arrow keys move.
+
+    Args:
+        name: Plain text, read to those who cannot see it.
+        svg: From `canvas.as_svg`, on no background.
+    """
+    return (
+        f'<figure class="drawing" role="img" aria-label="{html.escape(name)}" tabindex="0">\n'
+        f"{_inline(svg)}</figure>\n"
+    )
+
+
+def folded(summary: str, body: str) -> str:
+    """Return HTML that is shown on demand, below a line of plain text."""
+    return f"<details><summary>{html.escape(summary)}</summary>\n{body}</details>\n"
+
+
+def table(rows: Rows, *, kind: str = "numbers") -> str:
+    """Return rows of plain text, the heading first, as HTML.
+
+    Args:
+        rows: Equally long.
+        kind: "numbers", of which all columns but the first stand on the right, or "texts".
+    """
+    heading, *others = (
+        "".join(f"<{cell}>{_breakable(text)}</{cell}>" for text in row)
+        for cell, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
+    )
+    body = "".join(f"<tr>{row}</tr>\n" for row in others)
+    return (
+        f'<div class="{kind}" tabindex="0"><table>\n'
+        f"<thead><tr>{heading}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
     )
 
 
@@ -51,20 +127,13 @@ def asset(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
+def _breakable(text: str) -> str:
+    """Return plain text as HTML in which a long path can go on in the next line."""
+    return html.escape(text).replace("/", "/<wbr>")
+
+
 def _inline(svg: str) -> str:
     """Return an SVG document as an element of a page, its ink in the page's text colour."""
     element = svg[svg.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     return element.replace(INK, "currentColor")
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    heading, *others = (
-        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
-        for cell, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
-    )
-    body = "".join(f"<tr>{row}</tr>\n" for row in others)
-    return (
-        '<div class="numbers" tabindex="0"><table>\n'
-        f"<thead><tr>{heading}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
-    )

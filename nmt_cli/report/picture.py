@@ -9,7 +9,7 @@ from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.canvas import as_png, as_svg, drawing
 from nmt_cli.report.fonts import fonts_for
-from nmt_cli.report.page import chart_page
+from nmt_cli.report.page import chart_page, drawing_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,11 @@ class Picture(ABC):
 
     title: str
 
+    @property
+    def caption(self) -> str:
+        """What stands above it where it is alone; a page has its title as heading."""
+        return self.title
+
     @abstractmethod
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return it for a terminal of so many columns; without colour it says the same."""
@@ -44,15 +49,18 @@ class Picture(ABC):
     def table(self) -> list[tuple[str, ...]]:
         """Return the numbers behind it, a heading first: what a page tells those who cannot see."""
 
-    def figure(self) -> "Figure":
+    def figure(self, *, has_caption: bool = True) -> "Figure":
         """Return it as a matplotlib figure with fonts that have its characters."""
         with drawing(fonts_for(self.texts()).families):
-            return self._draw()
+            figure = self._draw()
+            if has_caption:
+                figure.suptitle(self.caption, wrap=True)
+            return figure
 
     def page(self) -> str:
         """Return it as a self-contained HTML page."""
-        svg = as_svg(self.figure(), background="none")
-        return chart_page(self.title, svg, self.table())
+        svg = as_svg(self.figure(has_caption=False), background="none")
+        return chart_page(self.title, drawing_figure(self.title, svg), self.table())
 
 
 def check_format(path: Path) -> None:

@@ -66,5 +66,4 @@ class Positions(Picture):
             axes.set_title(name)
             axes.set_xlabel("dimension")
             axes.set_ylabel("position")
-        figure.suptitle(self.title)
         return figure

@@ -22,7 +22,7 @@ _PANEL_WIDTH, _WIDEST_PANEL, _GAP = 60, 110, 3
 _AXIS = 8  # columns for the numbers of the upright axis
 _HEIGHT = 10  # lines of a plot
 _BINS = 20
-_LEGEND_ENTRY = 28  # columns
+_LEGEND_MARK = 5  # columns for a line and spaces
 _ROWS = 24  # of a matrix
 _DENSITY = " .:-=+*#%@"
 _RED, _BLUE = (178, 24, 43), (33, 102, 172)  # minus one and plus one
@@ -158,7 +158,7 @@ def line_plot(
     lines = [Text(panel.name, "bold")]
     for number, row in enumerate(canvas.rows(letters=letters)):
         is_labelled = number in (0, _HEIGHT // 2, _HEIGHT - 1)
-        label = _number(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
+        label = number_text(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
         lines.append(Text((label if is_labelled else "").rjust(_AXIS) + "│"))
         for character, index in row:
             lines[-1].append(character, SERIES[index % len(SERIES)] if index >= 0 else "")
@@ -170,17 +170,20 @@ def line_plot(
 
 def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> list["Text"]:
     """Return the names of a panel's lines, as many in a row as there is room for."""
+    from rich.cells import cell_len
     from rich.text import Text
 
     lines = []
-    in_a_row = max(1, width // _LEGEND_ENTRY)
+    each = min(width, max(map(cell_len, names)) + _LEGEND_MARK)
+    in_a_row = max(1, width // each)
     for first in range(0, len(panel.series), in_a_row):
         lines.append(Text(" " * (_AXIS + 1)))
         for series in panel.series[first : first + in_a_row]:
             index = names.index(series.name)
             mark = _letter(index) if letters else "━━"
             lines[-1].append(f"{mark} ", SERIES[index % len(SERIES)])
-            lines[-1].append(_cut(series.name, _LEGEND_ENTRY - 5).ljust(_LEGEND_ENTRY - 3))
+            name = _cut(series.name, each - _LEGEND_MARK)
+            lines[-1].append(name + " " * (each - 3 - cell_len(name)))
     return lines
 
 
@@ -225,7 +228,7 @@ class _Box(NamedTuple):
         return across, (self.top - y) / (self.top - self.bottom)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number of at most eight characters, from millionths to millions."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 

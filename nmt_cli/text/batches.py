@@ -5,6 +5,7 @@ tokens is full, so that little is padding; the batches are then shuffled. Nothin
 what ran before: a resumed run asks for the same window and skips to its step.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,6 +80,19 @@ def usable_examples(corpus: EncodedCorpus, max_length: int) -> Indices:
     return np.flatnonzero(np.maximum(corpus.source_lengths, corpus.target_lengths) <= max_length)
 
 
+def num_too_long(corpus: EncodedCorpus, max_length: int) -> int:
+    """Return how many examples have a side of more than `max_length` pieces."""
+    return sum(int(np.count_nonzero(lengths > max_length)) for lengths in _longer_sides(corpus))
+
+
+def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
+    """Yield the pieces of each example's longer side, for some examples at a time."""
+    for first in range(0, len(corpus), _BLOCK):
+        within = slice(first, first + _BLOCK + 1)
+        source, target = (o[within] for o in (corpus.source_offsets, corpus.target_offsets))
+        yield np.maximum(np.diff(source), np.diff(target))
+
+
 def check_usable(corpus: EncodedCorpus, max_length: int) -> None:
     """Check that there is something to train on.
 
@@ -86,12 +100,9 @@ def check_usable(corpus: EncodedCorpus, max_length: int) -> None:
         TrainingError: No example fits `max_length`; says how long the shortest is.
     """
     shortest, longest = [], []
-    for first in range(0, len(corpus), _BLOCK):
-        within = slice(first, first + _BLOCK + 1)
-        source, target = (o[within] for o in (corpus.source_offsets, corpus.target_offsets))
-        longer_sides = np.maximum(np.diff(source), np.diff(target))
-        shortest.append(longer_sides.min())
-        longest.append(longer_sides.max())
+    for lengths in _longer_sides(corpus):
+        shortest.append(lengths.min())
+        longest.append(lengths.max())
     if min(shortest) > max_length:
         raise TrainingError(
             f"every pair is longer than model.max_length ({max_length} pieces); "

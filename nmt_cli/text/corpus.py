@@ -76,9 +76,13 @@ class Corpora:
     Args:
         config: The run's configuration.
         data_dir: What relative file names start from.
+
+    Attributes:
+        num_blank: Label of a corpus -> its blank pairs, once it was read to its end.
     """
 
     def __init__(self, config: Config, data_dir: Path) -> None:
+        self.num_blank: dict[str, int] = {}
         self._config = config
         self._data_dir = data_dir
 
@@ -147,9 +151,13 @@ class Corpora:
         return itertools.chain.from_iterable(map(self._read, self._config.data.train))
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
+        num_blank = 0
         for _, example in self._rows(corpus, _refuse, _strictly):
             if example.target.strip() and example.source[-1].strip():
                 yield example
+            else:
+                num_blank += 1
+        self.num_blank[corpus.label] = num_blank
 
     def iter_rows(self, corpus: CorpusConfig, report: Report) -> Iterator[Row]:
         """Yield the rows of one corpus as they stand in its files, blank ones and all.

@@ -13,12 +13,13 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 @dataclass(frozen=True)
 class Started:
-    """Training begins, or goes on at `step`."""
+    """Training begins, or goes on at `step`; `environment` is what it runs on."""
 
     step: int
     parameters: int
     precision: str
     warnings: list[str]
+    environment: dict[str, str]
 
 
 @dataclass(frozen=True)

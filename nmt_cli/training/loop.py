@@ -32,6 +32,7 @@ from nmt_cli.training.checkpoint import (
     step_of,
 )
 from nmt_cli.training.dataset import StepBatches, iter_steps
+from nmt_cli.training.device import describe_environment
 from nmt_cli.training.distribution import Replicas, connect
 from nmt_cli.training.event_log import EventLog
 from nmt_cli.training.events import (
@@ -175,7 +176,10 @@ class _Trainer:
     def run(self) -> Iterator[Event]:
         """Yield the events of the whole run."""
         parameters = sum(math.prod(weight.shape) for weight in self._model.weights)
-        yield Started(self._progress.step, parameters, self._state.precision, self._warnings)
+        environment = describe_environment(self._replicas.count)
+        yield Started(
+            self._progress.step, parameters, self._state.precision, self._warnings, environment
+        )
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._writer)
             if self._board is not None:

@@ -29,6 +29,7 @@ from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.fine_tuning import open_start
 from nmt_cli.training.run_folder import RunFolder
 
+_BLANK = "blank.json"  # beside the training shards
 _DEV_TEXT = "examples.jsonl"  # beside the development shards
 
 
@@ -48,6 +49,8 @@ class Prepared:
         dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
         start: The model whose weights to begin with, or None.
+        num_blank: Label of a training corpus -> its pairs without text on a side, which are left
+            out; empty where older shards do not say.
         warnings: What the user should know before training.
         cluster: The machines that train together.
     """
@@ -62,6 +65,7 @@ class Prepared:
     dev_examples: list[Example]
     fingerprint: str
     start: Bundle | None
+    num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
 
@@ -123,6 +127,7 @@ def prepare(
         texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
         encoded = _encode(texts, encoder, shards, tell, on_encoded)
         _keep_dev_examples(dev_examples, shards["dev"])
+        num_blank = _num_blank(config, corpora, shards["train"])
         remove_other_shards(shards.values())
     return Prepared(
         config,
@@ -133,6 +138,7 @@ def prepare(
         dev_examples=dev_examples,
         fingerprint=shards["train"].name,
         start=start,
+        num_blank=num_blank,
         warnings=warnings,
         cluster=cluster,
         **encoded,
@@ -179,6 +185,16 @@ def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
 def _keep_dev_examples(examples: list[Example], shards: Path) -> None:
     if not (shards / _DEV_TEXT).is_file():
         write_text(shards / _DEV_TEXT, "".join(f"{json.dumps(pair)}\n" for pair in examples))
+
+
+def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]:
+    """Return the blank pairs of each training corpus, which were counted when it was encoded."""
+    kept = shards / _BLANK
+    if not kept.is_file():
+        labels = {corpus.label for corpus in config.data.train} & corpora.num_blank.keys()
+        write_text(kept, json.dumps({label: corpora.num_blank[label] for label in labels}))
+    counts: dict[str, int] = json.loads(kept.read_text(encoding="utf-8"))
+    return counts
 
 
 def _shard_name(

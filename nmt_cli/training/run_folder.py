@@ -65,6 +65,11 @@ class RunFolder:
         return self.path / "events.jsonl"
 
     @property
+    def report(self) -> Path:
+        """The same as a page for people, with what the run is made of."""
+        return self.path / "report.html"
+
+    @property
     def tensorboard(self) -> Path:
         """The same for TensorBoard, if asked for."""
         return self.path / "tensorboard"
@@ -107,3 +112,4 @@ class RunFolder:
         shutil.rmtree(self.model, ignore_errors=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
         self.events.unlink(missing_ok=True)
+        self.report.unlink(missing_ok=True)

@@ -4,22 +4,16 @@ The page runs in headless Chromium, with a script behind its own that types; wha
 document is compared with the data.
 """
 
-import os
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from browser import document_after, needs_browser
 
 from nmt_cli.report.attention import Attention, Tokens
 
-BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
-BROWSER = os.environ.get("NMT_TEST_BROWSER") or next(filter(shutil.which, BROWSERS), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium here (NMT_TEST_BROWSER names one)"
-)
+pytestmark = needs_browser
 WORDS = ["Bär", "läuft", "한국어", "</s>"]
 
 
@@ -70,16 +64,7 @@ def typed(picture: Attention, keys: list[str], folder) -> _Document:
         f"shiftKey: {str(key.startswith('Shift')).lower()}, bubbles: true}}));"
         for key in keys
     )
-    page = folder / "page.html"
-    text = picture.page()
-    text = text.replace("</body>", f"<script>{script}</script></body>")
-    page.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu",
-         f"--user-data-dir={folder}/me", "--dump-dom", page.as_uri()],
-        capture_output=True, timeout=300, check=True,
-    )  # fmt: skip
-    return _Document(done.stdout.decode("utf-8"))
+    return _Document(document_after(picture.page(), script, folder))
 
 
 @pytest.mark.parametrize(

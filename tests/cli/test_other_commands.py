@@ -8,6 +8,7 @@ import time
 
 import pytest
 import yaml
+from html_page import Page
 
 SMALL = ["--set", "tokenizer.vocab_size=300", "--set", "model.d_model=8", "--set", "model.d_ff=8",
          "--set", "model.num_heads=2", "--set", "model.encoder_layers=1", "--set",
@@ -116,6 +117,48 @@ def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
     heading, *rows = done.stdout.splitlines()
     assert heading.split() == ["h", "r"]
     assert "(p = " in rows[0]
+
+
+def test_evaluate_writes_a_page_of_what_it_prints(run_nmt, toy_bundle, pairs, tmp_path):
+    command = ["evaluate", "-m", str(toy_bundle), *pairs]
+    others = ["--compare", "beam_size=1,max_length=2", "--json", "--report", "pages/e.html"]
+    done = run_nmt(*command, *others, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "the report is in pages/e.html"
+    first, cut = json.loads(done.stdout)["systems"]
+    page = Page((tmp_path / "pages/e.html").read_text())
+    assert page.of("h1") == [f"Evaluation of {toy_bundle}"]
+    cells = page.of("section", "td")
+    assert cells[:3] == [
+        "bleu",
+        f"{first['bleu']['score']:.2f}",
+        f"{cut['bleu']['score']:.2f} (p = {cut['p_values']['bleu']:.3f})",
+    ]
+    told = page.of("section", "dd")
+    assert first["ter"]["signature"] in told
+    assert any(text.startswith("beam_size 1, ") and "max_length 2" in text for text in told)
+    done = run_nmt(*command, "--report", "e.pdf", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--report e.pdf: a page's name must end in .html" in done.stderr
+    (tmp_path / "file").write_text("")
+    done = run_nmt(*command, "--report", "file/e.html", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "file/e.html: cannot be written" in done.stderr
+
+
+def test_evaluate_writes_a_page_for_a_chat_model(run_nmt, toy_chat, tmp_path):
+    (tmp_path / "s").write_text("hello\nbye\n")
+    command = ["evaluate", "-m", str(toy_chat), "--source", "s", "--reference", "s"]
+    done = run_nmt(*command, "--json", "--report", "e.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = Page((tmp_path / "e.html").read_text())
+    record = json.loads(done.stdout)
+    cells = page.of("section", "td")
+    assert cells[:2] == ["perplexity", f"{record['perplexity']:.2f}"]
+    assert {"distinct 1", "most frequent", "loop share", "latency ms", "bleu"} <= set(cells)
+    replies = {segment["output"] for segment in record["worst"]}
+    assert replies <= set(page.of("section", "dd"))
+    assert any(text.startswith("history_turns 3") for text in page.of("section", "dd"))
 
 
 def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):

@@ -1,4 +1,4 @@
-"""`nmt plot` and `nmt translate --attention` as processes."""
+"""`nmt plot` and `--attention` of `nmt translate` and `nmt chat` as processes."""
 
 import base64
 import json
@@ -61,6 +61,24 @@ def test_a_chat_models_attention_has_the_speaker(run_nmt, toy_chat, tmp_path):
     rows = done.stdout.splitlines()
     assert rows[0].startswith("Cross-attention, layer 1 of 1, mean of 2 heads")
     assert [row.split()[0] for row in rows[-2:]] == ["hello", "</s>"]
+
+
+def test_chat_draws_its_last_reply(run_nmt, toy_chat, tmp_path):
+    command = ["chat", "-m", str(toy_chat), "--beam", "2", "--attention", "a.html"]
+    done = run_nmt(*command, cwd=tmp_path, input="hi\nhow are you\n")
+    assert done.returncode == 0, done.stderr
+    first, reply = done.stdout.splitlines()
+    cross, *_ = page_data(tmp_path / "a.html")["kinds"]
+    words, _ = cross["levels"]
+    assert words["rows"] == [*reply.split(), "</s>"]
+    said = ["hi", *first.split(), "how", "are", "you"]
+    assert [word for word in words["columns"] if word in said] == said
+    (tmp_path / "a.html").unlink()
+    done = run_nmt(*command, cwd=tmp_path, input="hi\n/reset\n")
+    assert (done.returncode, (tmp_path / "a.html").exists()) == (0, False)
+    assert "warning: there is no reply to draw the attention of" in done.stderr
+    done = run_nmt(*command[:-1], "a.pdf", cwd=tmp_path, input="hi\n")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize(

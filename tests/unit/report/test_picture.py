@@ -7,6 +7,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from html_page import Page
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nmt_cli.config import Config
@@ -20,6 +23,7 @@ from nmt_cli.report.page import asset
 from nmt_cli.report.picture import write_picture
 from nmt_cli.report.positions import Positions
 from nmt_cli.report.schedule import schedule_chart
+from nmt_cli.report.svg import _ticks
 from nmt_cli.training.schedule import learning_rate
 
 MODEL = {
@@ -107,10 +111,12 @@ def test_every_form_is_written_and_the_same_twice(make, tmp_path):
     assert warnings == []
     assert (tmp_path / "one/picture.png").read_bytes().startswith(b"\x89PNG")
     ElementTree.parse(tmp_path / "one/picture.svg")
-    page = (tmp_path / "one/picture.html").read_text()
-    assert "<b>" not in page.split("<h1>")[1]
-    assert "currentColor" in page
-    assert re.findall(r'(?:src|xlink:href|href)="(?!#|data:)', page) == []
+    text = (tmp_path / "one/picture.html").read_text()
+    assert "currentColor" in text
+    page = Page(text)
+    assert "b" not in {name for name, _ in page.elements}
+    titled = [path for path, text in page.texts if text == make().title]
+    assert titled == ["html head title", "html body h1"]
 
 
 @each_picture
@@ -151,6 +157,51 @@ def test_curves_leave_out_what_was_rolled_back_and_other_evaluations():
         "learning rate": [(1, 1e-3), (2, 2e-3), (3, 3e-3)],
         "target tokens/s": [(1, 200.0), (2, 200.0), (3, 200.0)],
     }
+
+
+def test_what_is_not_finite_is_no_point():
+    events = [step(1, 5.0), step(2, float("nan")), evaluated(2, float("inf")), step(3, 4.0)]
+    chart = curves_chart("one", {"run": events})
+    points = {p.name: p.series[0].ys for p in chart.panels}
+    assert points["training loss"] == [5.0, 4.0]
+    assert "dev loss" not in points
+
+
+def test_a_run_back_at_its_start_has_no_curve():
+    back = {"event": "RolledBack", "step": 0, "from_step": 1}
+    assert curves_chart("one", {"run": [step(1, 5.0), back]}).panels == []
+
+
+def test_a_pages_lines_run_between_their_axes():
+    page = Page(curves_chart("two runs", {"a": EVENTS, "b": EVENTS[:3]}).page())
+    drawings = [a for name, a in page.elements if name == "svg" and a.get("role") == "img"]
+    assert drawings[0]["aria-label"] == "training loss over steps: a from 5 to 3; b from 5 to 4"
+    assert page.of("ul", "li") == ["a", "b"]
+    lines = [a for name, a in page.elements if name == "polyline"]
+    assert len({line["stroke"] for line in lines}) == 2
+    places = [[tuple(map(float, p.split(","))) for p in a["points"].split()] for a in lines]
+    for (first_x, first_y), *_, (last_x, last_y) in places[:1]:  # the training loss of `a`
+        assert (first_x, last_x) == (56, 380)
+        assert 14 < first_y < last_y < 184  # it falls
+
+
+@given(low=st.floats(-1e6, 1e6), span=st.floats(1e-6, 1e6))
+def test_ticks_are_few_round_and_within(low, span):
+    high = low + span
+    ticks = _ticks(low, high)
+    assert 1 <= len(ticks) <= 7
+    slack = 1e-6 * max(abs(low), abs(high), span)
+    assert low - slack <= ticks[0] <= ticks[-1] <= high + slack
+    gaps = np.diff(ticks)
+    np.testing.assert_allclose(gaps, gaps[:1].repeat(len(gaps)), rtol=1e-3, atol=slack)
+
+
+def test_runs_of_other_tasks_leave_the_panels_in_order():
+    chart = curves_chart("both", {"chat": [step(1, 2.0)], "translation": EVENTS})
+    wanted = ["training loss", "dev loss", "dev bleu", "learning rate", "target tokens/s"]
+    assert [panel.name for panel in chart.panels] == wanted
+    text = chart.screen(80, has_colour=False).plain
+    assert "a chat         b translation" in text  # whole, in columns of one width
 
 
 def test_a_long_run_becomes_means_of_neighbours():

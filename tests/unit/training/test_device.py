@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from nmt_cli.training import device
-from nmt_cli.training.device import resolve_precision
+from nmt_cli.training.device import describe_environment, resolve_precision
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -56,3 +56,14 @@ def test_other_systems_have_no_cpuinfo(tmp_path):
     assert device._cpu_flags(tmp_path / "cpuinfo") == set()
     (tmp_path / "empty").write_text("processor : 0\n")
     assert device._cpu_flags(tmp_path / "empty") == set()
+
+
+def test_the_environment_names_versions_device_and_threads(monkeypatch, tmp_path):
+    (tmp_path / "cpuinfo").write_text("model name : Abacus 2\n\nmodel name : Abacus 3\n")
+    monkeypatch.setattr(device, "_CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
+    found = describe_environment(3)
+    assert found["tensorflow"] == tf.__version__
+    assert (found["device"], found["replicas"]) == ("processor: Abacus 2", "3")
+    assert int(found["threads"]) >= 1
+    assert {"nmt", "keras", "ctranslate2", "tokenizers", "python", "system"} <= found.keys()

@@ -1,0 +1,34 @@
+"""Pages in headless Chromium, with a script behind their own that types and looks."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
+_BROWSER = os.environ.get("NMT_TEST_BROWSER") or next(filter(shutil.which, _BROWSERS), None)
+
+needs_browser = pytest.mark.skipif(
+    _BROWSER is None, reason="no Chromium here (NMT_TEST_BROWSER names one)"
+)
+
+
+def document_after(page: str, script: str, folder: Path, *options: str) -> str:
+    """Return the document of a page after a script ran in it.
+
+    Args:
+        page: HTML.
+        script: JavaScript.
+        folder: For the page and the browser's own files.
+        options: Of the browser.
+    """
+    file = folder / "page.html"
+    file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    done = subprocess.run(
+        [str(_BROWSER), "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={folder}/me", *options, "--dump-dom", file.as_uri()],
+        capture_output=True, timeout=300, check=True,
+    )  # fmt: skip
+    return done.stdout.decode("utf-8")

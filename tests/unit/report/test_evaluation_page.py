@@ -1,0 +1,82 @@
+"""The page of an evaluation, beside what sacreBLEU itself says of the same text."""
+
+import sacrebleu
+from html_page import Page
+
+from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
+from nmt_cli.report.evaluation_page import evaluation_page
+
+SIZE = 45
+REFERENCES = [f"The cat number {i} sat <b>down</b> &amp; slept{' well' * i}" for i in range(SIZE)]
+SOURCES = [f"Katze {i}{' gut' * i}" for i in range(SIZE)]
+GOOD = [r if i % 3 else r.replace("cat", "dog") for i, r in enumerate(REFERENCES)]
+BAD = [r.replace("sat", "ran away") if i != 7 else "nothing" for i, r in enumerate(REFERENCES)]
+
+
+def page_of(*results: Result, sources=SOURCES) -> Page:
+    return Page(evaluation_page(Evaluation(results, Corpus(sources, REFERENCES, "en"))))
+
+
+def test_one_system_with_its_scores_and_segments():
+    page = page_of(Result("bad", BAD, settings={"file": "bad.txt"}))
+    parts = ["Scores", "By length", "Samples", "Worst segments", "Best segments", "Settings"]
+    assert page.of("section", "h2") == page.of("nav", "a") == parts
+    assert set(page.links) <= page.ids
+    bleu = sacrebleu.corpus_bleu(BAD, [REFERENCES])
+    assert page.of("section", "td")[:2] == ["bleu", f"{bleu.score:.2f}"]
+    headings = page.of("section", "h3")
+    chrf = sacrebleu.sentence_chrf("nothing", [REFERENCES[7]], word_order=2).score
+    assert headings.count(f"Line 8: chrF++ {chrf:.1f}") >= 1
+    assert len([h for h in headings if h.startswith("Line ")]) == 60  # samples, worst, best
+    told = page.of("section", "dd")
+    at = told.index("nothing")
+    assert told[at - 2 : at] == [SOURCES[7], REFERENCES[7]]
+    assert told[-1] == "bad.txt"
+
+
+def test_the_chart_is_bleu_by_length():
+    page = page_of(Result("bad", BAD))
+    short = [i for i, s in enumerate(SOURCES) if len(s.split()) <= 5]
+    bleu = sacrebleu.corpus_bleu([BAD[i] for i in short], [[REFERENCES[i] for i in short]])
+    assert page.of("figcaption") == ["BLEU by words of the source"]
+    (drawing,) = [a for name, a in page.elements if name == "svg"]
+    assert f"bad 0-5 {bleu.score:.3g}, " in drawing["aria-label"]
+    bars = [float(a["height"]) for name, a in page.elements if name == "rect"]
+    rows = page.of("section", "tbody", "td")
+    bleus = [float(text) for text in rows[rows.index("0 to 5") + 2 :: 3]]
+    assert len(bars) == len(bleus) == 6
+    assert max(bars) == 170  # from the axis to the top
+    for bar, value in zip(bars, bleus, strict=True):
+        assert abs(bar / max(bars) - value / max(bleus)) < 0.01
+    assert page_of(Result("bad", BAD), sources=None).of("figcaption") == [
+        "BLEU by words of the reference"
+    ]
+
+
+def test_two_systems_have_p_values_and_stand_side_by_side():
+    results = [Result("good", GOOD), Result("bad", BAD), Result("copy", GOOD)]
+    page = page_of(*results)
+    name, first, second, third = page.of("section", "td")[:4]
+    assert name == "bleu"
+    assert first == f"{sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score:.2f}"
+    assert " (p = 0." in second
+    assert third == f"{first} (the same)"
+    assert page.of("ul", "li")[-3:] == ["good", "bad", "copy"]
+    assert page.of("section", "dt")[-5:] == ["source", "reference", "good", "bad", "copy"]
+    assert page.of("body", "p")[:2] == ["beside bad", "beside copy"]
+
+
+def test_what_misleads_is_told_first():
+    lower = [output.lower() for output in GOOD]
+    page = Page(evaluation_page(Evaluation([Result("x", lower)], Corpus(None, REFERENCES, "en"))))
+    assert page.of("section", "h2")[0] == "Warnings"
+    assert "small letters" in page.of("section", "p")[0]
+
+
+def test_facts_of_a_model_come_before_scores_with_one_reference():
+    facts = {"perplexity": 12.5, "most_frequent": "<hi>", "loop_share": 0.25}
+    page = page_of(Result("chat", GOOD, facts))
+    assert page.of("section", "td")[:6] == [
+        "perplexity", "12.50", "most frequent", "<hi>", "loop share", "25.0%",
+    ]  # fmt: skip
+    assert page.of("section", "p")[0].startswith("A reply can be good")
