@@ -52,9 +52,9 @@ def export(
     from nmt_cli.convert import NUMBER_FORMATS
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
     from nmt_cli.files import os_errors_as
+    from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
     from nmt_cli.training.export import measure_formats
-    from nmt_cli.training.run import build_encoder
 
     if saved_model and formats:
         raise ConfigError("--saved-model and --format do not go together")

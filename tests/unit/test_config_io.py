@@ -578,6 +578,7 @@ class TestFixedKeys:
             "data.licence",
             "chat.rerank",
             "chat.anti_generic_weight",
+            "classification.threshold",
             *(
                 f"train.{key}"
                 for key in ("max_steps", "eval_steps", "checkpoint_steps", "patience")
