@@ -451,6 +451,11 @@ class Config(Section):
         return data
 
     @property
+    def num_texts(self) -> int:
+        """Texts that a classifier reads together: two where some corpus has three columns."""
+        return max(len(corpus.columns or (1, 2)) - 1 for corpus in self.data.train)
+
+    @property
     def vocabulary_sides(self) -> tuple[str, ...]:
         """Whose text each vocabulary is learned from; labels are not text."""
         if self.task == "classification":

@@ -5,12 +5,15 @@ In an encoded corpus labels stand where a translation has the pieces of its targ
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nmt_cli.config import ClassificationConfig, Config
 from nmt_cli.errors import DataError, LineError, did_you_mean
+
+if TYPE_CHECKING:
+    from nmt_cli.config import ClassificationConfig, Config
 
 _MOST = 10_000
 _SHOWN = 20
@@ -29,7 +32,7 @@ class Labels:
     separator: str | None
 
     @classmethod
-    def of(cls, config: Config) -> "Labels | None":
+    def of(cls, config: "Config") -> "Labels | None":
         """Return the labels of a configuration; None of another task, or while not known."""
         settings = config.classification
         if config.task != "classification" or settings.labels is None:
@@ -43,6 +46,10 @@ class Labels:
     def ids(self, text: str) -> list[int]:
         """Return the numbers, from 1, of the labels in a corpus's text, each once, ascending."""
         return sorted({self._numbers[name] for name in self.split(text)})
+
+    def join(self, indices: Iterable[int]) -> str:
+        """Return the text of labels, given by their places in `names`."""
+        return (self.separator or "").join(self.names[index] for index in indices)
 
     def problem(self, text: str, file: Path, line: int) -> LineError | None:
         """Return what is wrong with a line that has a label that the model does not know."""
@@ -69,7 +76,7 @@ def split_labels(text: str, separator: str | None) -> list[str]:
     return [name for part in text.split(separator) if (name := part.strip())]
 
 
-def find_labels(texts: Iterable[str], config: Config) -> list[str]:
+def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
     """Return the labels that occur in the label texts of a corpus, sorted.
 
     Raises:
@@ -99,10 +106,5 @@ def label_text(value: object, separator: str) -> object:
     return str(value) if is_number else value
 
 
-def join_labels(names: Sequence[str], separator: str | None) -> str:
-    """Return labels as a text file has them."""
-    return (separator or "").join(names)
-
-
-def _separator(settings: ClassificationConfig) -> str | None:
+def _separator(settings: "ClassificationConfig") -> str | None:
     return settings.separator if settings.multi_label else None

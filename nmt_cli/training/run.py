@@ -135,7 +135,10 @@ def _vocabularies(
 ) -> tuple[Vocabularies, str]:
     """Return the vocabularies, those of the model to start from if there is one; and whence."""
     if start is not None:
-        return Vocabularies.load(start.path), f"of {start.path}"
+        of_start = Vocabularies.load(start.path)
+        if config.task == "classification":
+            of_start = Vocabularies(of_start.source, of_start.source)
+        return of_start, f"of {start.path}"
     vocabularies, is_new = load_or_train(config, corpora, folder.path)
     return vocabularies, "trained" if is_new else "reused"
 
