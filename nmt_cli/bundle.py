@@ -168,8 +168,8 @@ class Bundle:
             raise ModelFileError(
                 f"{self.path}: holds nothing for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
-                hint=f"make it with: nmt export --model {self.path}{option}   "
-                "(or use: --engine tensorflow)",
+                hint=f"make it with: nmt export --model {self.path}{option}"
+                + ("" if self.manifest.classification else "   (or use: --engine tensorflow)"),
             )
         folder = f"{CTRANSLATE2}/{wanted}"
         self.check_sizes(lambda name: name.startswith(f"{folder}/"))

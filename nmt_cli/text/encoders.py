@@ -29,6 +29,10 @@ class LabelEncoder(Encoder):
         text = self.source.to_json() + json.dumps(template)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def encode_sources(self, sources: list[tuple[str, ...]]) -> list[list[int]]:
+        """Return the ids of texts; white space around them is no part of them."""
+        return super().encode_sources([tuple(text.strip() for text in one) for one in sources])
+
     def encode_turns(self, turns: list[list[int]]) -> list[int]:
         """Return the ids of one text, or of two with `</s>` between them."""
         return join_texts(turns, begins=self.begins, max_length=self.max_length)

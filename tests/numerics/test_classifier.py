@@ -8,6 +8,8 @@ import tensorflow as tf
 from numpy_transformer import Architecture, NumpyTransformer, log_softmax, random_weights
 
 from nmt_cli.config import ModelConfig
+from nmt_cli.convert import EncoderConversion
+from nmt_cli.decoding.fast_labels import FastScorer
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
@@ -104,6 +106,20 @@ def test_the_weights_have_the_names_of_a_translation_models_encoder(make_classif
     of_translation = {n for n in named_variables(make_model()) if not n.startswith("decoder")}
     assert names - of_translation == {"head.kernel", "head.bias"}
     assert of_translation <= names
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+@pytest.mark.parametrize("changes", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
+def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, pooling, changes):
+    model, by_hand = make_classifier(pooling, **changes)
+    weights, pieces = read_weights(model), [f"piece{i}" for i in range(11)]
+    EncoderConversion(model.config.model_dump(), weights, pieces, pieces).write(tmp_path / "ct2")
+    scorer = FastScorer(tmp_path / "ct2", weights, pooling, threads=1)
+    found, expected = scorer.logits(SOURCES), by_hand()
+    assert np.abs(found - expected).max() / np.abs(expected).max() < TOLERANCE
+    again = scorer.logits(SOURCES[::-1] * 300)  # other batches, other neighbours
+    np.testing.assert_allclose(again[-3:][::-1], found, rtol=1e-5, atol=1e-5)
+    assert scorer.logits([]).shape == (0, 4)
 
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 1.5], np.float32)
