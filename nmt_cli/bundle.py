@@ -239,7 +239,7 @@ def save_bundle(
             ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
             parts=_parts(weights),
             licence=config.data.licence,
-            classification=_classification(config),
+            classification=classification_of(config),
         )
         (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
@@ -337,7 +337,8 @@ def conversion_of(
     )
 
 
-def _classification(config: "Config") -> dict[str, Any]:
+def classification_of(config: "Config") -> dict[str, Any]:
+    """Return what the manifest says of a configuration's `classification`; see there."""
     if config.task != "classification":
         return {}
     return config.classification.model_dump(mode="json") | {"texts": config.num_texts}

@@ -188,6 +188,7 @@ _plot = typer.Typer(
 )
 for _picture in (
     plot.attention,
+    plot.confusion,
     plot.curves,
     plot.lengths,
     plot.model,

@@ -82,6 +82,8 @@ def _parts(parts: dict[str, int]) -> str:
 def _format_facts(facts: dict[str, Any]) -> str:
     """Return what is known of a number format of the fast engine."""
     size = f"{facts['megabytes']:.1f} MB" if "megabytes" in facts else "not measured"
-    if facts.get("bleu") is None:
-        return size
-    return f"{size}, dev bleu {facts['bleu']:.2f}, {facts['lines_per_second']:,.0f} lines/s"
+    for metric in ("bleu", "accuracy"):
+        if facts.get(metric) is not None:
+            rate = f"{facts['lines_per_second']:,.0f} lines/s"
+            return f"{size}, dev {metric} {facts[metric]:.2f}, {rate}"
+    return size

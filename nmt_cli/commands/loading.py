@@ -144,21 +144,11 @@ def load_labeller(
     device: str = "auto",
 ) -> "Labeller":
     """Return what gives labels with a classifier's bundle; for the arguments see `load_model`."""
-    from nmt_cli.decoding.fast_labels import FastScorer
-    from nmt_cli.decoding.labelling import Labeller
-    from nmt_cli.text.vocabulary import Vocabularies
+    from nmt_cli.decoding import fast_labels
 
     _check_where(device, {"--threads": threads})
-    manifest = bundle.manifest
-    scorer = FastScorer(
-        bundle.ctranslate2_folder(number_format),
-        bundle.load_weights("head."),
-        manifest.classification["pooling"],
-        device=_ctranslate2_device(device),
-        threads=threads or 0,
-    )
-    subwords = Vocabularies.load(bundle.path).source
-    return Labeller(scorer, subwords, manifest.classification, manifest.model["max_length"])
+    place = _ctranslate2_device(device)
+    return fast_labels.load_labeller(bundle, number_format, device=place, threads=threads or 0)
 
 
 def _check_where(device: str, counts: dict[str, int | None]) -> None:

@@ -178,9 +178,11 @@ def _lowest(scores: "list[LabelScore]") -> str:
 def describe(measured: "Measured") -> str:
     """Return one line about a number format of the fast engine."""
     facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
-    if measured.bleu is None or measured.lines_per_second is None:
+    if measured.score is None or measured.lines_per_second is None:
         return facts
-    return f"{facts}  dev bleu {measured.bleu:.2f}  {measured.lines_per_second:,.0f} lines/s"
+    metric = "bleu" if measured.accuracy is None else "accuracy"
+    rate = f"{measured.lines_per_second:,.0f} lines/s"
+    return f"{facts}  dev {metric} {measured.score:.2f}  {rate}"
 
 
 def _smooth(average: float, value: float) -> float:

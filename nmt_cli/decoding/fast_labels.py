@@ -8,9 +8,11 @@ from typing import Any
 import ctranslate2
 import numpy as np
 
+from nmt_cli.bundle import Bundle
 from nmt_cli.decoding.fast import BATCH_PIECES, cannot_load
-from nmt_cli.decoding.labelling import Floats
+from nmt_cli.decoding.labelling import Floats, Labeller
 from nmt_cli.resources import available_cores
+from nmt_cli.text.vocabulary import Vocabularies
 
 _LOWEST = -1e9  # below any state
 
@@ -61,6 +63,31 @@ class FastScorer:
             vectors = pooled(states, lengths, self._pooling)
             found[indices] = vectors @ self._kernel + self._bias
         return found
+
+
+def load_labeller(
+    bundle: Bundle, number_format: str | None = None, *, device: str = "cpu", threads: int = 0
+) -> Labeller:
+    """Return what gives labels with a classifier's bundle.
+
+    Args:
+        bundle: The model.
+        number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
+        device: "cpu" or "cuda".
+        threads: Processor cores to use; 0 is all.
+
+    Raises:
+        ModelFileError: The bundle is damaged, or lacks the number format.
+    """
+    settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
+    scorer = FastScorer(
+        bundle.ctranslate2_folder(number_format),
+        bundle.load_weights("head."),
+        settings["pooling"],
+        device=device,
+        threads=threads,
+    )
+    return Labeller(scorer, Vocabularies.load(bundle.path).source, settings, longest)
 
 
 def pooled(states: Floats, lengths: Any, pooling: str) -> Floats:

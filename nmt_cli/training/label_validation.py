@@ -1,24 +1,38 @@
 """A classifier in training, scored on dev and test by the labels that it gives."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from nmt_cli.bundle import classification_of
 from nmt_cli.decoding.evaluation import samples_of
-from nmt_cli.decoding.labelling import Flags, given_labels, label_flags, probabilities
+from nmt_cli.decoding.judging import Judged, judge
+from nmt_cli.decoding.labelling import Floats, Labeller
 from nmt_cli.decoding.native import padded
-from nmt_cli.metrics.classification import corpus_label_scores, label_scores
 from nmt_cli.metrics.scores import Score
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.labels import Labels
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
-from nmt_cli.training.validation import DevScores, Validator
+from nmt_cli.training.validation import DevScores, StopRequested, Validator
 
 _BATCH = 256  # texts
+
+
+class ModelScorer:
+    """See `Scorer`: a model as it is in training."""
+
+    def __init__(self, model: Any) -> None:
+        ids = tf.TensorSpec([None, None], tf.int32)
+        self._logits = tf.function(model, autograph=False, input_signature=[ids])
+
+    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
+        """See `Scorer.logits`."""
+        starts = range(0, len(sources), _BATCH)
+        found = [self._logits(padded(sources[first : first + _BATCH])).numpy() for first in starts]
+        return np.concatenate(found)
 
 
 class LabelValidator(Validator):
@@ -28,57 +42,42 @@ class LabelValidator(Validator):
         self, prepared: Prepared, model: Any, stepper: Stepper, should_stop: Callable[[], bool]
     ) -> None:
         super().__init__(prepared, model, stepper, should_stop)
-        labels = Labels.of(prepared.config)
-        if labels is None:
-            raise TypeError("a classifier has labels")
-        self._labels = labels
-        ids = tf.TensorSpec([None, None], tf.int32)
-        self._logits = tf.function(model, autograph=False, input_signature=[ids])
+        config, subwords = prepared.config, prepared.encoder.source
+        settings, longest = classification_of(config), config.model.max_length
+        self._labeller = Labeller(ModelScorer(model), subwords, settings, longest)
 
     def score_dev(self, step: int) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""
-        settings, examples, loss = self._config.classification, self.dev_examples, self._dev_loss()
+        examples, loss = self.dev_examples, self._dev_loss()
         started = time.perf_counter()
-        wanted, given = self._wanted_and_given(examples)
+        judged = self._judge(examples)
         seconds = (time.perf_counter() - started) / max(1, len(examples))
-        scores = corpus_label_scores(wanted, given, multi_label=settings.multi_label)
-        outputs = [self._labels.join(np.flatnonzero(flags)) for flags in given]
+        scores, best_by = judged.scores(), self._config.classification.best_by
+        outputs = judged.outputs()
         return DevScores(
             loss=loss,
-            score=-loss if settings.best_by == "loss" else scores[settings.best_by].score,
+            score=-loss if best_by == "loss" else scores[best_by].score,
             scores=scores,
             samples=samples_of(outputs, examples, step),
-            warning=_warning(wanted, outputs),
+            warning=_warning(outputs, examples),
             search_seconds=seconds,
-            by_label=label_scores(wanted, given, self._labels.names),
+            by_label=judged.by_label(),
         )
 
     def score_test(self) -> dict[str, Score]:
         """See `Validator`."""
-        if not self.test_examples:
-            return {}
-        wanted, given = self._wanted_and_given(self.test_examples)
-        return corpus_label_scores(
-            wanted, given, multi_label=self._config.classification.multi_label
-        )
+        return self._judge(self.test_examples).scores() if self.test_examples else {}
 
-    def _wanted_and_given(self, examples: list[Example]) -> tuple[Flags, Flags]:
-        """Return which labels each example has, and which the model gives it, [N, Y]."""
-        settings, encoder = self._config.classification, self._prepared.encoder
-        logits = []
-        for some in self._parts(examples):
-            sources = encoder.encode_sources([example.source for example in some])
-            logits += [
-                self._logits(padded(sources[first : first + _BATCH])).numpy()
-                for first in range(0, len(sources), _BATCH)
-            ]
-        found = probabilities(np.concatenate(logits), multi_label=settings.multi_label)
-        given = given_labels(found, multi_label=settings.multi_label, threshold=settings.threshold)
-        return label_flags([e.target for e in examples], self._labels), given
+    def _judge(self, examples: list[Example]) -> Judged:
+        return judge(self._labeller, examples, lambda _: self._stop_if_asked())
+
+    def _stop_if_asked(self) -> None:
+        if self._should_stop():
+            raise StopRequested
 
 
-def _warning(wanted: Flags, outputs: list[str]) -> str | None:
+def _warning(outputs: list[str], examples: list[Example]) -> str | None:
     """Return what shows that a model has learned nothing: the same answer for every text."""
-    if len(set(outputs)) > 1 or (wanted == wanted[0]).all():
+    if len(set(outputs)) > 1 or len({example.target for example in examples}) == 1:
         return None
     return f"every text gets the same answer: '{outputs[0]}'"

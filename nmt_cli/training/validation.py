@@ -106,17 +106,6 @@ class Validator:
         indices = batches_by_length(dev, config.model.max_length, config.train.tokens_per_batch)
         return self._stepper.evaluate([assemble(dev, i) for i in indices])
 
-    def _parts(self, examples: list[Example]) -> Iterator[list[Example]]:
-        """Yield some examples at a time.
-
-        Raises:
-            StopRequested: The user asked for it.
-        """
-        for first in range(0, len(examples), _DECODED_AT_A_TIME):
-            if self._should_stop():
-                raise StopRequested
-            yield examples[first : first + _DECODED_AT_A_TIME]
-
 
 class OutputValidator(Validator):
     """Scores what a model writes: translations, or replies."""
@@ -155,7 +144,10 @@ class OutputValidator(Validator):
     def _decode(self, examples: list[Example], options: SearchOptions) -> list[str]:
         encoder, outputs = self._prepared.encoder, list[str]()
         with self._engine() as engine:
-            for some in self._parts(examples):
+            for first in range(0, len(examples), _DECODED_AT_A_TIME):
+                if self._should_stop():
+                    raise StopRequested
+                some = examples[first : first + _DECODED_AT_A_TIME]
                 outputs += decode_examples(engine, encoder, some, options)
         return outputs
 

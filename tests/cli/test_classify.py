@@ -66,7 +66,7 @@ def test_json_has_labels_and_probabilities(classify):
         (["x", "--top", "0"], 2, "--top must be at least 1"),
         (["x", "-i", "y"], 2, "either texts or --input"),
         (["x", "--threads", "0"], 2, "--threads must be at least 1"),
-        (["x", "--format", "int8"], 4, "nmt export"),
+        (["x", "--format", "int16"], 4, "nmt export"),
         (["-i", "none.txt"], 3, "none.txt"),
     ],
 )
@@ -117,3 +117,80 @@ def test_info_and_dry_run_know_classifiers(run_nmt, label_bundle, label_corpus, 
     assert "train: 600 pairs" in done.stderr
     assert "model: " in done.stderr
     assert done.returncode == 0
+
+
+# --- nmt evaluate and nmt plot confusion ----------------------------------------------------------
+
+
+@pytest.fixture
+def with_data(run_nmt, label_bundle, label_corpus, tmp_path):
+    """A function that runs a command on the toy model and its own text."""
+
+    def run(*arguments: str):
+        model = ("-m", str(label_bundle), "--data-dir", str(label_corpus))
+        return run_nmt(*arguments, *model, cwd=tmp_path)
+
+    return run
+
+
+def test_evaluate_tells_accuracy_labels_and_confusion(with_data):
+    lines = with_data("evaluate").stdout.splitlines()
+    assert lines[0].startswith("accuracy 100.00  examples:30|labels:3")
+    assert lines[1].startswith("macro_f1 100.00")
+    assert lines[3].split() == ["label", "precision", "recall", "f1", "examples"]
+    assert [line.split("  ")[0] for line in lines[4:7]] == ["bad", "good", "so so"]
+    assert lines[8] == "toy-labels: 30 examples"
+    assert lines[9].split() == ["has,", "got", "1", "2", "3"]
+    matrix = [line.split()[-3:] for line in lines[10:13]]
+    assert [row[i] != "0" for i, row in enumerate(matrix)] == [True] * 3
+    assert sum(int(count) for row in matrix for count in row) == 30
+
+
+def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_path):
+    (tmp_path / "x.txt").write_text("the dog was sad\nthe dog was great\n")
+    (tmp_path / "y.txt").write_text("bad\nbad\n")
+    files = ("--source", "x.txt", "--reference", "y.txt")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["accuracy"]["score"] == 50
+    assert found["confusion"] == [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert [label["recall"] for label in found["labels"]] == [50, 0, 0]
+    (mistake,) = found["mistakes"]
+    assert (mistake["reference"], mistake["output"], mistake["example"]) == ("bad", "good", 2)
+    (tmp_path / "y.txt").write_text("bad\nbat\n")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "y.txt:2: unknown label 'bat'. Did you mean 'bad'?" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--compare=x", "--beam=2", "--set=top_k=2"])
+def test_options_of_search_are_refused(with_data, option):
+    done = with_data("evaluate", option)
+    assert done.returncode == 2
+    assert "not for classifiers" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["c.png", "c.svg", "c.html"])
+def test_the_confusion_matrix_is_a_picture(with_data, tmp_path, name):
+    assert with_data("plot", "confusion", "-o", name, "--split", "dev").returncode == 0
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(b"\x89PNG") or b"so so" in content
+
+
+def test_export_writes_other_number_formats_and_compares_accuracy(
+    run_nmt, label_bundle, label_corpus, tmp_path
+):
+    shutil.copytree(label_bundle, tmp_path / "model")
+    data = ("--data-dir", str(label_corpus))
+    done = run_nmt("export", "-m", "model", "--format", "bfloat16", *data, "--json", cwd=tmp_path)
+    record = json.loads(done.stdout)
+    accuracy = {form["number_format"]: form["accuracy"] for form in record["formats"]}
+    assert accuracy["float32"] == 100
+    assert accuracy["bfloat16"] > 90
+    assert "dev accuracy" in run_nmt("info", "model", cwd=tmp_path).stdout
+    for number_format in accuracy:
+        arguments = ("-m", "model", "--format", number_format, "the cat was awful")
+        assert run_nmt("classify", *arguments, cwd=tmp_path).stdout == "bad\n"
+    done = run_nmt("export", "-m", "model", "--saved-model", "x", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "is a classification model" in done.stderr

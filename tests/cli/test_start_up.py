@@ -22,6 +22,7 @@ COMMANDS = [
     "info",
     "plot",
     "plot attention",
+    "plot confusion",
     "plot curves",
     "plot lengths",
     "plot model",
