@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +51,27 @@ class FastScorer:
     def _encoder(self) -> Any:
         with cannot_load(self._folder):
             return ctranslate2.Encoder(
-                str(self._folder), device=self._device, intra_threads=self._threads
+                str(self._folder),
+                device=self._device,
+                inter_threads=self._threads,
+                intra_threads=1,
             )
 
     def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
         """See `Scorer.logits`."""
         found = np.empty((len(sources), len(self._bias)), np.float32)
-        for indices in _batches(sources):
-            rows = [list(sources[i]) for i in indices]
-            states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
-            lengths = np.array([len(row) for row in rows])
-            vectors = pooled(states, lengths, self._pooling)
-            found[indices] = vectors @ self._kernel + self._bias
+        batches = list(_batches(sources))
+        rows = [[list(sources[i]) for i in indices] for indices in batches]
+        with ThreadPoolExecutor(self._threads) as pool:
+            for indices, logits in zip(batches, pool.map(self._batch_logits, rows), strict=True):
+                found[indices] = logits
         return found
+
+    def _batch_logits(self, rows: list[list[int]]) -> Floats:
+        states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
+        lengths = np.array([len(row) for row in rows])
+        logits: Floats = pooled(states, lengths, self._pooling) @ self._kernel + self._bias
+        return logits
 
 
 def load_labeller(
