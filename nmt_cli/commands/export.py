@@ -32,8 +32,9 @@ def export(
 
     Each is scored and timed on the development set, and the fastest whose BLEU, or of a classifier
     accuracy, is at most 0.2 below float32's becomes the one that is used. Without --format: all
-    that this processor computes in. Formats: float32, float16, bfloat16, int8, int16, int8_float32, int8_float16,
-    int8_bfloat16; what the processor cannot compute in it converts when it loads the model.
+    that this processor computes in. Formats: float32, float16, bfloat16, int8, int16,
+    int8_float32, int8_float16, int8_bfloat16; what the processor cannot compute in it converts when
+    it loads the model.
 
     --saved-model writes a TensorFlow SavedModel instead, for TensorFlow Serving, with the
     signatures greedy and beam: padded ids with </s> in, ids and scores out.

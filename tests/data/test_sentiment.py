@@ -1,5 +1,6 @@
 """Tests of the sentiment corpus and of the generator that writes it."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_nothing_is_left_unfilled_and_articles_are_right(rows):
         assert not set(text) & set("{}|()_")
         assert text == " ".join(text.split())
         words = text.lower().split()
-        for article, word in zip(words, words[1:], strict=False):
+        for article, word in itertools.pairwise(words):
             if article in ("a", "an"):
                 assert (article == "an") == (word[0] in "aeiou"), text
 
