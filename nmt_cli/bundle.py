@@ -34,7 +34,12 @@ WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
 PLAIN_FORMAT = "float32"
 _RUNS = Path("runs")
-_MADE_BY = {"translation": "nmt train", "chat": "nmt train chat"}
+TASKS = ("translation", "chat", "classification")
+_MADE_BY = {
+    "translation": "nmt train",
+    "chat": "nmt train chat",
+    "classification": "nmt train sentiment",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Manifest:
 
     Attributes:
         name: The run's name.
-        task: "translation" or "chat".
+        task: "translation", "chat" or "classification".
         source_lang: Code of the source language, may be empty.
         target_lang: Code of the target language, may be empty.
         parameters: Number of weights.
@@ -57,6 +62,8 @@ class Manifest:
         versions: Of nmt and of the libraries that matter.
         parts: How many weights the embeddings, the encoder, ... have; older bundles do not say.
         licence: Of the training data, may be empty.
+        classification: Of a classifier the `classification` section, its labels among it, and how
+            many `texts` it reads together.
         files: File name -> `{"bytes", "sha256"}`.
         format_version: Of this layout.
     """
@@ -76,8 +83,20 @@ class Manifest:
     ctranslate2: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
     licence: str = ""
+    classification: dict[str, Any] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
+
+    @property
+    def layers(self) -> str:
+        """Depths, for people: of encoder and decoder, or of an encoder alone."""
+        depth = f"{self.model['encoder_layers']}"
+        return depth if self.classification else f"{depth}+{self.model['decoder_layers']}"
+
+    @property
+    def examples(self) -> str:
+        """What it was trained on, for people."""
+        return "texts" if self.classification else "pairs"
 
 
 @dataclass(frozen=True)
@@ -119,17 +138,18 @@ class Bundle:
                     hint=_mend_hint(name),
                 )
 
-    def load_weights(self) -> "Arrays":
-        """Read the weights by name.
+    def load_weights(self, prefix: str = "") -> "Arrays":
+        """Read the weights by name; nothing is read of those whose names begin otherwise.
 
         Raises:
             ModelFileError: The file is damaged.
         """
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
+        from safetensors import SafetensorError, safe_open
 
         try:
-            return dict(load_file(self.path / WEIGHTS))
+            with safe_open(self.path / WEIGHTS, "numpy") as file:
+                names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+                return {name: file.get_tensor(name) for name in names}
         except (SafetensorError, OSError) as error:
             raise ModelFileError(f"{self.path / WEIGHTS}: damaged: {error}") from error
 
@@ -148,8 +168,8 @@ class Bundle:
             raise ModelFileError(
                 f"{self.path}: holds nothing for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
-                hint=f"make it with: nmt export --model {self.path}{option}   "
-                "(or use: --engine tensorflow)",
+                hint=f"make it with: nmt export --model {self.path}{option}"
+                + ("" if self.manifest.classification else "   (or use: --engine tensorflow)"),
             )
         folder = f"{CTRANSLATE2}/{wanted}"
         self.check_sizes(lambda name: name.startswith(f"{folder}/"))
@@ -219,6 +239,7 @@ def save_bundle(
             ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
             parts=_parts(weights),
             licence=config.data.licence,
+            classification=classification_of(config),
         )
         (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
@@ -305,14 +326,22 @@ def conversion_of(
         weights: Every weight by name.
         vocabularies: Its vocabularies.
     """
-    from nmt_cli.convert import Conversion
+    from nmt_cli.convert import Conversion, EncoderConversion
 
-    return Conversion(
+    kind = EncoderConversion if "head.kernel" in weights else Conversion
+    return kind(
         model=model,
         weights=weights,
         source_pieces=vocabularies.source.all_pieces(),
         target_pieces=vocabularies.target.all_pieces(),
     )
+
+
+def classification_of(config: "Config") -> dict[str, Any]:
+    """Return what the manifest says of a configuration's `classification`; see there."""
+    if config.task != "classification":
+        return {}
+    return config.classification.model_dump(mode="json") | {"texts": config.num_texts}
 
 
 def _parts(weights: "Arrays") -> dict[str, int]:

@@ -19,6 +19,7 @@ from nmt_cli.commands import plot
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.check import check
+from nmt_cli.commands.classify import classify
 from nmt_cli.commands.data import get, list_sets
 from nmt_cli.commands.evaluate import evaluate
 from nmt_cli.commands.export import export
@@ -150,7 +151,7 @@ _SETTINGS: dict[str, Any] = {
 app = typer.Typer(
     **_SETTINGS,
     help=(
-        "Train a Transformer on your own text, then translate or chat with it.\n\n"
+        "Train a Transformer on your own text, then translate, chat or classify with it.\n\n"
         'Begin with: nmt train   and then: nmt translate "The old man reads a book."\n\n'
         "Before the subcommand: --version prints the version, --debug shows tracebacks."
     ),
@@ -164,6 +165,7 @@ for _command in (
     train,
     translate,
     chat,
+    classify,
     evaluate,
     score,
     export,
@@ -186,6 +188,7 @@ _plot = typer.Typer(
 )
 for _picture in (
     plot.attention,
+    plot.confusion,
     plot.curves,
     plot.lengths,
     plot.model,

@@ -66,8 +66,8 @@ class CorpusConfig(Section):
     )
     columns: list[str | int] | None = key(
         None,
-        "the source and target column of `file`: names of its heading line (or JSON keys), "
-        "or numbers from 1 when it has none",
+        "the source and target column of `file` (the text and its label, or two texts and their "
+        "label): names of its heading line (or JSON keys), or numbers from 1 when it has none",
     )
     weight: float = key(
         1.0,
@@ -93,8 +93,8 @@ class CorpusConfig(Section):
             raise ValueError("give either source and target, or file, or rows")
         if (self.source is None) != (self.target is None):
             raise ValueError("source and target go together")
-        if self.columns is not None and (self.file is None or len(self.columns) != 2):
-            raise ValueError("columns names two columns of file")
+        if self.columns is not None and (self.file is None or len(self.columns) not in (2, 3)):
+            raise ValueError("columns names two columns of file, or three: two texts and a label")
         if any(isinstance(column, int) and column < 1 for column in self.columns or []):
             raise ValueError("columns are numbered from 1")
         return self
@@ -392,11 +392,52 @@ class ChatConfig(Section):
         return self.model_dump(exclude={"rerank", "anti_generic_weight"})
 
 
+class ClassificationConfig(Section):
+    """Labels and the head that predicts them; used when task is classification."""
+
+    labels: list[str] | None = key(
+        None, "label names in the order of the outputs; null takes those in train, sorted"
+    )
+    multi_label: bool = key(False, "an example may have any number of labels, even none")
+    separator: str = key(";", "stands between the labels of an example with several", min_length=1)
+    threshold: float = key(
+        0.5, "with multi_label: least probability of a label that is given", may_change=True,
+        gt=0.0, lt=1.0,
+    )  # fmt: skip
+    pooling: Literal["mean", "max", "first"] = key(
+        "mean",
+        "one vector of all pieces: their mean or maximum, or that of a <s> put in front",
+    )
+    dropout: Probability = key(0.1, "dropout between that vector and the outputs")
+    class_weights: Literal["none", "balanced"] = key(
+        "none", "balanced weighs each label by how seldom it is in train"
+    )
+    freeze_encoder: bool = key(
+        False, "with train.from: train the outputs alone, on the encoder as it is"
+    )
+    best_by: Literal["accuracy", "macro_f1", "loss"] = key(
+        "accuracy", "what the best model is chosen by"
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _different_labels(cls, labels: list[str] | None) -> list[str] | None:
+        if labels is None:
+            return None
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise ValueError("needs two labels or more, no two alike")
+        if any(label != label.strip() or not label for label in labels):
+            raise ValueError("a label has text, and no white space around it")
+        return labels
+
+
 class Config(Section):
     """A whole run: data, vocabulary, model, training, search."""
 
     name: str = key(..., "the run folder below runs/", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    task: Literal["translation", "chat"] = key("translation", "what the model is for")
+    task: Literal["translation", "chat", "classification"] = key(
+        "translation", "what the model is for"
+    )
     seed: int = key(1, "all randomness follows from it", ge=0, le=2**31 - 1)
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -404,3 +445,26 @@ class Config(Section):
     train: TrainConfig = TrainConfig()
     decode: DecodeConfig = DecodeConfig()
     chat: ChatConfig = ChatConfig()
+    classification: ClassificationConfig = ClassificationConfig()
+
+    @field_validator("data")
+    @classmethod
+    def _third_column_is_a_label(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+        corpora = [*data.train, *data.dev, *data.test]
+        if info.data.get("task") != "classification" and any(
+            corpus.columns is not None and len(corpus.columns) != 2 for corpus in corpora
+        ):
+            raise ValueError("a corpus has two columns; three need task: classification")
+        return data
+
+    @property
+    def num_texts(self) -> int:
+        """Texts that a classifier reads together: two where some corpus has three columns."""
+        return max(len(corpus.columns or (1, 2)) - 1 for corpus in self.data.train)
+
+    @property
+    def vocabulary_sides(self) -> tuple[str, ...]:
+        """Whose text each vocabulary is learned from; labels are not text."""
+        if self.task == "classification":
+            return ("source",)
+        return ("joint",) if self.tokenizer.joint else ("source", "target")

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from nmt_cli.config import Config, CorpusConfig, Section
 from nmt_cli.errors import ConfigError, did_you_mean
-from nmt_cli.resources import bundled_configs
+from nmt_cli.resources import bundled_configs, bundled_root
 
 DEFAULT_CONFIG = "quickstart"
 AUTO = "auto"  # the value of a key, or of a section, that `presets.py` shall choose
@@ -130,8 +130,10 @@ def _find(name: str) -> Path:
 
 
 def _data_dir(config: Config, path: Path) -> Path:
-    beside_config = path.parent / config.data.dir
-    return beside_config if beside_config.is_dir() else Path(config.data.dir)
+    """Return the folder that a configuration names; one of a bundled run may lie in nmt itself."""
+    bundled = bundled_root() / "configs"
+    folders = [folder / config.data.dir for folder in (path.parent, Path(), bundled)]
+    return next((folder for folder in folders if folder.is_dir()), folders[1])
 
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:

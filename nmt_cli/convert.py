@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
-from ctranslate2.specs import TransformerSpec
+from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec, TransformerSpec
 from ctranslate2.specs.common_spec import Activation
 
 from nmt_cli.model import LAYER_NORM_EPSILON
@@ -66,6 +66,7 @@ class Conversion:
             OSError: The disk is full.
         """
         spec = self._spec()
+        spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON  # CTranslate2 would take 1e-5
         spec.validate()
         spec.optimize(quantization=number_format.replace("bfloat16", "float32"))
         if number_format.endswith("bfloat16"):
@@ -78,9 +79,7 @@ class Conversion:
         spec = TransformerSpec.from_config(
             (model["encoder_layers"], model["decoder_layers"]),
             model["num_heads"],
-            pre_norm=model["norm"] == "pre",
-            activation=_ACTIVATIONS[model["activation"]],
-            ffn_glu=model["activation"] == "swiglu",
+            **self._layers(),
             alignment_layer=-1,
             alignment_heads=0,  # all
         )
@@ -92,13 +91,19 @@ class Conversion:
         spec.decoder.embeddings.weight = target
         spec.decoder.projection.weight = weights.get("output_embedding", target)
         spec.decoder.projection.bias = output_bias(len(self.target_pieces))
-        # CTranslate2 would take 1e-5.
-        spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
         # No piece is unknown; a name that is no piece would be added beyond the table.
         spec.config.unk_token = self.target_pieces[0]
         spec.register_source_vocabulary(list(self.source_pieces))
         spec.register_target_vocabulary(list(self.target_pieces))
         return spec
+
+    def _layers(self) -> dict[str, Any]:
+        """Return what layers are like, as CTranslate2's specifications want to know it."""
+        return {
+            "pre_norm": self.model["norm"] == "pre",
+            "activation": _ACTIVATIONS[self.model["activation"]],
+            "ffn_glu": self.model["activation"] == "swiglu",
+        }
 
     def _fill_stack(self, spec: Any, side: str) -> None:
         """Set the layers of the encoder or of the decoder, their last norm and their positions."""
@@ -140,6 +145,22 @@ class Conversion:
     def _fill_norm(self, spec: Any, name: str) -> None:
         spec.gamma = self.weights[f"{name}.scale"]
         spec.beta = self.weights[f"{name}.bias"]
+
+
+class EncoderConversion(Conversion):
+    """A classifier without its head, which CTranslate2 has no place for."""
+
+    def _spec(self) -> Any:
+        model = self.model
+        encoder = TransformerEncoderSpec(
+            model["encoder_layers"], model["num_heads"], **self._layers()
+        )
+        self._fill_stack(encoder, "encoder")
+        encoder.embeddings[0].weight = self.weights["embedding"]
+        spec = TransformerEncoderModelSpec(encoder)
+        spec.config.unk_token = self.source_pieces[0]
+        spec.register_vocabulary(list(self.source_pieces))
+        return spec
 
 
 def _store_in_bfloat16(spec: Any) -> None:

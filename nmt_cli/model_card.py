@@ -7,8 +7,16 @@ if TYPE_CHECKING:
     from nmt_cli.bundle import Manifest
 
 _BAR = r"\|"
-_COMMANDS = {"translation": 'nmt translate -m . "..."', "chat": "nmt chat -m ."}
-_PIPELINES = {"translation": "translation", "chat": "text-generation"}  # as hubs call them
+_COMMANDS = {
+    "translation": 'nmt translate -m . "..."',
+    "chat": "nmt chat -m .",
+    "classification": 'nmt classify -m . "..."',
+}
+_PIPELINES = {  # as hubs call them
+    "translation": "translation",
+    "chat": "text-generation",
+    "classification": "text-classification",
+}
 
 
 def model_card(manifest: "Manifest") -> str:
@@ -27,14 +35,21 @@ def model_card(manifest: "Manifest") -> str:
             f"# {manifest.name}",
             "",
             f"A {manifest.task} Transformer trained with nmt {manifest.versions['nmt']}: "
-            f"{size['encoder_layers']}+{size['decoder_layers']} layers, width {size['d_model']}, "
-            f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} pairs.",
+            f"{manifest.layers} layers, width {size['d_model']}, "
+            f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} "
+            f"{manifest.examples}.",
+            *_labels(manifest),
             "",
             f"    {_COMMANDS[manifest.task]}",
             "",
             *(table if rows else []),
         ]
     )
+
+
+def _labels(manifest: "Manifest") -> list[str]:
+    labels = manifest.classification.get("labels", [])
+    return ["", f"Labels: {', '.join(labels)}"] if labels else []
 
 
 def _front_matter(manifest: "Manifest") -> list[str]:

@@ -67,12 +67,12 @@ class Pieces:
 
     Attributes:
         longest: Pieces that the longer side of nearly every training pair stays within.
-        target_mean: Mean pieces of a training target.
-        dev: Pieces of all development targets.
+        counted_mean: Mean pieces of a training target; of a source where targets are labels.
+        dev: Likewise, of all development examples together.
     """
 
     longest: int
-    target_mean: float
+    counted_mean: float
     dev: int
 
 
@@ -284,7 +284,7 @@ PRESETS: dict[str, Callable[[Config, Situation], Choice]] = {
 
 
 def _epoch_tokens(situation: Situation) -> int:
-    return max(1, round(situation.text.pairs * situation.pieces.target_mean))
+    return max(1, round(situation.text.pairs * situation.pieces.counted_mean))
 
 
 def _round_up(number: float) -> int:

@@ -93,6 +93,11 @@ def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
     Copy it (or the run folder around it) before changing anything in it.
     """
+    return _trained(toy_corpus / "toy.yaml", tmp_path_factory.mktemp("toy-run"))
+
+
+def _trained(config: Path, folder: Path) -> Path:
+    """Run a configuration to its end in a folder; return the bundle."""
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.config_io import load_config
     from nmt_cli.training.run import prepare
@@ -100,13 +105,49 @@ def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     quiet_tensorflow()
     from nmt_cli.training.loop import train
 
-    folder = tmp_path_factory.mktemp("toy-run")
     with contextlib.chdir(folder):
-        loaded = load_config(str(toy_corpus / "toy.yaml"))
-        prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+        prepared = prepare(
+            load_config(str(config)), tell=lambda _: None, on_encoded=lambda *_: None
+        )
         for _ in train(prepared):
             pass
-    return folder / "runs" / "toy" / "model"
+    return folder / prepared.folder.model
+
+
+TOY_FEELINGS = {"good": ("fine", "great"), "bad": ("awful", "sad"), "so so": ("plain", "blue")}
+TOY_LABELS_CONFIG = """\
+name: toy-labels
+task: classification
+data:
+  train: [{file: train.tsv}]
+  dev: [{file: dev.tsv}]
+  test: [{file: test.tsv}]
+tokenizer: {vocab_size: 320}
+model: {d_model: 16, d_ff: 32, num_heads: 2, encoder_layers: 1, dropout: 0.0, max_length: 24}
+train: {max_steps: 60, tokens_per_batch: 300, learning_rate: 1.0e-2, warmup_steps: 20,
+        precision: float32, eval_steps: 30, checkpoint_steps: 20, average_checkpoints: 2}
+"""
+
+
+@pytest.fixture(scope="session")
+def label_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `labels.yaml` and {train,dev,test}.tsv: texts that one word gives away."""
+    folder, generator = tmp_path_factory.mktemp("label-corpus"), random.Random(1)
+    for split, count in (("train", 600), ("dev", 30), ("test", 30)):
+        rows = []
+        for _ in range(count):
+            label, words = generator.choice(list(TOY_FEELINGS.items()))
+            thing, word = generator.choice(["film", "book", "dog"]), generator.choice(words)
+            rows.append(f"the {thing} was {word}\t{label}\n")
+        (folder / f"{split}.tsv").write_text("".join(rows))
+    (folder / "labels.yaml").write_text(TOY_LABELS_CONFIG)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def label_bundle(label_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle `runs/toy-labels/model` of a finished run on it; it labels without fault."""
+    return _trained(label_corpus / "labels.yaml", tmp_path_factory.mktemp("label-run"))
 
 
 @pytest.fixture(scope="session")

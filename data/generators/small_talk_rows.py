@@ -25,17 +25,17 @@ class Row:
     intent: str
 
 
-def phrasings(intent: Intent, split: str) -> list[str]:
+def phrasings(intent: Intent, split: str, most: int | None = MAX_PHRASINGS) -> list[str]:
     """Return the phrasings of an intent that belong to a split, with slots still open.
 
     Dev and test share the held-out phrasings line by line, so that no two splits have phrasings
     that were written as variants of each other. Of many phrasings, the first of each line, and
-    then the second of each line and so on, go before the others.
+    then the second of each line and so on, go before the others; `most` are enough, None takes all.
     """
     lines = {TRAIN: intent.phrasings, DEV: intent.held_out[::2], TEST: intent.held_out[1::2]}
     by_line = [expand_all([line]) for line in lines[split]]
     in_turn = [text for texts in zip_longest(*by_line) for text in texts if text]
-    return expand_all(in_turn)[:MAX_PHRASINGS]
+    return expand_all(in_turn)[:most]
 
 
 def make_rows(

@@ -115,8 +115,8 @@ def _sentences(
     from nmt_cli.config_io import load_config
     from nmt_cli.errors import DataError
     from nmt_cli.files import read_lines
+    from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
-    from nmt_cli.training.run import build_encoder
 
     overrides = [f"data.dir={data_dir}"] if data_dir else None
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)

@@ -76,11 +76,12 @@ def evaluate(
 
     BLEU, chrF, chrF++ and TER with signatures, BLEU by source length; of a chat model also
     perplexity, how varied its replies are, and its latency. --compare puts other models, outputs or
-    settings beside it, with p-values of a paired bootstrap, and samples.
+    settings beside it, with p-values of a paired bootstrap, and samples. Of a classifier: accuracy,
+    F1, the scores of each label, which are taken for which; --reference then holds labels.
 
     Example: nmt evaluate --source test.en --reference test.de --compare beam_size=1
     """
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle import TASKS, find_bundle
     from nmt_cli.commands.evaluation_systems import load_system, run
     from nmt_cli.commands.evaluation_view import show_one, show_side_by_side
     from nmt_cli.errors import ConfigError
@@ -89,8 +90,7 @@ def evaluate(
     others = compare or []
     if report is not None and Path(report).suffix.lower() != ".html":
         raise ConfigError(f"--report {report}: a page's name must end in .html")
-    if split not in ("dev", "test"):
-        raise ConfigError(f"--split must be dev or test (it is {split})")
+    check_split(split)
     if hypotheses is not None:
         if model is not None or reference is None:
             raise ConfigError("--hypotheses goes with --reference, and without --model")
@@ -105,11 +105,20 @@ def evaluate(
             "threads": threads,
             "device": device,
         }
-        bundle = find_bundle(model, ("translation", "chat"))
+        bundle = find_bundle(model, TASKS)
         flags = {"beam_size": beam, "length_penalty": length_penalty}
+        if bundle.manifest.classification:
+            if settings or others or report or any(value is not None for value in flags.values()):
+                raise ConfigError(
+                    "--set, --compare, --report and options of search are not for classifiers"
+                )
+            loaded = configuration_of(bundle, source, reference, data_dir)
+            examples = examples_of(bundle, loaded, split if source is None else "test")
+            _show_labels(bundle, examples, where, as_json=json)
+            return
         first = load_system(str(bundle.path), bundle, settings or [], flags, where)
-        loaded = _configuration(bundle, source, reference, data_dir)
-        examples = _examples(bundle, loaded, split if source is None else "test")
+        loaded = configuration_of(bundle, source, reference, data_dir)
+        examples = examples_of(bundle, loaded, split if source is None else "test")
         corpus = _corpus_of_model(first, examples, target_lang or loaded.config.data.target_lang)
         systems = [_other(first, text, settings or [], flags, where) for text in others]
         results = [
@@ -123,6 +132,16 @@ def evaluate(
         _write_report(evaluation, Path(report))
 
 
+def _show_labels(
+    bundle: "Bundle", examples: list["Example"], where: dict[str, Any], *, as_json: bool
+) -> None:
+    from nmt_cli.commands.label_evaluation import judge_with_progress, show_judged
+
+    where = {name: value for name, value in where.items() if name != "engine"}  # there is but one
+    judged = judge_with_progress(bundle, examples, **where)
+    show_judged(bundle.manifest.name, judged, as_json=as_json)
+
+
 def _write_report(evaluation: "Evaluation", path: Path) -> None:
     from nmt_cli import console
     from nmt_cli.errors import DataError
@@ -132,6 +151,14 @@ def _write_report(evaluation: "Evaluation", path: Path) -> None:
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, evaluation_page(evaluation))
     console.note(f"the report is in {path}")
+
+
+def check_split(split: str) -> None:
+    """Raise ConfigError unless there can be examples to score in a split of that name."""
+    from nmt_cli.errors import ConfigError
+
+    if split not in ("dev", "test"):
+        raise ConfigError(f"--split must be dev or test (it is {split})")
 
 
 def _corpus_of_files(source: str | None, reference: str, language: str) -> "Corpus":
@@ -194,7 +221,7 @@ def _other(
     return load_system(text, find_bundle(text, (first.bundle.manifest.task,)), [], {}, where)
 
 
-def _configuration(
+def configuration_of(
     bundle: "Bundle", source: str | None, reference: str | None, data_dir: str | None
 ) -> "LoadedConfig":
     """Return a model's configuration, with the given files as its test corpus."""
@@ -207,7 +234,7 @@ def _configuration(
     return load_config(str(bundle.path / "config.yaml"), overrides)
 
 
-def _examples(bundle: "Bundle", loaded: "LoadedConfig", split: str) -> list["Example"]:
+def examples_of(bundle: "Bundle", loaded: "LoadedConfig", split: str) -> list["Example"]:
     """Return the examples to score, with all of their conversation."""
     from nmt_cli.errors import DataError
     from nmt_cli.text.corpus import Corpora

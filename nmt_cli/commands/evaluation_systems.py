@@ -18,8 +18,8 @@ from nmt_cli.decoding.session import ChatSession
 from nmt_cli.metrics.diversity import diversity
 from nmt_cli.metrics.evaluation import Result
 from nmt_cli.text.corpus import Example
+from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import Encoder
-from nmt_cli.training.run import build_encoder
 
 if TYPE_CHECKING:
     from nmt_cli.decoding.engine import Engine

@@ -24,9 +24,9 @@ def info(
     Example: nmt info runs/quickstart --verify
     """
     from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle import TASKS, find_bundle
 
-    bundle = find_bundle(model or model_option, ("translation", "chat"))
+    bundle = find_bundle(model or model_option, TASKS)
     if verify:
         bundle.verify()
     manifest = bundle.manifest
@@ -38,16 +38,19 @@ def info(
     rows = {
         "model": str(bundle.path),
         "task": f"{manifest.task} {languages}".strip(),
-        "architecture": f"{size['encoder_layers']}+{size['decoder_layers']} layers, "
+        "architecture": f"{manifest.layers} layers, "
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
         f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions",
         "parameters": f"{manifest.parameters:,}{_parts(manifest.parts)}",
         "vocabulary": f"{words['source']:,} pieces, joint"
         if words["joint"]
         else f"{words['source']:,} source and {words['target']:,} target pieces",
-        "trained on": f"{manifest.training['pairs']:,} pairs ({manifest.training['fingerprint']})",
+        "trained on": f"{manifest.training['pairs']:,} {manifest.examples} "
+        f"({manifest.training['fingerprint']})",
         "best at step": f"{manifest.training['step']:,}",
     }
+    if manifest.classification:
+        rows |= _labels(manifest.classification)
     for split, scores in manifest.scores.items():
         for name, value in scores.items():
             rows[f"{split} {name}"] = f"{value['score']:.2f}  {value['signature']}"
@@ -63,6 +66,14 @@ def info(
         console.result(f"{name:<13} {text}")
 
 
+def _labels(classification: dict[str, Any]) -> dict[str, str]:
+    labels, kind = classification["labels"], "any" if classification["multi_label"] else "one"
+    return {
+        "labels": f"{len(labels):,}, {kind} a text: {', '.join(labels)}",
+        "pooling": classification["pooling"],
+    }
+
+
 def _parts(parts: dict[str, int]) -> str:
     listed = ", ".join(f"{name} {size:,}" for name, size in parts.items())
     return f" ({listed})" if listed else ""
@@ -71,6 +82,8 @@ def _parts(parts: dict[str, int]) -> str:
 def _format_facts(facts: dict[str, Any]) -> str:
     """Return what is known of a number format of the fast engine."""
     size = f"{facts['megabytes']:.1f} MB" if "megabytes" in facts else "not measured"
-    if facts.get("bleu") is None:
-        return size
-    return f"{size}, dev bleu {facts['bleu']:.2f}, {facts['lines_per_second']:,.0f} lines/s"
+    for metric in ("bleu", "accuracy"):
+        if facts.get(metric) is not None:
+            rate = f"{facts['lines_per_second']:,.0f} lines/s"
+            return f"{size}, dev {metric} {facts[metric]:.2f}, {rate}"
+    return size

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
     from nmt_cli.config_io import LoadedConfig
     from nmt_cli.decoding.engine import Engine
+    from nmt_cli.decoding.labelling import Labeller
     from nmt_cli.decoding.options import SearchOptions
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.vocabulary import Vocabularies
@@ -100,10 +101,7 @@ def load_model(
     from nmt_cli.text.vocabulary import Vocabularies
 
     check_engine(engine)
-    _check_choice("--device", device, _DEVICES)
-    for option, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
-        if value is not None and not 1 <= value < _MAX_INT:
-            raise ConfigError(f"{option} must be at least 1 (it is {value})")
+    _check_where(device, {"--threads": threads, "--batch-tokens": batch_tokens})
     vocabularies = Vocabularies.load(bundle.path)
     if engine == "auto" and number_format is None and not bundle.manifest.ctranslate2:
         console.note(
@@ -138,6 +136,41 @@ def _reason(bundle: "Bundle", *, asked: bool) -> str:
     )
 
 
+def load_labeller(
+    bundle: "Bundle",
+    *,
+    number_format: str | None = None,
+    threads: int | None = None,
+    device: str = "auto",
+) -> "Labeller":
+    """Return what gives labels with a classifier's bundle; for the arguments see `load_model`."""
+    from nmt_cli.decoding import fast_labels
+
+    _check_where(device, {"--threads": threads})
+    place = _ctranslate2_device(device)
+    return fast_labels.load_labeller(bundle, number_format, device=place, threads=threads or 0)
+
+
+def _check_where(device: str, counts: dict[str, int | None]) -> None:
+    """Check --device, and options that are numbers from 1."""
+    from nmt_cli.errors import ConfigError
+
+    _check_choice("--device", device, _DEVICES)
+    for option, value in counts.items():
+        if value is not None and not 1 <= value < _MAX_INT:
+            raise ConfigError(f"{option} must be at least 1 (it is {value})")
+
+
+def _ctranslate2_device(device: str) -> str:
+    from nmt_cli.decoding.fast import has_gpu
+    from nmt_cli.errors import ConfigError
+
+    on_gpu = device != "cpu" and has_gpu()
+    if device == "gpu" and not on_gpu:
+        raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
+    return "cuda" if on_gpu else "cpu"
+
+
 def _fast_engine(
     bundle: "Bundle",
     vocabularies: "Vocabularies",
@@ -146,17 +179,13 @@ def _fast_engine(
     device: str,
     batch_tokens: int | None,
 ) -> "Engine":
-    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine, has_gpu
-    from nmt_cli.errors import ConfigError
+    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine
 
-    on_gpu = device != "cpu" and has_gpu()
-    if device == "gpu" and not on_gpu:
-        raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
     return FastEngine(
         bundle.ctranslate2_folder(number_format),
         vocabularies,
         max_length=bundle.manifest.model["max_length"],
-        device="cuda" if on_gpu else "cpu",
+        device=_ctranslate2_device(device),
         threads=threads or 0,
         batch_pieces=batch_tokens or BATCH_PIECES,
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _UNITS = ("pieces", "words", "characters")
 _SPLITS = ("train", "dev", "test")
 _PAIRS = 8192  # encoded at a time
+_UNCUT = 1 << 30
 _SINUSOIDS = 100  # positions, where neither a model nor the user says how many
 
 
@@ -273,16 +274,10 @@ def _lengths(
         for example in examples:
             yield sum(map(measure, example.source)), measure(example.target)
         return
-    from nmt_cli.text.shards import Encoder
+    from nmt_cli.text.encoders import build_encoder
 
     vocabularies = _vocabularies_of(config)
-    encoder = Encoder(
-        vocabularies.source,
-        vocabularies.target,
-        is_chat=config.task == "chat",
-        persona=config.chat.persona,
-        max_length=1 << 30,  # uncut
-    )
+    encoder = build_encoder(config, vocabularies, max_length=_UNCUT)
     while window := list(itertools.islice(examples, _PAIRS)):
         sources = encoder.encode_sources([example.source for example in window])
         targets = encoder.encode_targets([example.target for example in window])

@@ -146,6 +146,33 @@ def attention(
     show(attention_picture(bundle, source, target, **choice), output)
 
 
+def confusion(
+    model: ModelOption = None,
+    split: Annotated[
+        str, typer.Option("--split", help="dev or test of the model's own configuration.")
+    ] = "test",
+    data_dir: Annotated[
+        str | None, typer.Option("--data-dir", metavar="DIR", help="Where that data lies now.")
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Draw which labels a classifier takes for which.
+
+    Example: nmt plot confusion -m runs/sentiment -o confusion.png
+    """
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.evaluate import check_split, configuration_of, examples_of
+    from nmt_cli.commands.label_evaluation import confusion_picture, judge_with_progress
+    from nmt_cli.commands.pictures import check_output, show
+
+    check_output(output)
+    check_split(split)
+    bundle = find_bundle(model, ("classification",))
+    loaded = configuration_of(bundle, None, None, data_dir)
+    judged = judge_with_progress(bundle, examples_of(bundle, loaded, split))
+    show(confusion_picture(bundle.manifest.name, judged), output)
+
+
 def _config_file(config: str | None) -> str | None:
     """Return the file of a configuration; of a run folder, the one that it was begun with."""
     if config is not None and (Path(config) / "config.yaml").is_file():

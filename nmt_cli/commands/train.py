@@ -92,16 +92,17 @@ def _dry_run(loaded: "LoadedConfig") -> None:
     from nmt_cli.text.corpus import Corpora
 
     quiet_tensorflow()
-    from nmt_cli.model.transformer import Transformer
-    from nmt_cli.training.auto import resolve
+    from nmt_cli.model.building import build_model
+    from nmt_cli.training.auto import resolve, resolve_labels
 
+    loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
     config = resolve(loaded, corpora, tell=console.note, find_device=_find_device)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    model = Transformer(config.model, source_vocab_size=size, target_vocab_size=size, joint=joint)
+    model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 

@@ -9,6 +9,7 @@ from nmt_cli import console
 if TYPE_CHECKING:
     from nmt_cli.commands.training_report import TrainingReport
     from nmt_cli.config import Config
+    from nmt_cli.metrics.classification import LabelScore
     from nmt_cli.training.events import (
         Evaluated,
         Event,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _PLAIN_EVERY = 100  # steps between lines where there is no live display
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
+_NUM_LOWEST = 3
 
 
 class TrainingView:
@@ -42,6 +44,7 @@ class TrainingView:
         self._rate = 0.0
         self._loss = 0.0
         self._sentence = "..."
+        self._unit = "examples" if config.task == "classification" else "tokens"
 
     def __enter__(self) -> "TrainingView":
         columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
@@ -87,7 +90,7 @@ class TrainingView:
         best = "" if self._best is None else f" best {self._best:.2f}"
         facts = (
             f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
-            f"{self._rate:,.0f} tokens/s pad {event.padding:.0%}{best}"
+            f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{best}"
         )
         if self._progress is not None and self._task is not None:
             is_next = event.step % self._config.train.eval_steps == 0
@@ -134,6 +137,8 @@ class TrainingView:
         console.note(
             f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
         )
+        if event.by_label:
+            console.note(f"    lowest f1  {_lowest(event.by_label)}")
         if event.warning is not None:
             console.warn(textwrap.shorten(event.warning, _SAMPLE_WIDTH, placeholder=" ..."))
         for sample in event.samples:
@@ -158,23 +163,35 @@ class TrainingView:
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
         console.note(f"the model is in {event.bundle}")
         self._tell_report()
-        is_chat = self._config.task == "chat"
         if self._config.data.test:
             console.note(f"next: nmt evaluate -m {event.bundle}")
         example = self._sentence.replace('"', "'")
-        console.note("next: nmt chat" if is_chat else f'next: nmt translate "{example}"')
+        commands = {
+            "translation": f'nmt translate "{example}"',
+            "chat": "nmt chat",
+            "classification": f'nmt classify "{example}"',
+        }
+        console.note(f"next: {commands[self._config.task]}")
 
     def _tell_report(self) -> None:
         if self._report.is_written:
             console.note(f"the report is in {self._report.path}")
 
 
+def _lowest(scores: "list[LabelScore]") -> str:
+    """Return the labels that are found worst, of those that some text has."""
+    order = sorted((score for score in scores if score.support), key=lambda score: score.f1)
+    return ", ".join(f"{score.label} {score.f1:.1f}" for score in order[:_NUM_LOWEST])
+
+
 def describe(measured: "Measured") -> str:
     """Return one line about a number format of the fast engine."""
     facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
-    if measured.bleu is None or measured.lines_per_second is None:
+    if measured.score is None or measured.lines_per_second is None:
         return facts
-    return f"{facts}  dev bleu {measured.bleu:.2f}  {measured.lines_per_second:,.0f} lines/s"
+    metric = "bleu" if measured.accuracy is None else "accuracy"
+    rate = f"{measured.lines_per_second:,.0f} lines/s"
+    return f"{facts}  dev {metric} {measured.score:.2f}  {rate}"
 
 
 def _smooth(average: float, value: float) -> float:

@@ -1,16 +1,11 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
-import contextlib
-import os
-import stat
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.commands.lines import InputOption, OnErrorOption, OutputOption
 from nmt_cli.commands.loading import (
     BatchOption,
     BeamOption,
@@ -32,24 +27,14 @@ if TYPE_CHECKING:
     from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.vocabulary import Vocabularies
 
-_MENDS: dict[str, Callable[[bytes], str] | None] = {
-    "stop": None,
-    "replace": lambda raw: raw.decode("utf-8", errors="replace"),
-    "skip-as-blank": lambda raw: "",
-}
-
 
 def translate(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences to translate.")
     ] = None,
     model: ModelOption = None,
-    input_file: Annotated[
-        str | None, typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is stdin.")
-    ] = None,
-    output_file: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines here.")
-    ] = None,
+    input_file: InputOption = None,
+    output_file: OutputOption = None,
     beam: BeamOption = None,
     n_best: Annotated[
         int | None, typer.Option("--n-best", metavar="N", help="Print the N best with scores.")
@@ -79,10 +64,7 @@ def translate(
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
     ] = False,
-    on_error: Annotated[
-        str,
-        typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
-    ] = "stop",
+    on_error: OnErrorOption = "stop",
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
@@ -104,13 +86,14 @@ def translate(
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.lines import file_progress, input_windows, mend_of, output_stream
     from nmt_cli.commands.loading import load_model, search_options
     from nmt_cli.commands.translate_prompt import TranslatePrompt
     from nmt_cli.commands.translation_lines import TranslationLines
     from nmt_cli.decoding.translator import Translator, suppressed_ids
     from nmt_cli.errors import ConfigError
 
-    mend = _mend(on_error)
+    mend = mend_of(on_error)
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
     if token_scores and not json:
@@ -142,13 +125,14 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         TranslatePrompt(translator, vocabularies, options, lines).run()
         return
-    windows = _windows(text, input_file, mend)
-    with _output(output_file) as stream, _progress(input_file, output_file) as advance:
+    windows = input_windows(text, input_file, mend)
+    progress = file_progress("translating", input_file, output_file)
+    with output_stream(output_file) as stream, progress as advance:
         for translation in translator.translate_windows(windows, options):
             stream.write(lines.of(translation))
             if stream is sys.stdout:
                 stream.flush()
-            advance(translation)
+            advance(translation.source)
     if attention is not None:
         native = loaded if engine == "tensorflow" else None
         _draw_attention(bundle, vocabularies, translation, attention, native)
@@ -179,89 +163,9 @@ def _draw_attention(
     show(attention_of_ids(bundle, vocabularies, (part.source, part.target), engine), output)
 
 
-def _mend(on_error: str) -> Callable[[bytes], str] | None:
-    """Return what makes text of a line that is not UTF-8; None stops there."""
-    from nmt_cli.errors import ConfigError, did_you_mean
-
-    if on_error not in _MENDS:
-        hint = did_you_mean(on_error, _MENDS)
-        raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
-    return _MENDS[on_error]
-
-
 def _splitter(bundle: "Bundle") -> "Splitter":
     from nmt_cli.text.sentences import Splitter
 
     manifest = bundle.manifest
     longest = manifest.training.get("long_source", manifest.model["max_length"])
     return Splitter(manifest.source_lang, int(longest))
-
-
-def _windows(
-    text: list[str] | None, input_file: str | None, mend: Callable[[bytes], str] | None
-) -> Iterable[list[str]]:
-    """Return the input lines, in windows: of a file as full as may be, of a pipe as they come."""
-    from nmt_cli.decoding.windows import arriving_windows, full_windows
-    from nmt_cli.files import read_lines
-
-    if text:
-        return full_windows(map(_one_line, text))
-    lines = read_lines(input_file or "-", mend)
-    is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
-    return full_windows(lines) if is_whole else arriving_windows(lines)
-
-
-def _one_line(argument: str) -> str:
-    from nmt_cli.errors import ConfigError
-
-    try:
-        argument.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ConfigError("TEXT is not valid UTF-8") from error
-    return " ".join(argument.splitlines()) if "\n" in argument else argument
-
-
-@contextlib.contextmanager
-def _output(path: str | None) -> Iterator[IO[str]]:
-    from nmt_cli.errors import DataError
-    from nmt_cli.files import atomic_text, os_errors_as
-
-    if path is None or path == "-":
-        yield sys.stdout
-        return
-    with os_errors_as(DataError, f"{path}: cannot be written"), atomic_text(Path(path)) as stream:
-        yield stream
-
-
-@contextlib.contextmanager
-def _progress(
-    input_file: str | None, output_file: str | None
-) -> Iterator[Callable[["Translation"], None]]:
-    """Show lines, rate and time left while a file is written; results on a terminal show enough."""
-    from nmt_cli import console
-
-    with contextlib.ExitStack() as stack:
-        facts = "{task.fields[facts]}"
-        progress = stack.enter_context(console.live_progress(facts)) if output_file else None
-        if progress is None:
-            yield lambda _: None
-            return
-        started, lines, size = time.monotonic(), 0, _size(input_file)
-        task = progress.add_task("translating", total=size, facts="")
-
-        def advance(translation: "Translation") -> None:
-            nonlocal lines
-            lines += 1
-            rate = lines / (time.monotonic() - started)
-            num_bytes = len(translation.source.encode()) + 1
-            progress.update(task, advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
-
-        yield advance
-
-
-def _size(input_file: str | None) -> int | None:
-    """Return the bytes to be read, or None where they cannot be known."""
-    if input_file in (None, "-") or str(input_file).endswith(".gz"):
-        return None
-    path = Path(str(input_file))
-    return path.stat().st_size if path.is_file() else None

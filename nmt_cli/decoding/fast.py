@@ -223,17 +223,23 @@ class FastEngine:
         return self._sampler[1]
 
     def _load(self, workers: int) -> Any:
-        ctranslate2.set_log_level(logging.ERROR)
-        try:
+        with cannot_load(self._folder, "; --engine tensorflow does without"):
             return ctranslate2.Translator(
                 str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
             )
-        except (RuntimeError, ValueError, MemoryError) as error:
-            raise ModelFileError(
-                f"{self._folder}: CTranslate2 cannot load it: {error}",
-                hint=f"nmt export --format {self._folder.name} writes it anew; --engine tensorflow "
-                "does without",
-            ) from error
+
+
+@contextlib.contextmanager
+def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
+    """Turn what CTranslate2 raises when it loads a folder into a ModelFileError."""
+    ctranslate2.set_log_level(logging.ERROR)
+    try:
+        yield
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise ModelFileError(
+            f"{folder}: CTranslate2 cannot load it: {error}",
+            hint=f"nmt export --format {folder.name} writes it anew{way_out}",
+        ) from error
 
 
 def _without_end(ids: Sequence[int]) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer: `encode`, `decode` and `step`.
+"""The encoder-decoder Transformer: `encode`, `decode` and `step`; and what has an encoder alone.
 
 `decode` runs over all target positions at once (training, forced scoring), `step` over one new
 position of each beam (search); both are the same layers. Shape letters are those of `layers.py`.
@@ -184,52 +184,28 @@ class _Stack(Layer):
         return x if self.norm is None else self.norm(x)
 
 
-class Transformer(Layer):
-    """The whole model.
+class EncoderModel(Layer):
+    """A model that reads text with an encoder, whatever it makes of it.
+
+    A model of this kind makes its own `source_table`, the embeddings [V, D].
 
     Args:
+        name: Of the model.
         config: The architecture.
-        source_vocab_size: Pieces of the source vocabulary.
-        target_vocab_size: Pieces of the target vocabulary.
-        joint: Whether both sides share one vocabulary.
         seed: Decides the initial weights.
         compute_dtype: Number format of activations, "float32" or "bfloat16".
     """
 
-    def __init__(
-        self,
-        config: ModelConfig,
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        joint: bool,
-        seed: int = 1,
-        compute_dtype: str = "float32",
-    ) -> None:
-        super().__init__("transformer", seed)
+    source_table: Tensor
+
+    def __init__(self, name: str, config: ModelConfig, seed: int, compute_dtype: str) -> None:
+        super().__init__(name, seed)
         self.config = config
         self.activation_dtype = compute_dtype
-        tie, width = config.tie_embeddings, config.d_model
-        if joint and tie:
-            shared = self._normal("embedding", target_vocab_size, width)
-            self.source_table = self.target_table = self.output_table = shared
-        else:
-            self.source_table = self._normal("source_embedding", source_vocab_size, width)
-            self.target_table = self._normal("target_embedding", target_vocab_size, width)
-            self.output_table = (
-                self.target_table
-                if tie
-                else self._normal("output_embedding", target_vocab_size, width)
-            )
         self.encoder = _Stack("encoder", config, seed)
         self.encoder_layers = [
             EncoderLayer(f"encoder.layer{i + 1}", config, seed)
             for i in range(config.encoder_layers)
-        ]
-        self.decoder = _Stack("decoder", config, seed)
-        self.decoder_layers = [
-            DecoderLayer(f"decoder.layer{i + 1}", config, seed)
-            for i in range(config.decoder_layers)
         ]
 
     def encode(
@@ -254,6 +230,48 @@ class Transformer(Layer):
             if maps is not None:
                 maps[f"encoder_layer{number}_self_att"] = weights
         return Memory(self.encoder.finish(x), packing, mask)
+
+
+class Transformer(EncoderModel):
+    """The whole model.
+
+    Args:
+        config: The architecture.
+        source_vocab_size: Pieces of the source vocabulary.
+        target_vocab_size: Pieces of the target vocabulary.
+        joint: Whether both sides share one vocabulary.
+        seed: Decides the initial weights.
+        compute_dtype: Number format of activations, "float32" or "bfloat16".
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        joint: bool,
+        seed: int = 1,
+        compute_dtype: str = "float32",
+    ) -> None:
+        super().__init__("transformer", config, seed, compute_dtype)
+        tie, width = config.tie_embeddings, config.d_model
+        if joint and tie:
+            shared = self._normal("embedding", target_vocab_size, width)
+            self.source_table = self.target_table = self.output_table = shared
+        else:
+            self.source_table = self._normal("source_embedding", source_vocab_size, width)
+            self.target_table = self._normal("target_embedding", target_vocab_size, width)
+            self.output_table = (
+                self.target_table
+                if tie
+                else self._normal("output_embedding", target_vocab_size, width)
+            )
+        self.decoder = _Stack("decoder", config, seed)
+        self.decoder_layers = [
+            DecoderLayer(f"decoder.layer{i + 1}", config, seed)
+            for i in range(config.decoder_layers)
+        ]
 
     def start_cache(self, memory: Memory) -> DecoderCache:
         """Return a cache for running `decode` over whole target sequences."""

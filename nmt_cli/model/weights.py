@@ -54,4 +54,5 @@ def assign_weights(model: Model, arrays: Mapping[str, npt.NDArray[Any]]) -> None
 
 
 def _dotted(path: str) -> str:
-    return path.removeprefix("transformer/").replace("/", ".")
+    """Return a variable's name without that of the model, in which weights of its own are."""
+    return path.removeprefix("transformer/").removeprefix("classifier/").replace("/", ".")

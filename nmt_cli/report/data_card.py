@@ -38,6 +38,7 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
     config, train, words = prepared.config, prepared.train, prepared.vocabularies
     languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
     longest = config.model.max_length
+    targets = "labels" if config.task == "classification" else "target pieces"
     pieces = f"{words.source.vocab_size:,}"
     if not words.joint:
         pieces = f"{pieces} source and {words.target.vocab_size:,} target"
@@ -46,7 +47,7 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
         "licence": config.data.licence or "not told",
         "folder": config.data.dir,
         "train": f"{len(train):,} pairs, {int(train.source_offsets[-1]):,} source and "
-        f"{int(train.target_offsets[-1]):,} target pieces",
+        f"{int(train.target_offsets[-1]):,} {targets}",
         "dev": f"{len(prepared.dev):,} pairs",
         "left out of train": f"{_blank(prepared)}; "
         f"{num_too_long(train, longest):,} pairs longer than model.max_length ({longest:,} pieces)",

@@ -44,7 +44,7 @@ def training_page(
     numbers = folded("The numbers", table(chart.table())) if chart.panels else ""
     parts = {
         "Curves": curves + numbers,
-        "Scores": _scores(manifest) + _evaluations(history.evaluations) + _exports(history),
+        "Scores": _scores(config, manifest) + _evaluations(history.evaluations) + _exports(history),
         "Samples": _samples(history.evaluations, config),
         "Warnings": paragraphs(history.warnings, kind="warning"),
         "Data": card,
@@ -122,7 +122,7 @@ def _task(config: "Config") -> str:
     return f"{config.task} {languages}".strip()
 
 
-def _scores(manifest: "Manifest | None") -> str:
+def _scores(config: "Config", manifest: "Manifest | None") -> str:
     """Return the scores of the best model so far, with what makes them comparable."""
     if manifest is None:
         return ""
@@ -133,9 +133,10 @@ def _scores(manifest: "Manifest | None") -> str:
         for name, value in scores.items()
     ]
     loss = manifest.training["dev_loss"]
+    unit = "example" if config.task == "classification" else "piece"
     known = {
         "best at step": f"{manifest.training['step']:,}",
-        "dev loss": f"{loss:.3f} nats a piece, perplexity {_perplexity(loss)}",
+        "dev loss": f"{loss:.3f} nats a {unit}, perplexity {_perplexity(loss)}",
     }
     return facts(known) + (table(rows, kind="texts") if len(rows) > 1 else "")
 
@@ -172,13 +173,15 @@ def _averaged(event: Mapping[str, Any]) -> list[str]:
 def _exports(history: _History) -> str:
     if not history.exports:
         return ""
+    all_measured = history.exports.values()
+    metric = "accuracy" if any(m["accuracy"] is not None for m in all_measured) else "bleu"
     rows: Rows = [
-        ("number format", "MB", "dev bleu", "lines/s"),
+        ("number format", "MB", f"dev {metric}", "lines/s"),
         *(
             (
                 name,
                 f"{measured['megabytes']:.1f}",
-                _number(measured["bleu"], ".2f"),
+                _number(measured[metric], ".2f"),
                 _number(measured["lines_per_second"], ",.0f"),
             )
             for name, measured in history.exports.items()

@@ -16,8 +16,8 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.windows import Indices, ranges
 
-# Lengths of targets are grouped by this width before sources are sorted: some mixing within a
-# batch for a few per cent of padding.
+# Counted lengths (of targets, of texts with labels) are grouped by this width before sources are
+# sorted: some mixing within a batch for a few per cent of padding.
 _TARGET_WIDTH = 2
 _BLOCK = 1_000_000  # examples whose lengths are looked at together
 
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
     Attributes:
         source: [B, S] int32 source ids, each row ending in `</s>`.
-        target: [B, T] int32 target ids, each row ending in `</s>`.
+        target: [B, T] int32 target ids, each row ending in `</s>`; or the numbers of its labels.
     """
 
     source: npt.NDArray[np.int32]
@@ -126,7 +126,8 @@ def plan_window(
 
     Args:
         corpus: The window's examples.
-        tokens_per_batch: Target tokens in one effective batch, padding not counted.
+        tokens_per_batch: Target tokens in one effective batch, padding not counted; with labels for
+            targets, source tokens.
         accumulate_steps: Micro-batches that share this budget.
         max_length: Examples with a longer side are left out.
         seed: The run's seed.
@@ -135,11 +136,11 @@ def plan_window(
     """
     random = np.random.default_rng([seed, epoch, window])
     order = random.permutation(usable_examples(corpus, max_length))
-    target_lengths = corpus.target_lengths[order]
-    group = (target_lengths + random.integers(_TARGET_WIDTH)) // _TARGET_WIDTH
+    counted_lengths = corpus.counted_lengths
+    group = (counted_lengths[order] + random.integers(_TARGET_WIDTH)) // _TARGET_WIDTH
     order = order[np.lexsort((corpus.source_lengths[order], group))]
     micro_budget = max(1, tokens_per_batch // accumulate_steps)
-    batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // micro_budget
+    batch_of = (np.cumsum(counted_lengths[order]) - 1) // micro_budget
     starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))
     shuffled = random.permutation(len(starts) - 1)
     return WindowPlan(*_reorder(order, starts, shuffled), accumulate_steps)
@@ -189,6 +190,7 @@ def batches_by_length(
     """Return all usable examples in batches of similar length, for evaluation; not shuffled."""
     check_usable(corpus, max_length)
     usable = usable_examples(corpus, max_length)
-    order = usable[np.argsort(corpus.target_lengths[usable], kind="stable")]
-    batch_of = (np.cumsum(corpus.target_lengths[order]) - 1) // tokens_per_batch
+    counted_lengths = corpus.counted_lengths
+    order = usable[np.argsort(counted_lengths[usable], kind="stable")]
+    batch_of = (np.cumsum(counted_lengths[order]) - 1) // tokens_per_batch
     return np.split(order, np.flatnonzero(np.diff(batch_of)) + 1)

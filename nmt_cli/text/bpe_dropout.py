@@ -11,7 +11,7 @@ Reference: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Reg
 section 3 (arXiv:1910.13267).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,26 +58,30 @@ class MergeDropout:
 
     def split_again(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
         """Return a window's examples, in memory, in the pieces of this epoch."""
-        sides: list[Any] = []
-        for number, (ids, offsets) in enumerate(
-            ((corpus.source, corpus.source_offsets), (corpus.target, corpus.target_offsets))
-        ):
-            random = np.random.default_rng([self._seed, epoch, window, number, _KEY])
-            seed_of_ways, seed_of_choices = random.integers(1 << 63, size=2, dtype=np.uint64)
-            new_ids, lengths = [], [np.zeros(1, np.int64)]
-            for first in range(0, len(corpus), _BLOCK):
-                bounds = offsets[first : first + _BLOCK + 1]
-                found = self._splitters[number].split_again(
-                    ids[bounds[0] : bounds[-1]],
-                    np.diff(bounds),
-                    self._probability,
-                    seed_of_ways,
-                    seed_of_choices + np.uint64(first),
-                )
-                new_ids.append(found[0].astype(ids.dtype))
-                lengths.append(found[1])
-            sides += [np.concatenate(new_ids or [ids[:0]]), np.cumsum(np.concatenate(lengths))]
-        return EncodedCorpus(*sides)
+        source = self._split_side(0, corpus.source, corpus.source_offsets, epoch, window)
+        target = corpus.target, corpus.target_offsets
+        if not corpus.has_labels:
+            target = self._split_side(1, *target, epoch, window)
+        return EncodedCorpus(*source, *target, has_labels=corpus.has_labels)
+
+    def _split_side(
+        self, number: int, ids: Ids, offsets: Indices, epoch: int, window: int
+    ) -> tuple[Ids, Indices]:
+        random = np.random.default_rng([self._seed, epoch, window, number, _KEY])
+        seed_of_ways, seed_of_choices = random.integers(1 << 63, size=2, dtype=np.uint64)
+        new_ids, lengths = [], [np.zeros(1, np.int64)]
+        for first in range(0, len(offsets) - 1, _BLOCK):
+            bounds = offsets[first : first + _BLOCK + 1]
+            found = self._splitters[number].split_again(
+                ids[bounds[0] : bounds[-1]],
+                np.diff(bounds),
+                self._probability,
+                seed_of_ways,
+                seed_of_choices + np.uint64(first),
+            )
+            new_ids.append(found[0].astype(ids.dtype))
+            lengths.append(found[1])
+        return np.concatenate(new_ids or [ids[:0]]), np.cumsum(np.concatenate(lengths))
 
 
 class WordSplitter:

@@ -1,7 +1,8 @@
 """Files of text -> examples: two parallel text files, TSV, CSV, JSONL, dialogues; plain or .gz.
 
 An example is what the model learns from: some turns of source text (one for translation, a window
-of the conversation for chat) and one target text. Every problem names its file and line.
+of the conversation for chat, one text or two for classification) and one target text, which may be
+a label. Every problem names its file and line.
 """
 
 import collections
@@ -18,9 +19,15 @@ from nmt_cli.data_sets import data_set_with
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
 from nmt_cli.text.held_out import HeldOut, held_out_rows
+from nmt_cli.text.labels import Labels, label_text
 
 _FIELD_LIMIT = 1 << 24
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
+_DEFAULT_KEYS: dict[str, list[str | int]] = {
+    "translation": ["source", "target"],
+    "chat": ["source", "target"],
+    "classification": ["text", "label"],
+}
 
 
 class Example(NamedTuple):
@@ -28,7 +35,7 @@ class Example(NamedTuple):
 
     Attributes:
         source: The turns that the model reads, oldest first; exactly one for translation.
-        target: The text that it learns to write.
+        target: The text that it learns to write, or the label that it learns to give.
     """
 
     source: tuple[str, ...]
@@ -85,12 +92,14 @@ class Corpora:
         self.num_blank: dict[str, int] = {}
         self._config = config
         self._data_dir = data_dir
+        self._labels = Labels.of(config)
 
     def iter_split(self, split: str) -> Iterator[Example]:
         """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
 
         Raises:
-            DataError: A file is missing, misaligned, misshapen or not UTF-8.
+            DataError: A file is missing, misaligned, misshapen or not UTF-8, or has a label that
+                is none of the configuration's.
         """
         return itertools.chain.from_iterable(self.iter_corpora(split))
 
@@ -152,12 +161,17 @@ class Corpora:
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
         num_blank = 0
+        may_be_blank = self._config.classification.multi_label  # an example without a label
         for _, example in self._rows(corpus, _refuse, _strictly):
-            if example.target.strip() and example.source[-1].strip():
+            if example.source[-1].strip() and (may_be_blank or example.target.strip()):
                 yield example
             else:
                 num_blank += 1
         self.num_blank[corpus.label] = num_blank
+
+    def label_texts(self) -> Iterator[str]:
+        """Yield the label text of every row of the training files, whichever split it is for."""
+        return (example.target for example in self._all_train())
 
     def iter_rows(self, corpus: CorpusConfig, report: Report) -> Iterator[Row]:
         """Yield the rows of one corpus as they stand in its files, blank ones and all.
@@ -173,6 +187,24 @@ class Corpora:
         return self._rows(corpus, report, functools.partial(read_lines, mend=_keep_bytes))
 
     def _rows(self, corpus: CorpusConfig, report: Report, read: "Reader") -> Iterator[Row]:
+        rows = self._rows_of_files(corpus, report, read)
+        labels = self._labels
+        return rows if labels is None else self._labelled(corpus, labels, rows, report)
+
+    def _labelled(
+        self, corpus: CorpusConfig, labels: Labels, rows: Iterator[Row], report: Report
+    ) -> Iterator[Row]:
+        """Yield the rows whose labels the model knows, and those that have none."""
+        file = self.files_of(corpus)[-1]
+        for row in rows:
+            text = row.example.target
+            problem = labels.problem(text, file, row.line) if text.strip() else None
+            if problem is not None:
+                report(problem)
+            else:
+                yield row
+
+    def _rows_of_files(self, corpus: CorpusConfig, report: Report, read: "Reader") -> Iterator[Row]:
         paths = self.files_of(corpus)
         if len(paths) == 2:
             return _read_parallel(paths[0], paths[1], read)
@@ -182,8 +214,17 @@ class Corpora:
             dialogues = _DIALOGUES[suffix](path, report, read)
             return _replies(dialogues, self._config.chat.history_turns)
         if suffix == ".jsonl":
-            return _read_jsonl(path, corpus.columns or ["source", "target"], report, read)
+            columns = corpus.columns or _DEFAULT_KEYS[self._config.task]
+            return _read_jsonl(path, columns, report, read, self._target_text)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
+
+    @property
+    def _target_text(self) -> Callable[[object], object]:
+        """What makes text of a JSON record's target."""
+        if self._config.task != "classification":
+            return lambda value: value
+        separator = self._config.classification.separator
+        return functools.partial(label_text, separator=separator)
 
     @functools.cached_property
     def _held_out(self) -> HeldOut:
@@ -243,7 +284,8 @@ def _read_table(
             wanted = f"{len(row)} columns, but column {max(indices) + 1} is wanted"
             report(LineError(path, number, wanted))
             continue
-        yield Row(number, Example((row[indices[0]],), row[indices[1]]))
+        *source, target = (row[index] for index in indices)
+        yield Row(number, Example(tuple(source), target))
 
 
 def table_rows(
@@ -281,15 +323,21 @@ def _column_index(path: Path, heading: list[str], column: str | int) -> int:
 
 
 def _read_jsonl(
-    path: Path, columns: list[str | int], report: Report, read: Reader
+    path: Path,
+    columns: list[str | int],
+    report: Report,
+    read: Reader,
+    target_text: Callable[[object], object],
 ) -> Iterator[Row]:
     for number, record in _json_records(path, report, read):
-        fields = [record.get(str(column)) for column in columns]
+        *source, target = (record.get(str(column)) for column in columns)
+        fields = [*source, target_text(target)]
         if not all(isinstance(field, str) for field in fields):
-            needs = f"needs text in the keys {columns[0]} and {columns[1]}"
+            needs = f"needs text in the keys {' and '.join(map(str, columns))}"
             report(LineError(path, number, needs))
             continue
-        yield Row(number, Example((str(fields[0]),), str(fields[1])))
+        *texts, target = map(str, fields)
+        yield Row(number, Example(tuple(texts), target))
 
 
 def _replies(dialogues: Iterable[list[tuple[int, str]]], history_turns: int) -> Iterator[Row]:

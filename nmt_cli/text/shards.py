@@ -8,6 +8,7 @@ of these makes a new one.
 """
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -73,15 +74,26 @@ class Encoder:
     def encode_sources(self, sources: list[tuple[str, ...]]) -> list[list[int]]:
         """Return the source ids, with `</s>`, of some examples' turns."""
         flat = iter(self.source.encode_batch([turn for turns in sources for turn in turns]))
-        encoded = [list(itertools.islice(flat, len(turns))) for turns in sources]
+        return [self.encode_turns(list(itertools.islice(flat, len(turns)))) for turns in sources]
+
+    def encode_turns(self, turns: list[list[int]]) -> list[int]:
+        """Return the source ids, with `</s>`, of one example's turns, each encoded by itself."""
         if not self.is_chat:
-            return [[*turns[0], EOS_ID] for turns in encoded]
-        persona = self.source.encode(self.persona) if self.persona else []
-        return [join_turns(turns, persona=persona, max_length=self.max_length) for turns in encoded]
+            return [*turns[0], EOS_ID]
+        return join_turns(turns, persona=self._persona_ids, max_length=self.max_length)
+
+    @functools.cached_property
+    def _persona_ids(self) -> list[int]:
+        return self.source.encode(self.persona) if self.persona else []
 
     def encode_targets(self, targets: list[str]) -> list[list[int]]:
         """Return the target ids, with `</s>`."""
         return [[*ids, EOS_ID] for ids in self.target.encode_batch(targets)]
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether targets are no text, but numbers of labels."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,7 @@ class EncodedCorpus:
         target: [all target pieces] ids, memory-mapped.
         target_offsets: [N + 1] int64.
         sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
+        has_labels: Whether the targets are numbers of labels.
     """
 
     source: npt.NDArray[np.unsignedinteger[Any]]
@@ -101,6 +114,7 @@ class EncodedCorpus:
     target: npt.NDArray[np.unsignedinteger[Any]]
     target_offsets: npt.NDArray[np.int64]
     sizes: tuple[int, ...] = ()
+    has_labels: bool = False
 
     def __len__(self) -> int:
         return len(self.source_offsets) - 1
@@ -114,6 +128,11 @@ class EncodedCorpus:
     def target_lengths(self) -> npt.NDArray[np.int64]:
         """[N] pieces of each target, with `</s>`."""
         return np.diff(self.target_offsets)
+
+    @property
+    def counted_lengths(self) -> npt.NDArray[np.int64]:
+        """[N] pieces of each example that count for a batch: of the target, if it is text."""
+        return self.source_lengths if self.has_labels else self.target_lengths
 
     def release(self) -> None:
         """Give mapped pages back, so that memory does not grow with what was read of the files."""
@@ -147,7 +166,7 @@ def encode_corpora(
             remove_leftovers(folder.parent)
         with atomic_dir(folder) as temporary:
             _write(corpora, encoder, temporary, on_progress)
-    return _open(folder)
+    return replace(_open(folder), has_labels=encoder.has_labels)
 
 
 def remove_other_shards(keep: Iterable[Path]) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from nmt_cli.config import Config
 from nmt_cli.presets import Pieces, Side, Text
 from nmt_cli.text.corpus import Corpora, Example, texts
+from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.scripts import SCRIPTS, is_in
-from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import Subwords
+from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import check_not_empty
 
 _SAMPLE = 10_000  # pairs kept at least, where there are as many
@@ -92,14 +93,16 @@ def count_pieces(sample: list[Example], config: Config, dev: Iterable[Example]) 
         dev: The development pairs.
     """
     subwords = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
-    is_chat = config.task == "chat"
-    encoder = Encoder(subwords, subwords, is_chat, config.chat.persona, max_length=_UNCUT)
+    encoder = build_encoder(config, Vocabularies(subwords, subwords), max_length=_UNCUT)
     sources = encoder.encode_sources([example.source for example in sample])
     targets = encoder.encode_targets([example.target for example in sample])
     lengths = np.array([list(map(len, sources)), list(map(len, targets))])
-    dev_targets = encoder.encode_targets([example.target for example in dev])
+    if encoder.has_labels:
+        of_dev = encoder.encode_sources([example.source for example in dev])
+    else:
+        of_dev = encoder.encode_targets([example.target for example in dev])
     return Pieces(
         longest=int(np.quantile(lengths.max(axis=0), _USUAL, method="higher")),
-        target_mean=float(lengths[1].mean()),
-        dev=sum(map(len, dev_targets)),
+        counted_mean=float(lengths[0 if encoder.has_labels else 1].mean()),
+        dev=sum(map(len, of_dev)),
     )

@@ -1,15 +1,19 @@
-"""A conversation -> one source sequence. Training and chatting share this, so they agree.
+"""A conversation, or the texts to classify -> one source sequence, in training and in use alike.
 
     <persona> ... <user> How are you? <bot> Fine, thanks. And you? <user> Tired. </s>
 
 The speaker tokens are control ids, so no text that somebody types can fake one. What does not fit
 the model is cut from the left: whole early turns first, then the front of the last turn. A persona
 may take half of the room; the rest of a longer one is left out.
+
+    The weather is nice. </s> It is sunny. </s>
+
+Texts to classify lose their ends when they are too long: the longer one first.
 """
 
 from collections.abc import Sequence
 
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
+from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 
 
 def join_turns(
@@ -34,3 +38,18 @@ def join_turns(
         parts.insert(0, part)
         room -= len(part)
     return [*head, *(i for part in parts for i in part), EOS_ID]
+
+
+def join_texts(texts: Sequence[Sequence[int]], *, begins: bool, max_length: int) -> list[int]:
+    """Return the source ids of one text, or of two, that are to be classified.
+
+    Args:
+        texts: Ids of each.
+        begins: Whether `<s>` stands in front.
+        max_length: Longest result in pieces, with `</s>` after each text.
+    """
+    head = [BOS_ID] if begins else []
+    parts = [list(text) for text in texts]
+    for _ in range(len(head) + sum(len(part) + 1 for part in parts) - max_length):
+        max(parts, key=len)[-1:] = []
+    return [*head, *(i for part in parts for i in (*part, EOS_ID))]

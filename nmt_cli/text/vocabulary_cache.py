@@ -72,14 +72,11 @@ def _train(config: Config, corpora: Corpora) -> Vocabularies:
     check_not_empty(corpora)
     pairs = sum(1 for _ in corpora.iter_split("train"))
     every = -(-pairs // _SAMPLE)
-    if config.tokenizer.joint:
-        joint = Subwords.train(_TrainingTexts(corpora, "joint", every), config.tokenizer)
-        return Vocabularies(joint, joint)
-    source, target = (
+    found = [
         Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer)
-        for side in ("source", "target")
-    )
-    return Vocabularies(source, target)
+        for side in config.vocabulary_sides
+    ]
+    return Vocabularies(found[0], found[-1])
 
 
 @dataclass(frozen=True)

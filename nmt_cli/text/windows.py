@@ -150,9 +150,8 @@ def scramble(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def take(corpus: EncodedCorpus, indices: Indices) -> EncodedCorpus:
     """Return some examples as a corpus in memory; read in their order, a block at a time."""
     source = _take_side(corpus, corpus.source, corpus.source_offsets, indices)
-    return EncodedCorpus(
-        *source, *_take_side(corpus, corpus.target, corpus.target_offsets, indices)
-    )
+    target = _take_side(corpus, corpus.target, corpus.target_offsets, indices)
+    return EncodedCorpus(*source, *target, has_labels=corpus.has_labels)
 
 
 def _take_side(

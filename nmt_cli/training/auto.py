@@ -1,16 +1,34 @@
 """Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
 from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
 from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.labels import find_labels
 from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
 
 VOCAB_SIZE = "tokenizer.vocab_size"
+LABELS = "classification.labels"
+
+
+def resolve_labels(loaded: LoadedConfig) -> LoadedConfig:
+    """Return a configuration with the labels in its training text, if it has none of its own.
+
+    Raises:
+        DataError: The text cannot be read, or is not labelled.
+    """
+    config = loaded.config
+    if config.task != "classification" or config.classification.labels is not None:
+        return loaded
+    corpora = Corpora(config, loaded.data_dir)
+    corpora.files("train")
+    labels = find_labels(corpora.label_texts(), config)
+    return replace(loaded, config=with_values(config, {LABELS: labels}, LABELS))
 
 
 def resolve(

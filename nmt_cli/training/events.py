@@ -1,10 +1,11 @@
 """What happens in a training run, one frozen record each: shown, logged and tested by."""
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nmt_cli.decoding.evaluation import Sample
+from nmt_cli.metrics.classification import LabelScore
 from nmt_cli.metrics.scores import Score
 from nmt_cli.training.export import Measured
 
@@ -24,7 +25,7 @@ class Started:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One optimizer step; losses in nats per target piece.
+    """One optimizer step; losses in nats per target piece, or per example that gets labels.
 
     `last_step` is where the run will end as far as one can tell now, patience aside.
     """
@@ -78,7 +79,7 @@ class MicroBatchesHalved:
 class Evaluated:
     """Scores on dev. `score` is what the best model is chosen by; higher is better.
 
-    `warning` says what is odd about the outputs, if anything.
+    `warning` says what is odd about the outputs, if anything; `by_label` is a classifier's.
     """
 
     step: int
@@ -89,6 +90,7 @@ class Evaluated:
     warning: str | None
     is_best: bool
     label: str = "dev"
+    by_label: list[LabelScore] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

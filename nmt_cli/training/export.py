@@ -1,13 +1,14 @@
 """Other forms of a model, each scored and timed on dev; and which the fast engine should use.
 
-A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU on dev
-is at most `MAX_BLEU_LOSS` below float32's becomes the bundle's own choice.
+A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU, or of a
+classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ctranslate2 import get_supported_compute_types
 
@@ -16,12 +17,15 @@ from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.evaluation import decode_examples, score_outputs, scoring_options
 from nmt_cli.decoding.fast import FastEngine
+from nmt_cli.decoding.fast_labels import load_labeller
+from nmt_cli.decoding.judging import judge
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
-MAX_BLEU_LOSS = 0.2
+MAX_LOSS = 0.2
 _MAX_EXAMPLES = 1000
+Outputs = TypeVar("Outputs")
 _PASSES = 2  # the first one sets up the workers; the faster one counts
 
 
@@ -32,14 +36,21 @@ class Measured:
     Attributes:
         number_format: Such as "int8", or "saved_model".
         megabytes: Size on disk.
-        bleu: On dev, or None when there is no dev text.
+        bleu: On dev, or None when there is no dev text, or labels in it.
         lines_per_second: On dev, on this machine, or None.
+        accuracy: On dev, of a classifier.
     """
 
     number_format: str
     megabytes: float
-    bleu: float | None
-    lines_per_second: float | None
+    bleu: float | None = None
+    lines_per_second: float | None = None
+    accuracy: float | None = None
+
+    @property
+    def score(self) -> float | None:
+        """What formats are compared by."""
+        return self.bleu if self.accuracy is None else self.accuracy
 
 
 def measure_formats(
@@ -77,11 +88,11 @@ def measure_formats(
 
 
 def fastest(measured: Sequence[Measured]) -> str:
-    """Return the fastest format whose BLEU is close enough to float32's."""
+    """Return the fastest format whose score is close enough to float32's."""
     plain = next(m for m in measured if m.number_format == PLAIN_FORMAT)
     native = get_supported_compute_types("cpu")  # others are computed as one of these
     candidates = [m for m in measured if m.number_format in native]
-    fine = [m for m in candidates if (m.bleu or 0) >= (plain.bleu or 0) - MAX_BLEU_LOSS]
+    fine = [m for m in candidates if (m.score or 0) >= (plain.score or 0) - MAX_LOSS]
     return max(fine, key=lambda m: m.lines_per_second or 0).number_format
 
 
@@ -89,6 +100,15 @@ def _measure(
     bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
 ) -> Measured:
     folder = bundle.ctranslate2_folder(number_format)
+    if bundle.manifest.classification:
+        labeller = load_labeller(bundle, number_format)
+        return _timed(
+            number_format,
+            folder,
+            dev,
+            lambda some: judge(labeller, some),
+            lambda judged, _: {"accuracy": judged.scores()["accuracy"].score},
+        )
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
     options = scoring_options(bundle.manifest.decode)
     return measure_form(engine, options, encoder, config, dev, number_format, folder)
@@ -103,7 +123,7 @@ def measure_form(
     name: str,
     folder: Path,
 ) -> Measured:
-    """Return a form's size, score and speed on dev.
+    """Return a form's size, BLEU and speed on dev.
 
     Args:
         engine: Has loaded it.
@@ -114,14 +134,30 @@ def measure_form(
         name: Of the form.
         folder: Where it lies.
     """
+    return _timed(
+        name,
+        folder,
+        dev,
+        lambda some: decode_examples(engine, encoder, some, options),
+        lambda outputs, some: {"bleu": score_outputs(outputs, some, encoder, config)["bleu"].score},
+    )
+
+
+def _timed(
+    name: str,
+    folder: Path,
+    dev: Sequence[Example],
+    run: Callable[[list[Example]], Outputs],
+    score: Callable[[Outputs, list[Example]], dict[str, float]],
+) -> Measured:
+    """Return the size of a folder, and the speed and the score of what runs from it."""
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     dev = list(dev)[:_MAX_EXAMPLES]
     if not dev:
-        return Measured(name, size, None, None)
+        return Measured(name, size)
     seconds = []
     for _ in range(_PASSES):
         started = time.perf_counter()
-        outputs = decode_examples(engine, encoder, dev, options)
+        outputs = run(dev)
         seconds.append(time.perf_counter() - started)
-    bleu = score_outputs(outputs, dev, encoder, config)["bleu"].score
-    return Measured(name, size, bleu, len(dev) / min(seconds))
+    return Measured(name, size, lines_per_second=len(dev) / min(seconds), **score(outputs, dev))

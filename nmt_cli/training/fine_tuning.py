@@ -1,13 +1,17 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+from typing import Any
 
-from nmt_cli.bundle import Bundle, find_bundle
+from nmt_cli.bundle import TASKS, Bundle, find_bundle
 from nmt_cli.config import Config
 from nmt_cli.errors import ConfigError
+from nmt_cli.model.weights import Arrays, Model, named_variables
 
 # What has no part in the shapes or the meaning of the weights.
 _FREE = {"dropout", "attention_dropout", "activation_dropout"}
+_OF_DECODER = {"decoder_layers", "tie_embeddings"}
+_OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
 def open_start(config: Config) -> Bundle | None:
@@ -19,9 +23,11 @@ def open_start(config: Config) -> Bundle | None:
     """
     if config.train.start is None:
         return None
-    bundle = find_bundle(config.train.start, ("translation", "chat"))
+    labels = config.task == "classification"
+    bundle = find_bundle(config.train.start, TASKS if labels else ("translation", "chat"))
     here, there = config.model.model_dump(mode="json"), bundle.manifest.model
     free = _FREE | ({"max_length"} if config.model.positions == "sinusoidal" else set())
+    free |= _OF_DECODER if labels else set()
     differing = [k for k in here if k not in free and k in there and here[k] != there[k]]
     if differing:
         facts = ", ".join(
@@ -34,3 +40,36 @@ def open_start(config: Config) -> Bundle | None:
             hint=f"use its own: {settings}",
         )
     return bundle
+
+
+def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:
+    """Return the weights that a run begins with.
+
+    A classifier takes the encoder of any model, and all of one that gives the same labels.
+
+    Args:
+        start: The model to start from.
+        first: Those of a new model.
+        config: The run's configuration.
+
+    Raises:
+        ModelFileError: The weights of `start` are damaged.
+    """
+    weights = start.load_weights()
+    if config.task != "classification":
+        return weights
+    if start.manifest.classification.get("labels") != config.classification.labels:
+        weights = {
+            name.removeprefix("source_"): array
+            for name, array in weights.items()
+            if name.removeprefix("source_").startswith(_OF_ENCODER)
+        }
+    return first | weights
+
+
+def trained_variables(model: Model, config: Config) -> dict[str, Any]:
+    """Return the variables that training changes, by name."""
+    variables = named_variables(model)
+    if config.task != "classification" or not config.classification.freeze_encoder:
+        return variables
+    return {name: v for name, v in variables.items() if not name.startswith(_OF_ENCODER)}

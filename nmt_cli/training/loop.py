@@ -63,9 +63,10 @@ from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
+from nmt_cli.training.task import task_of
 from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
-from nmt_cli.training.validation import StopRequested, Validator
+from nmt_cli.training.validation import StopRequested
 from nmt_cli.training.writer import Writer
 
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve
@@ -130,8 +131,11 @@ class _Trainer:
         self._is_chief = prepared.cluster.is_chief
         self._state = RunState(prepared, replicas)
         self._model = self._state.model
-        self._stepper = Stepper(self._model, self._state.optimizer, self._config, replicas)
-        self._validator = Validator(prepared, self._model, self._stepper, self._should_give_up)
+        task, optimizer = task_of(prepared), self._state.optimizer
+        self._stepper = Stepper(self._model, optimizer, self._config, replicas, task.loss)
+        self._validator = task.build_validator(
+            prepared, self._model, self._stepper, self._should_give_up
+        )
         self._result = Result(prepared)
         self._time_limit = time_limit
         self._time_box = TimeBox(time_limit)
@@ -391,7 +395,15 @@ class _Trainer:
             )
         )
         return Evaluated(
-            step, dev.loss, dev.score, dev.scores, dev.samples, dev.warning, is_best, label
+            step=step,
+            dev_loss=dev.loss,
+            score=dev.score,
+            scores=dev.scores,
+            samples=dev.samples,
+            warning=dev.warning,
+            is_best=is_best,
+            label=label,
+            by_label=dev.by_label,
         )
 
     def _finish(self) -> Iterator[Event]:

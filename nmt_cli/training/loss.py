@@ -33,7 +33,7 @@ class LossSums(NamedTuple):
     Attributes:
         smoothed: Scalar, label-smoothed cross-entropy in nats: what training minimises.
         plain: Scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity.
-        num_tokens: Scalar float, real target pieces with `</s>`.
+        num_tokens: Scalar float, real target pieces with `</s>` (for labels: examples).
     """
 
     smoothed: Tensor

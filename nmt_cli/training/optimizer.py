@@ -24,10 +24,13 @@ class Adam:
     """The optimizer's state and its step.
 
     Args:
-        variables: The model's weights by name.
+        variables: The weights to train, by name.
         clip_norm: Largest norm of the whole gradient; 0 never clips.
         weight_decay: Decoupled decay; 0 is none.
         average_decay: Of the moving average of the weights; 0 keeps none.
+
+    Attributes:
+        weights: What it trains, by name.
     """
 
     def __init__(
@@ -38,14 +41,14 @@ class Adam:
         weight_decay: float,
         average_decay: float = 0.0,
     ) -> None:
-        self._weights = {name: variable.value for name, variable in variables.items()}
+        self.weights = {name: variable.value for name, variable in variables.items()}
         self._clip_norm = clip_norm
         self._weight_decay = weight_decay
-        zeros = {name: tf.zeros(weight.shape) for name, weight in self._weights.items()}
+        zeros = {name: tf.zeros(weight.shape) for name, weight in self.weights.items()}
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         self._v = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         self._average_decay = average_decay
-        averaged = self._weights if average_decay else {}
+        averaged = self.weights if average_decay else {}
         self._average = {
             name: tf.Variable(tf.cast(weight, tf.float32), trainable=False)
             for name, weight in averaged.items()
@@ -71,7 +74,7 @@ class Adam:
     def _update(self, gradients: list[Tensor], norm: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if self._clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
-        for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
+        for (name, weight), gradient in zip(self.weights.items(), gradients, strict=True):
             if self._weight_decay:
                 _subtract(weight, rate * self._weight_decay * weight)
             tf.raw_ops.ResourceApplyAdam(
@@ -88,7 +91,7 @@ class Adam:
             )
         decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():
-            _subtract(average, (1.0 - decay) * (average - self._weights[name]))
+            _subtract(average, (1.0 - decay) * (average - self.weights[name]))
         return tf.constant(True)
 
     def reset(self) -> None:
@@ -96,7 +99,7 @@ class Adam:
         for variable in (*self._m.values(), *self._v.values()):
             variable.assign(tf.zeros_like(variable))
         for name, average in self._average.items():
-            average.assign(self._weights[name])
+            average.assign(self.weights[name])
 
     def read_average(self) -> Arrays:
         """Return the moving average of every weight by name; nothing if there is none."""

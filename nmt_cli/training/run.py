@@ -13,6 +13,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
 from nmt_cli.presets import Device
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.held_out import held_out_settings
 from nmt_cli.text.shards import (
@@ -24,7 +25,7 @@ from nmt_cli.text.shards import (
 )
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
-from nmt_cli.training.auto import VOCAB_SIZE, resolve, unfilled
+from nmt_cli.training.auto import VOCAB_SIZE, resolve, resolve_labels, unfilled
 from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.fine_tuning import open_start
 from nmt_cli.training.run_folder import RunFolder
@@ -70,17 +71,6 @@ class Prepared:
     cluster: Cluster = ALONE
 
 
-def build_encoder(config: Config, vocabularies: Vocabularies) -> Encoder:
-    """Return the text encoder of a configuration."""
-    return Encoder(
-        source=vocabularies.source,
-        target=vocabularies.target,
-        is_chat=config.task == "chat",
-        persona=config.chat.persona,
-        max_length=config.model.max_length,
-    )
-
-
 def prepare(
     loaded: LoadedConfig,
     *,
@@ -105,6 +95,7 @@ def prepare(
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder = RunFolder.of(loaded.config, cluster)
+    loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
@@ -150,7 +141,10 @@ def _vocabularies(
 ) -> tuple[Vocabularies, str]:
     """Return the vocabularies, those of the model to start from if there is one; and whence."""
     if start is not None:
-        return Vocabularies.load(start.path), f"of {start.path}"
+        of_start = Vocabularies.load(start.path)
+        if config.task == "classification":
+            of_start = Vocabularies(of_start.source, of_start.source)
+        return of_start, f"of {start.path}"
     vocabularies, is_new = load_or_train(config, corpora, folder.path)
     return vocabularies, "trained" if is_new else "reused"
 

@@ -6,6 +6,8 @@ from dataclasses import asdict, replace
 
 from nmt_cli.config_io import fixed_keys
 from nmt_cli.errors import ConfigError
+from nmt_cli.model.building import build_model
+from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.training.checkpoint import (
@@ -16,6 +18,7 @@ from nmt_cli.training.checkpoint import (
 )
 from nmt_cli.training.device import resolve_precision
 from nmt_cli.training.distribution import Replicas
+from nmt_cli.training.fine_tuning import start_weights, trained_variables
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.run import Prepared
 
@@ -46,7 +49,7 @@ class RunState:
         with replicas.scope():
             self.model = self._build_model()
             self.optimizer = Adam(
-                named_variables(self.model),
+                trained_variables(self.model, config),
                 clip_norm=config.train.clip_norm,
                 weight_decay=config.train.weight_decay,
                 average_decay=config.train.average_decay,
@@ -91,9 +94,10 @@ class RunState:
             assign_weights(self.model, checkpoint.weights)
             self.optimizer.assign_state(checkpoint.optimizer)
             return
-        start = self._prepared.start
-        weights = start.load_weights() if start else read_weights(self._build_model())
-        assign_weights(self.model, weights)
+        first = read_weights(self._build_model())
+        if (start := self._prepared.start) is not None:
+            first = start_weights(start, first, self._prepared.config)
+        assign_weights(self.model, first)
         self.optimizer.reset()
 
     def copy_from_chief(self) -> None:
@@ -117,14 +121,13 @@ class RunState:
             is_regular=is_regular,
         )
 
-    def _build_model(self) -> Transformer:
+    def _build_model(self) -> Transformer | Classifier:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
-        return Transformer(
-            config.model,
+        return build_model(
+            config,
             source_vocab_size=vocabularies.source.vocab_size,
             target_vocab_size=vocabularies.target.vocab_size,
             joint=vocabularies.joint,
-            seed=config.seed,
             compute_dtype=self.precision,
         )
 

@@ -5,15 +5,13 @@ of (seed, step, micro-batch, replica), so a resumed run repeats an uninterrupted
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from nmt_cli.config import Config
 from nmt_cli.model.layers import RandomStream
-from nmt_cli.model.transformer import Transformer
-from nmt_cli.model.weights import named_variables
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.loss import LossSums, loss_sums
@@ -23,6 +21,9 @@ Tensor = Any
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _SCALAR = tf.TensorSpec([], tf.float32)
 
+# (model, source ids, target ids, label smoothing, seeds of the dropouts or None) -> sums
+LossFunction = Callable[[Any, Tensor, Tensor, float, RandomStream | None], LossSums]
+
 
 class StepResult(NamedTuple):
     """What one step measured.
@@ -30,7 +31,7 @@ class StepResult(NamedTuple):
     Attributes:
         loss: Label-smoothed cross-entropy per target piece, in nats.
         gradient_norm: Before clipping.
-        num_tokens: Target pieces in the effective batch, padding not counted.
+        num_tokens: Target pieces in the effective batch, padding not counted; for labels examples.
     """
 
     loss: float
@@ -56,24 +57,27 @@ class Stepper:
 
     Args:
         model: The model to train.
-        optimizer: Its optimizer.
+        optimizer: Its optimizer; knows the weights to train.
         config: Label smoothing and seed.
         replicas: The devices that model and optimizer were made on.
+        loss: What the model is trained by.
     """
 
     def __init__(
         self,
-        model: Transformer,
+        model: Any,
         optimizer: Adam,
         config: Config,
         replicas: Replicas | None = None,
+        loss: LossFunction = loss_sums,
     ) -> None:
         self._replicas = replicas or Replicas()
         self._model = model
         self._optimizer = optimizer
         self._label_smoothing = config.train.label_smoothing
         self._seed = config.seed
-        self._weights = [variable.value for variable in named_variables(model).values()]
+        self._loss = loss
+        self._weights = list(optimizer.weights.values())
         self._gradients = tf.function(
             self._gradients_of,
             autograph=False,
@@ -123,7 +127,7 @@ class Stepper:
             batch, micro_batch = batches[local], seed[2] + replica
             random = RandomStream(tf.random.experimental.stateless_fold_in(seed[:2], micro_batch))
             with tf.GradientTape() as tape:
-                sums = loss_sums(
+                sums = self._loss(
                     self._model, batch.source, batch.target, self._label_smoothing, random
                 )
             gradients = tape.gradient(sums.smoothed, self._weights)
@@ -150,4 +154,4 @@ class Stepper:
         return self._replicas.run(on_replica)[0]
 
     def _evaluate_on(self, source: Tensor, target: Tensor) -> LossSums:
-        return loss_sums(self._model, source, target, 0.0, None)
+        return self._loss(self._model, source, target, 0.0, None)

@@ -6,12 +6,14 @@ that are not compiled; and compiled ones would not give the same bits in a run t
 
 import contextlib
 import dataclasses
+import functools
 import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.bundle import PLAIN_FORMAT, conversion_of
 from nmt_cli.decoding.engine import Searcher
@@ -26,8 +28,8 @@ from nmt_cli.decoding.evaluation import (
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.metrics.classification import LabelScore
 from nmt_cli.metrics.scores import Score
-from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import read_weights
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
@@ -54,6 +56,7 @@ class DevScores:
         samples: To look at.
         warning: What is odd about the outputs, or None.
         search_seconds: How long the search for one output took.
+        by_label: Of a classifier.
     """
 
     loss: float
@@ -62,6 +65,7 @@ class DevScores:
     samples: list[Sample]
     warning: str | None
     search_seconds: float
+    by_label: list[LabelScore] = field(default_factory=list)
 
 
 class Validator:
@@ -77,7 +81,7 @@ class Validator:
     def __init__(
         self,
         prepared: Prepared,
-        model: Transformer,
+        model: Any,
         stepper: Stepper,
         should_stop: Callable[[], bool],
     ) -> None:
@@ -86,19 +90,33 @@ class Validator:
         self._stepper = stepper
         self._should_stop = should_stop
         self._model = model
-        self._options = scoring_options(self._config.decode.model_dump())
         self.dev_examples = prepared.dev_examples
         self.test_examples = list(prepared.corpora.iter_split("test"))
 
     def score_dev(self, step: int) -> DevScores:
-        """Score the model on dev; `step` chooses the samples.
+        """Score the model on dev; `step` chooses the samples."""
+        raise NotImplementedError
+
+    def score_test(self) -> dict[str, Score]:
+        """Score the model on test; nothing without test corpora."""
+        raise NotImplementedError
+
+    def _dev_loss(self) -> float:
+        config, dev = self._config, self._prepared.dev
+        indices = batches_by_length(dev, config.model.max_length, config.train.tokens_per_batch)
+        return self._stepper.evaluate([assemble(dev, i) for i in indices])
+
+
+class OutputValidator(Validator):
+    """Scores what a model writes: translations, or replies."""
+
+    def score_dev(self, step: int) -> DevScores:
+        """See `Validator`.
 
         Translations are chosen by BLEU of greedy output. Replies have no single reference, so chat
         models are chosen by loss and only a few replies are decoded, to look at.
         """
-        config, dev, examples = self._config, self._prepared.dev, self.dev_examples
-        indices = batches_by_length(dev, config.model.max_length, config.train.tokens_per_batch)
-        loss = self._stepper.evaluate([assemble(dev, i) for i in indices])
+        config, examples, loss = self._config, self.dev_examples, self._dev_loss()
         is_chat = config.task == "chat"
         if is_chat:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
@@ -113,11 +131,15 @@ class Validator:
         return DevScores(loss, scores["bleu"].score, scores, samples, warning, seconds)
 
     def score_test(self) -> dict[str, Score]:
-        """Score the model on test; nothing without test corpora."""
+        """See `Validator`."""
         if not self.test_examples:
             return {}
         outputs = self._decode(self.test_examples, self._options)
         return score_outputs(outputs, self.test_examples, self._prepared.encoder, self._config)
+
+    @functools.cached_property
+    def _options(self) -> SearchOptions:
+        return scoring_options(self._config.decode.model_dump())
 
     def _decode(self, examples: list[Example], options: SearchOptions) -> list[str]:
         encoder, outputs = self._prepared.encoder, list[str]()

@@ -14,6 +14,7 @@ COMMANDS = [
     "train",
     "translate",
     "chat",
+    "classify",
     "evaluate",
     "score",
     "export",
@@ -21,6 +22,7 @@ COMMANDS = [
     "info",
     "plot",
     "plot attention",
+    "plot confusion",
     "plot curves",
     "plot lengths",
     "plot model",
@@ -105,3 +107,17 @@ def test_chatting_imports_nothing_but_the_fast_engine(toy_chat):
         [sys.executable, "-c", code + REPORT], input="hi\n", capture_output=True, text=True
     )
     assert set(json.loads(done.stdout.splitlines()[-1])) == {"ctranslate2", "tokenizers"}
+
+
+def test_classifying_imports_the_fast_engine_and_numpy(label_bundle):
+    code = (
+        "from nmt_cli.cli import app\n"
+        f"try: app(['classify', '-m', {str(label_bundle)!r}, 'it was sad'], prog_name='nmt')\n"
+        "except SystemExit as stop: assert not stop.code"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, check=True
+    )
+    label, heavy = done.stdout.splitlines()
+    assert label == "bad"
+    assert set(json.loads(heavy)) == {"ctranslate2", "tokenizers", "numpy", "safetensors"}

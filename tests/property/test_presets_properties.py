@@ -71,7 +71,7 @@ def test_more_text_and_more_characters_never_give_a_smaller_vocabulary(
 @QUICK
 @given(pieces=pieces, text=texts)
 def test_longer_text_never_gives_shorter_limits(pieces, text):
-    longer = Pieces(pieces.longest * 2, pieces.target_mean, pieces.dev)
+    longer = Pieces(pieces.longest * 2, pieces.counted_mean, pieces.dev)
     limits = [
         choose(CONFIG, {"model.max_length"}, Situation(text, p, "cpu"))[0].model.max_length
         for p in (pieces, longer)
@@ -82,7 +82,7 @@ def test_longer_text_never_gives_shorter_limits(pieces, text):
 @QUICK
 @given(pieces=pieces, text=texts)
 def test_a_larger_development_set_is_decoded_less_often(pieces, text):
-    more = Pieces(pieces.longest, pieces.target_mean, 2 * pieces.dev)
+    more = Pieces(pieces.longest, pieces.counted_mean, 2 * pieces.dev)
     intervals = [
         choose(CONFIG, {"train.eval_steps"}, Situation(text, p, "cpu"))[0].train.eval_steps
         for p in (pieces, more)

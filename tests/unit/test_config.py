@@ -212,7 +212,7 @@ class TestCorpusConfig:
             ({"source": "a"}, "source and target go together"),
             ({"target": "a"}, "source and target go together"),
             ({"file": "a", "columns": [1]}, "columns names two columns of file"),
-            ({"file": "a", "columns": [1, 2, 3]}, "columns names two columns of file"),
+            ({"file": "a", "columns": [1, 2, 3, 4]}, "columns names two columns of file"),
             ({"source": "a", "target": "b", "columns": [1, 2]}, "columns names two columns"),
             ({"file": "a", "columns": [0, 1]}, "columns are numbered from 1"),
             ({"file": "a", "columns": [1, -1]}, "columns are numbered from 1"),

@@ -578,6 +578,7 @@ class TestFixedKeys:
             "data.licence",
             "chat.rerank",
             "chat.anti_generic_weight",
+            "classification.threshold",
             *(
                 f"train.{key}"
                 for key in ("max_steps", "eval_steps", "checkpoint_steps", "patience")
@@ -617,3 +618,13 @@ def test_the_json_schema_has_every_key_and_lets_auto_be():
     beam = schema["$defs"]["DecodeConfig"]["properties"]["beam_size"]
     assert (beam["minimum"], beam["maximum"], beam["default"]) == (1, 512, 5)
     assert "(optimizer steps)" in sections["train"]["properties"]["warmup_steps"]["description"]
+
+
+def test_a_bundled_runs_configuration_finds_the_bundled_text(tmp_path, monkeypatch):
+    """Its `data.dir` begins at `configs/`, wherever the run is: `nmt evaluate` reads it there."""
+    config = load_config("quickstart").config
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "config.yaml").write_text(to_yaml(config))
+    monkeypatch.chdir(tmp_path)
+    loaded = load_config("runs/config.yaml")
+    assert loaded.data_dir.samefile(load_config("quickstart").data_dir)

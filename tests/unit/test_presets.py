@@ -17,7 +17,7 @@ def text(pairs: int, words: int = 1000, alphabet: int = 90) -> Text:
 
 
 def situation(pairs: int, device: str = "cpu", mean: float = 15.0) -> Situation:
-    return Situation(text(pairs), Pieces(longest=40, target_mean=mean, dev=15_000), device)
+    return Situation(text(pairs), Pieces(longest=40, counted_mean=mean, dev=15_000), device)
 
 
 def chosen(pairs: int, device: str = "cpu", **changes) -> Config:

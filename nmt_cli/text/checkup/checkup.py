@@ -121,7 +121,7 @@ def _profile(config: Config, sample: list[Example]) -> Profile:
         [example.source[-1] for example in sample],
         [example.target for example in sample],
         languages=(config.data.source_lang, config.data.target_lang),
-        is_chat=config.task == "chat",
+        is_chat=config.task != "translation",
     )
 
 

@@ -10,7 +10,8 @@ from nmt_cli.text.batches import plan_window
 from nmt_cli.text.checkup.chunk import Chunk, Ints
 from nmt_cli.text.checkup.findings import Marks
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -62,13 +63,7 @@ def piece_statistics(
     sample: Sequence[Example], vocabularies: Vocabularies, config: Config
 ) -> PieceStatistics:
     """Return what a sample of at least one pair becomes with a configuration without `auto`."""
-    encoder = Encoder(
-        vocabularies.source,
-        vocabularies.target,
-        config.task == "chat",
-        config.chat.persona,
-        config.model.max_length,
-    )
+    encoder = build_encoder(config, vocabularies)
     sides = (
         encoder.encode_sources([example.source for example in sample]),
         encoder.encode_targets([example.target for example in sample]),

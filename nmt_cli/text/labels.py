@@ -1,0 +1,110 @@
+"""The label names of a classifier: text in a corpus <-> numbers that the model predicts.
+
+In an encoded corpus labels stand where a translation has the pieces of its target, numbered from 1:
+0 is padding there, and examples may have more labels or fewer.
+"""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt_cli.errors import DataError, LineError, did_you_mean
+
+if TYPE_CHECKING:
+    from nmt_cli.config import ClassificationConfig, Config
+
+_MOST = 10_000
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a configuration.
+
+    Attributes:
+        names: In the order of the model's outputs.
+        separator: Stands between the labels of an example; None when each has just one.
+    """
+
+    names: tuple[str, ...]
+    separator: str | None
+
+    @classmethod
+    def of(cls, config: "Config") -> "Labels | None":
+        """Return the labels of a configuration; None of another task, or while not known."""
+        settings = config.classification
+        if config.task != "classification" or settings.labels is None:
+            return None
+        return cls(tuple(settings.labels), _separator(settings))
+
+    def split(self, text: str) -> list[str]:
+        """Return the label names in a corpus's text."""
+        return split_labels(text, self.separator)
+
+    def ids(self, text: str) -> list[int]:
+        """Return the numbers, from 1, of the labels in a corpus's text, each once, ascending."""
+        return sorted({self._numbers[name] for name in self.split(text)})
+
+    def join(self, indices: Iterable[int]) -> str:
+        """Return the text of labels, given by their places in `names`."""
+        return (self.separator or "").join(self.names[index] for index in indices)
+
+    def problem(self, text: str, file: Path, line: int) -> LineError | None:
+        """Return what is wrong with a line that has a label that the model does not know."""
+        for name in self.split(text):
+            if name not in self._numbers:
+                shown = ", ".join(self.names[:_SHOWN]) + (", ..." if self.names[_SHOWN:] else "")
+                return LineError(
+                    file,
+                    line,
+                    f"unknown label '{name}'.{did_you_mean(name, self.names)}",
+                    hint=f"the labels are: {shown} (classification.labels, or those in train)",
+                )
+        return None
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names, start=1)}
+
+
+def split_labels(text: str, separator: str | None) -> list[str]:
+    """Return the label names in a text; without a separator all of it is one."""
+    if separator is None:
+        return [text.strip()]
+    return [name for part in text.split(separator) if (name := part.strip())]
+
+
+def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
+    """Return the labels that occur in the label texts of a corpus, sorted.
+
+    Raises:
+        DataError: They are fewer than two, or so many that this can be no column of labels.
+    """
+    separator, found = _separator(config.classification), set[str]()
+    for text in texts:
+        found.update(split_labels(text, separator))
+        if len(found) > _MOST:
+            raise DataError(
+                f"train has more than {_MOST:,} different labels, such as '{min(found)}'",
+                hint="is that the right column? columns: [text, label]",
+            )
+    if len(found) < 2:
+        raise DataError(
+            f"train has {len(found)} label{'s' * (not found)}: there is nothing to tell apart",
+            hint="is that the right column? columns: [text, label]",
+        )
+    return sorted(found)
+
+
+def label_text(value: object, separator: str) -> object:
+    """Return the label of a JSON record as a text file would have it; other things as they are."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return separator.join(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+def _separator(settings: "ClassificationConfig") -> str | None:
+    return settings.separator if settings.multi_label else None

@@ -1,0 +1,83 @@
+"""A classifier in training, scored on dev and test by the labels that it gives."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from nmt_cli.bundle import classification_of
+from nmt_cli.decoding.evaluation import samples_of
+from nmt_cli.decoding.judging import Judged, judge
+from nmt_cli.decoding.labelling import Floats, Labeller
+from nmt_cli.decoding.native import padded
+from nmt_cli.metrics.scores import Score
+from nmt_cli.text.corpus import Example
+from nmt_cli.training.run import Prepared
+from nmt_cli.training.step import Stepper
+from nmt_cli.training.validation import DevScores, StopRequested, Validator
+
+_BATCH = 256  # texts
+
+
+class ModelScorer:
+    """See `Scorer`: a model as it is in training."""
+
+    def __init__(self, model: Any) -> None:
+        ids = tf.TensorSpec([None, None], tf.int32)
+        self._logits = tf.function(model, autograph=False, input_signature=[ids])
+
+    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
+        """See `Scorer.logits`."""
+        starts = range(0, len(sources), _BATCH)
+        found = [self._logits(padded(sources[first : first + _BATCH])).numpy() for first in starts]
+        return np.concatenate(found)
+
+
+class LabelValidator(Validator):
+    """See `Validator`."""
+
+    def __init__(
+        self, prepared: Prepared, model: Any, stepper: Stepper, should_stop: Callable[[], bool]
+    ) -> None:
+        super().__init__(prepared, model, stepper, should_stop)
+        config, subwords = prepared.config, prepared.encoder.source
+        settings, longest = classification_of(config), config.model.max_length
+        self._labeller = Labeller(ModelScorer(model), subwords, settings, longest)
+
+    def score_dev(self, step: int) -> DevScores:
+        """See `Validator`; the best model is chosen by `classification.best_by`."""
+        examples, loss = self.dev_examples, self._dev_loss()
+        started = time.perf_counter()
+        judged = self._judge(examples)
+        seconds = (time.perf_counter() - started) / max(1, len(examples))
+        scores, best_by = judged.scores(), self._config.classification.best_by
+        outputs = judged.outputs()
+        return DevScores(
+            loss=loss,
+            score=-loss if best_by == "loss" else scores[best_by].score,
+            scores=scores,
+            samples=samples_of(outputs, examples, step),
+            warning=_warning(outputs, examples),
+            search_seconds=seconds,
+            by_label=judged.by_label(),
+        )
+
+    def score_test(self) -> dict[str, Score]:
+        """See `Validator`."""
+        return self._judge(self.test_examples).scores() if self.test_examples else {}
+
+    def _judge(self, examples: list[Example]) -> Judged:
+        return judge(self._labeller, examples, lambda _: self._stop_if_asked())
+
+    def _stop_if_asked(self) -> None:
+        if self._should_stop():
+            raise StopRequested
+
+
+def _warning(outputs: list[str], examples: list[Example]) -> str | None:
+    """Return what shows that a model has learned nothing: the same answer for every text."""
+    if len(set(outputs)) > 1 or len({example.target for example in examples}) == 1:
+        return None
+    return f"every text gets the same answer: '{outputs[0]}'"

@@ -1,0 +1,196 @@
+"""`nmt classify` as a process: lines in, lines out; labels, probabilities, JSON; errors."""
+
+import json
+import shutil
+
+import pytest
+
+TEXTS = ["the film was great", "", "the dog was sad", "a book was blue"]
+LABELS = ["good", "", "bad", "so so"]
+
+
+@pytest.fixture
+def classify(run_nmt, label_bundle, tmp_path):
+    """A function that runs `nmt classify` with the toy model."""
+
+    def run(*arguments: str, **options):
+        return run_nmt("classify", "-m", str(label_bundle), *arguments, cwd=tmp_path, **options)
+
+    return run
+
+
+def test_arguments_get_a_line_each(classify):
+    done = classify(*TEXTS)
+    assert done.stdout.splitlines() == LABELS, done.stderr
+
+
+@pytest.mark.parametrize("way", ["stdin", "file", "dash"])
+def test_n_lines_in_are_n_lines_out(classify, tmp_path, way):
+    text = "".join(f"{line}\n" for line in TEXTS * 50)
+    if way == "file":
+        (tmp_path / "in.txt").write_text(text)
+        done = classify("-i", "in.txt", "-o", "out.txt")
+        assert done.stdout == ""
+        found = (tmp_path / "out.txt").read_text()
+    else:
+        found = classify(*(["-i", "-"] if way == "dash" else []), input=text).stdout
+    assert found.split("\n") == [*(LABELS * 50), ""]
+
+
+def test_top_and_proba_are_columns(classify):
+    assert classify(TEXTS[0], "--top", "2").stdout.split("\t")[0] == "good"
+    fields = classify(TEXTS[0], "", "--top", "3", "--proba").stdout.split("\n")
+    assert fields[1:] == ["", ""]
+    first = fields[0].split("\t")
+    assert first[0] == "good"
+    assert set(first[::2]) == {"good", "bad", "so so"}
+    assert sum(map(float, first[1::2])) == pytest.approx(1, abs=2e-4)
+    assert classify(TEXTS[0], "--proba").stdout == f"good\t{first[1]}\n"
+
+
+def test_json_has_labels_and_probabilities(classify):
+    lines = classify(*TEXTS, "--json").stdout.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [record["source"] for record in records] == TEXTS
+    assert [record["labels"] for record in records] == [["good"], [], ["bad"], ["so so"]]
+    assert next(iter(records[0]["probabilities"])) == "good"
+    assert len(records[0]["probabilities"]) == 3
+    assert records[1]["probabilities"] == {}
+    (line,) = classify(TEXTS[0], "--json", "--top", "1").stdout.splitlines()
+    assert len(json.loads(line)["probabilities"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["x", "--top", "0"], 2, "--top must be at least 1"),
+        (["x", "-i", "y"], 2, "either texts or --input"),
+        (["x", "--threads", "0"], 2, "--threads must be at least 1"),
+        (["x", "--format", "int16"], 4, "nmt export"),
+        (["-i", "none.txt"], 3, "none.txt"),
+    ],
+)
+def test_what_goes_wrong_is_told(classify, arguments, code, told):
+    done = classify(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "--engine" not in done.stderr
+
+
+def test_models_of_other_tasks_are_refused(run_nmt, toy_bundle, label_bundle, tmp_path):
+    done = run_nmt("classify", "-m", str(toy_bundle), "x", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "is a translation model, not for classification" in done.stderr
+    done = run_nmt("translate", "-m", str(label_bundle), "x", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "is a classification model, not for translation" in done.stderr
+
+
+def test_without_a_model_the_command_that_makes_one_is_told(run_nmt, tmp_path):
+    done = run_nmt("classify", "x", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "nmt train sentiment" in done.stderr
+
+
+def test_the_newest_classifier_below_runs_is_taken(run_nmt, label_bundle, toy_bundle, tmp_path):
+    shutil.copytree(label_bundle.parent, tmp_path / "runs" / "labels")
+    shutil.copytree(toy_bundle.parent, tmp_path / "runs" / "toy")
+    done = run_nmt("classify", "the cat was awful", cwd=tmp_path)
+    assert done.stdout == "bad\n", done.stderr
+
+
+def test_bytes_that_are_no_utf8_are_told_or_mended(classify):
+    raw = b"the dog was sad\n\xff\n"
+    done = classify(input=raw.decode("latin-1"), encoding="latin-1")
+    assert done.returncode == 3
+    assert ":2:" in done.stderr
+    done = classify("--on-error", "skip-as-blank", input=raw.decode("latin-1"), encoding="latin-1")
+    assert done.stdout == "bad\n\n"
+
+
+def test_info_and_dry_run_know_classifiers(run_nmt, label_bundle, label_corpus, tmp_path):
+    shown = run_nmt("info", str(label_bundle), cwd=tmp_path).stdout
+    assert "3, one a text: bad, good, so so" in shown
+    assert "architecture  1 layers" in shown
+    done = run_nmt("train", str(label_corpus / "labels.yaml"), "--dry-run", cwd=tmp_path)
+    assert "train: 600 pairs" in done.stderr
+    assert "model: " in done.stderr
+    assert done.returncode == 0
+
+
+# --- nmt evaluate and nmt plot confusion ----------------------------------------------------------
+
+
+@pytest.fixture
+def with_data(run_nmt, label_bundle, label_corpus, tmp_path):
+    """A function that runs a command on the toy model and its own text."""
+
+    def run(*arguments: str):
+        model = ("-m", str(label_bundle), "--data-dir", str(label_corpus))
+        return run_nmt(*arguments, *model, cwd=tmp_path)
+
+    return run
+
+
+def test_evaluate_tells_accuracy_labels_and_confusion(with_data):
+    lines = with_data("evaluate").stdout.splitlines()
+    assert lines[0].startswith("accuracy 100.00  examples:30|labels:3")
+    assert lines[1].startswith("macro_f1 100.00")
+    assert lines[3].split() == ["label", "precision", "recall", "f1", "examples"]
+    assert [line.split("  ")[0] for line in lines[4:7]] == ["bad", "good", "so so"]
+    assert lines[8] == "toy-labels: 30 examples"
+    assert lines[9].split() == ["has,", "got", "1", "2", "3"]
+    matrix = [line.split()[-3:] for line in lines[10:13]]
+    assert [row[i] != "0" for i, row in enumerate(matrix)] == [True] * 3
+    assert sum(int(count) for row in matrix for count in row) == 30
+
+
+def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_path):
+    (tmp_path / "x.txt").write_text("the dog was sad\nthe dog was great\n")
+    (tmp_path / "y.txt").write_text("bad\nbad\n")
+    files = ("--source", "x.txt", "--reference", "y.txt")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["accuracy"]["score"] == 50
+    assert found["confusion"] == [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert [label["recall"] for label in found["labels"]] == [50, 0, 0]
+    (mistake,) = found["mistakes"]
+    assert (mistake["reference"], mistake["output"], mistake["example"]) == ("bad", "good", 2)
+    (tmp_path / "y.txt").write_text("bad\nbat\n")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "y.txt:2: unknown label 'bat'. Did you mean 'bad'?" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--compare=x", "--beam=2", "--set=top_k=2"])
+def test_options_of_search_are_refused(with_data, option):
+    done = with_data("evaluate", option)
+    assert done.returncode == 2
+    assert "not for classifiers" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["c.png", "c.svg", "c.html"])
+def test_the_confusion_matrix_is_a_picture(with_data, tmp_path, name):
+    assert with_data("plot", "confusion", "-o", name, "--split", "dev").returncode == 0
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(b"\x89PNG") or b"so so" in content
+
+
+def test_export_writes_other_number_formats_and_compares_accuracy(
+    run_nmt, label_bundle, label_corpus, tmp_path
+):
+    shutil.copytree(label_bundle, tmp_path / "model")
+    data = ("--data-dir", str(label_corpus))
+    done = run_nmt("export", "-m", "model", "--format", "bfloat16", *data, "--json", cwd=tmp_path)
+    record = json.loads(done.stdout)
+    accuracy = {form["number_format"]: form["accuracy"] for form in record["formats"]}
+    assert accuracy["float32"] == 100
+    assert accuracy["bfloat16"] > 90
+    assert "dev accuracy" in run_nmt("info", "model", cwd=tmp_path).stdout
+    for number_format in accuracy:
+        arguments = ("-m", "model", "--format", number_format, "the cat was awful")
+        assert run_nmt("classify", *arguments, cwd=tmp_path).stdout == "bad\n"
+    done = run_nmt("export", "-m", "model", "--saved-model", "x", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "is a classification model" in done.stderr
