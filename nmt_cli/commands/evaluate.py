@@ -7,12 +7,14 @@ import typer
 
 from nmt_cli.commands.loading import (
     BeamOption,
+    DataDirOption,
     DeviceOption,
     EngineOption,
     FormatOption,
     JsonOption,
     LengthPenaltyOption,
     ModelOption,
+    SplitOption,
     ThreadsOption,
 )
 
@@ -42,12 +44,8 @@ def evaluate(
         str | None,
         typer.Option("--target-lang", metavar="CODE", help="The language of --hypotheses."),
     ] = None,
-    split: Annotated[
-        str, typer.Option("--split", help="dev or test of the model's own configuration.")
-    ] = "test",
-    data_dir: Annotated[
-        str | None, typer.Option("--data-dir", metavar="DIR", help="Where that data lies now.")
-    ] = None,
+    split: SplitOption = "test",
+    data_dir: DataDirOption = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     settings: Annotated[

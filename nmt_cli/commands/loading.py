@@ -47,6 +47,12 @@ SearchSetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any search option, e.g. top_k=5."),
 ]
+SplitOption = Annotated[
+    str, typer.Option("--split", help="dev or test of the model's own configuration.")
+]
+DataDirOption = Annotated[
+    str | None, typer.Option("--data-dir", metavar="DIR", help="Where that data lies now.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 
 _MAX_INT = 1 << 31

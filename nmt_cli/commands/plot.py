@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import ModelOption
+from nmt_cli.commands.loading import DataDirOption, ModelOption, SplitOption
 from nmt_cli.commands.train import ConfigArgument, SetOption
 
 if TYPE_CHECKING:
@@ -148,12 +148,8 @@ def attention(
 
 def confusion(
     model: ModelOption = None,
-    split: Annotated[
-        str, typer.Option("--split", help="dev or test of the model's own configuration.")
-    ] = "test",
-    data_dir: Annotated[
-        str | None, typer.Option("--data-dir", metavar="DIR", help="Where that data lies now.")
-    ] = None,
+    split: SplitOption = "test",
+    data_dir: DataDirOption = None,
     output: OutputOption = None,
 ) -> None:
     """Draw which labels a classifier takes for which.

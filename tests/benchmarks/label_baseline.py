@@ -55,7 +55,7 @@ def score(folder: Path) -> None:
         data[name] = list(zip(*(line.split("\t") for line in lines), strict=True))
     best = (0.0, "", None)
     for analyzer in ("char", "char_wb"):
-        for c in (1.0, 3.0, 10.0, 30.0, 100.0):
+        for c in (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0):
             features = TfidfVectorizer(analyzer=analyzer, ngram_range=(1, 4), sublinear_tf=True)
             model = make_pipeline(features, LogisticRegression(C=c, max_iter=2000))
             model.fit(*data["train"])
