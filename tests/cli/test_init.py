@@ -78,7 +78,7 @@ def test_the_task_can_be_said(run_nmt, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--task", "singing"], 2, "task: should be 'translation' or 'chat'"),
+        (["--task", "singing"], 2, "task: should be 'translation', 'chat' or 'classification'"),
         (["--preset", "quickstrat"], 2, "Did you mean 'quickstart'?"),
         (["--data", "nowhere"], 3, "--data nowhere: no such folder"),
         (["--dev", "de.txt", "en.txt"], 2, "--dev and --test need --train"),
