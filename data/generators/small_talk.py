@@ -68,9 +68,9 @@ class Sample:
 ENGLISH = Sample(
     name="small-talk-en",
     text_dir=TEXT_DIR,
-    wording=Wording(spread_phrasings, first_turn=typed, later_turn=typed),
-    rows_per_intent=150,
-    dialogues={TRAIN: 4500, DEV: 100},
+    wording=Wording(spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3),
+    rows_per_intent=200,
+    dialogues={TRAIN: 6000, DEV: 100},
     packed={TRAIN},
 )
 

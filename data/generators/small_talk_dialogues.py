@@ -18,7 +18,6 @@ from generators.small_talk_script import (
 )
 
 MIN_EXCHANGES = 2
-MAX_EXCHANGES = 5
 OPENING_SHARE = 0.4
 CLOSING_SHARE = 0.3
 # The weight of each conversation made of an intent and one of its "> kind: ..." follow-ups.
@@ -75,7 +74,8 @@ class DialogueMaker:
         """Return a dialogue around a conversation."""
         core = conversation.exchanges
         shortest = max(MIN_EXCHANGES, len(core))
-        room = self._rng.randint(shortest, self._rng.randint(shortest, MAX_EXCHANGES)) - len(core)
+        longest = self._rng.randint(shortest, max(shortest, self._wording.max_exchanges))
+        room = self._rng.randint(shortest, longest) - len(core)
         opening, closing = [], []
         if room and self._rng.random() < OPENING_SHARE:
             opening = self._exchange_about(self._openings.draw())

@@ -15,7 +15,7 @@ from generators.small_talk_rows import DEV, TRAIN, Wording, first_phrasings
 KOREAN = Sample(
     name="small-talk-ko",
     text_dir=Path(__file__).parent / "small_talk_ko_text",
-    wording=Wording(first_phrasings, first_turn, later_turn),
+    wording=Wording(first_phrasings, first_turn, later_turn, max_exchanges=5),
     rows_per_intent=40,
     dialogues={TRAIN: 900, DEV: 80},
 )

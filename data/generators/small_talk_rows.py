@@ -35,17 +35,19 @@ Typing = Callable[[str, Record, random.Random], str]
 
 @dataclass(frozen=True)
 class Wording:
-    """How users say what is written.
+    """How users say what is written, and how long they chat.
 
     Attributes:
         phrasings: What the templates of an intent allow.
         first_turn: How users type the first turn of a chat.
         later_turn: How they type the others.
+        max_exchanges: The longest dialogue with talk about other things in it.
     """
 
     phrasings: Phrasing
     first_turn: Typing
     later_turn: Typing
+    max_exchanges: int
 
 
 @dataclass(frozen=True)

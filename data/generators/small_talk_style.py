@@ -133,8 +133,8 @@ AFTER_ALL = (
 )
 AFTER_QUESTIONS = (" please", " pls", "??", " then", " anyway", "?!", " exactly", " though")
 
-REWORDED, ADDRESSED, MISTYPED, CASUAL, WITHOUT_APOSTROPHES = 0.4, 0.12, 0.25, 0.65, 0.4
-SHORT_FORM, MISTYPED_WORD = 0.4, 0.35
+REWORDED, ADDRESSED, MISTYPED, CASUAL, WITHOUT_APOSTROPHES = 0.25, 0.08, 0.3, 0.5, 0.4
+SHORT_FORM, MISTYPED_WORD = 0.4, 0.3
 
 _NEIGHBOURS = {
     **{"q": "wa", "w": "qes", "e": "wrd", "r": "etf", "t": "ryg", "y": "tuh", "u": "yij"},
