@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from generators.small_talk_rows import DEV, TEST, TRAIN, phrasings
+from generators.small_talk_rows import DEV, TEST, TRAIN, first_phrasings, lines_of
 from generators.small_talk_script import (
     Deck,
     Intent,
@@ -24,13 +24,13 @@ from generators.small_talk_script import (
     read_intents,
     read_slots,
 )
-from generators.small_talk_style import Style, any_style, casual, misspelt, plain
+from generators.small_talk_style import casual, mistyped
 
 SEED = 2025
 TEXT_DIR = Path(__file__).parent / "sentiment_text"
 DATA_DIR = Path(__file__).parent.parent / "sentiment-en"
 ROWS = {TRAIN: 1500, DEV: 100, TEST: 150}  # of each label
-STYLES: dict[Style, int] = {plain: 10, casual: 5, misspelt: 1}
+AS_WRITTEN, CASUAL, MISTYPED = 10, 5, 1  # how often a text is typed so
 
 
 def make_corpus(seed: int = SEED) -> dict[str, str]:
@@ -54,13 +54,22 @@ def make_texts(
     label: Intent, tables: Sequence[Sequence[Record]], split: str, count: int, rng: random.Random
 ) -> list[str]:
     """Return different texts of a label, its phrasings about equally often."""
-    dealer, deck = SlotDealer(tables, rng), Deck(phrasings(label, split, most=None), rng)
+    dealer = SlotDealer(tables, rng)
+    deck = Deck(first_phrasings(lines_of(label, split), rng, most=None), rng)
     texts: dict[str, str] = {}
     while len(texts) < count:
         template = deck.draw()
         text = fill(template, dealer.deal([template]))
-        texts.setdefault(fold(text), any_style(text, rng, STYLES))
+        texts.setdefault(fold(text), typed(text, rng))
     return list(texts.values())
+
+
+def typed(text: str, rng: random.Random) -> str:
+    """Return a text as somebody may have typed it."""
+    care = rng.choices((AS_WRITTEN, CASUAL, MISTYPED), (AS_WRITTEN, CASUAL, MISTYPED))[0]
+    if care == AS_WRITTEN:
+        return text
+    return mistyped(casual(text), rng) if care == MISTYPED else casual(text)
 
 
 def format_rows(rows: Iterable[tuple[str, str]]) -> str:

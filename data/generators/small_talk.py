@@ -2,23 +2,39 @@
 
     cd data && python -m generators.small_talk [OUT_DIR]
 
-The corpus has single questions with answers (`train.tsv`, `dev.tsv`, `test.tsv`) and dialogues
-whose answers depend on earlier turns (`dialogues.train.jsonl`, `dialogues.dev.jsonl`). Its text
+The corpus has single questions with answers (`train.tsv.gz`, `dev.tsv`, `test.tsv`) and dialogues
+whose answers depend on earlier turns (`dialogues.train.jsonl.gz`, `dialogues.dev.jsonl`). Its text
 is written by hand in `small_talk_text`; the generator fills the slots of the templates, varies
-how questions are typed, and puts dialogues together. Every run writes the same bytes.
+how questions are typed, and puts dialogues together. Every run writes the same text; the large
+files are packed, as most of their bytes are answers that come again and again.
 """
 
 import argparse
+import gzip
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from generators.small_talk_dialogues import Dialogue, DialogueMaker, follow_up_conversations
-from generators.small_talk_rows import DEV, TEST, TRAIN, Row, make_rows
-from generators.small_talk_script import TEXT_DIR, read_conversations, read_intents, read_slots
-from generators.small_talk_style import FIRST_TURN, LATER_TURN, Style
+from generators.small_talk_rows import (
+    DEV,
+    TEST,
+    TRAIN,
+    Row,
+    RowMaker,
+    Wording,
+    spread_phrasings,
+)
+from generators.small_talk_script import (
+    TEXT_DIR,
+    fold,
+    read_conversations,
+    read_intents,
+    read_slots,
+)
+from generators.small_talk_style import typed
 
 SEED = 2024
 DATA_DIR = Path(__file__).parent.parent
@@ -31,37 +47,57 @@ class Sample:
     Attributes:
         name: The folder of the corpus.
         text_dir: The folder of the text.
+        wording: How users say it.
+        rows_per_intent: The number of questions of an intent, at least.
         dialogues: The number of dialogues of each split that has some.
-        first_turn: How users type the first turn of a chat.
-        later_turn: How they type the others.
+        packed: The splits whose files are packed.
     """
 
     name: str
     text_dir: Path
+    wording: Wording
+    rows_per_intent: int
     dialogues: Mapping[str, int]
-    first_turn: Mapping[Style, int]
-    later_turn: Mapping[Style, int]
+    packed: Collection[str] = ()
+
+    def file_name(self, kind: str, split: str) -> str:
+        """Return the name of a file, given its name with a gap for the split."""
+        return kind.format(split) + (".gz" if split in self.packed else "")
 
 
-ENGLISH = Sample("small-talk-en", TEXT_DIR, {TRAIN: 2000, DEV: 100}, FIRST_TURN, LATER_TURN)
+ENGLISH = Sample(
+    name="small-talk-en",
+    text_dir=TEXT_DIR,
+    wording=Wording(spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3),
+    rows_per_intent=200,
+    dialogues={TRAIN: 6000, DEV: 100},
+    packed={TRAIN},
+)
 
 
 def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
-    """Return the content of every file of the corpus, by file name."""
+    """Return the text of every file of the corpus, by file name."""
     intents = read_intents(sample.text_dir)
     tables = read_slots(sample.text_dir / "slots.txt")
     written = read_conversations(sample.text_dir / "dialogues.txt")
     conversations = [*written, *follow_up_conversations(intents)]
     files = {}
-    for split in (TRAIN, DEV, TEST):
-        rows = make_rows(
-            intents, tables, split, random.Random(f"{seed} rows {split}"), sample.first_turn
-        )
-        files[f"{split}.tsv"] = format_rows(rows)
+    held_out: set[str] = set()
+    for split in (DEV, TEST, TRAIN):  # what is held out is known before what is trained on
+        rng = random.Random(f"{seed} rows {split}")
+        taken = held_out if split == TRAIN else ()
+        maker = RowMaker(tables, split, rng, sample.wording, taken)
+        rows = maker.make(intents.values(), sample.rows_per_intent)
+        files[sample.file_name("{}.tsv", split)] = format_rows(rows)
+        if split != TRAIN:
+            held_out |= {fold(row.question) for row in rows}
     for split, number in sample.dialogues.items():
         rng = random.Random(f"{seed} dialogues {split}")
-        maker = DialogueMaker(intents, conversations, tables, split, rng, sample.later_turn)
-        files[f"dialogues.{split}.jsonl"] = format_dialogues(maker.make(number))
+        taken = held_out if split == TRAIN else ()
+        dialogues = DialogueMaker(
+            intents, conversations, tables, split, rng, sample.wording, taken
+        ).make(number)
+        files[sample.file_name("dialogues.{}.jsonl", split)] = format_dialogues(dialogues)
     return files
 
 
@@ -85,7 +121,9 @@ def main(sample: Sample = ENGLISH) -> None:
     out_dir: Path = parser.parse_args().out_dir
     out_dir.mkdir(parents=True, exist_ok=True)
     for name, content in make_corpus(sample=sample).items():
-        (out_dir / name).write_text(content, encoding="utf-8", newline="\n")
+        data = content.encode()
+        packed = gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+        (out_dir / name).write_bytes(packed)
 
 
 if __name__ == "__main__":

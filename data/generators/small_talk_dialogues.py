@@ -1,9 +1,9 @@
 """Conversations of the small-talk corpus."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-from generators.small_talk_rows import phrasings
+from generators.small_talk_rows import Wording, lines_of
 from generators.small_talk_script import (
     Conversation,
     Deck,
@@ -14,11 +14,10 @@ from generators.small_talk_script import (
     SlotDealer,
     expand,
     fill,
+    fold,
 )
-from generators.small_talk_style import LATER_TURN, Style, any_style
 
 MIN_EXCHANGES = 2
-MAX_EXCHANGES = 5
 OPENING_SHARE = 0.4
 CLOSING_SHARE = 0.3
 # The weight of each conversation made of an intent and one of its "> kind: ..." follow-ups.
@@ -37,14 +36,26 @@ class DialogueMaker:
         tables: Sequence[Sequence[Record]],
         split: str,
         rng: random.Random,
-        styles: Mapping[Style, int] = LATER_TURN,
+        wording: Wording,
+        taken: Container[str] = (),
     ) -> None:
-        """Prepare to make dialogues with the phrasings of a split."""
+        """Prepare to make dialogues with the phrasings of a split.
+
+        Args:
+            intents: The intents, by name.
+            conversations: What dialogues are put together from.
+            tables: What fills the slots.
+            split: The part of the corpus.
+            rng: Source of randomness.
+            wording: How users say it.
+            taken: Folded turns that users must not say.
+        """
+        self._split = split
         self._rng = rng
-        self._styles = styles
+        self._wording = wording
+        self._taken = taken
         self._dealer = SlotDealer(tables, rng)
         self._intents = intents
-        self._phrasings = {name: phrasings(intent, split) for name, intent in intents.items()}
         self._conversations = Deck([c for c in conversations for _ in range(c.weight)], rng)
         self._openings = self._deck(Place.OPENING)
         self._fillings = self._deck(Place.OPENING, Place.ANYWHERE)
@@ -54,14 +65,17 @@ class DialogueMaker:
         """Return `number` different dialogues."""
         dialogues: dict[Dialogue, None] = {}
         while len(dialogues) < number:
-            dialogues[self._dialogue(self._conversations.draw())] = None
+            dialogue = self._dialogue(self._conversations.draw())
+            if not any(fold(turn) in self._taken for turn in dialogue[::2]):
+                dialogues[dialogue] = None
         return list(dialogues)
 
     def _dialogue(self, conversation: Conversation) -> Dialogue:
         """Return a dialogue around a conversation."""
         core = conversation.exchanges
         shortest = max(MIN_EXCHANGES, len(core))
-        room = self._rng.randint(shortest, self._rng.randint(shortest, MAX_EXCHANGES)) - len(core)
+        longest = self._rng.randint(shortest, max(shortest, self._wording.max_exchanges))
+        room = self._rng.randint(shortest, longest) - len(core)
         opening, closing = [], []
         if room and self._rng.random() < OPENING_SHARE:
             opening = self._exchange_about(self._openings.draw())
@@ -91,12 +105,15 @@ class DialogueMaker:
             templates.append(self._answer(self._rng.choice(exchange.answers)))
         values = self._dealer.deal(templates)
         turns = [fill(template, values) for template in templates]
-        turns[::2] = [any_style(turn, self._rng, self._styles) for turn in turns[::2]]
+        typed = self._wording.later_turn
+        turns[::2] = [typed(template, values, self._rng) for template in templates[::2]]
         return turns
 
     def _question(self, text: str) -> str:
-        options = self._phrasings[text[1:]] if text.startswith("@") else expand(text)
-        return self._rng.choice(options)
+        if not text.startswith("@"):
+            return self._rng.choice(expand(text))
+        lines = lines_of(self._intents[text[1:]], self._split)
+        return self._rng.choice(self._wording.phrasings(lines, self._rng))
 
     def _answer(self, text: str) -> str:
         options = self._intents[text[1:]].answers if text.startswith("@") else [text]

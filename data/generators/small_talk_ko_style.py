@@ -1,9 +1,12 @@
 """The ways in which Korean users type one and the same sentence."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from generators.small_talk_style import Style, casual, plain
+from generators import small_talk_style
+from generators.small_talk_script import Record, fill
+
+Style = Callable[[str, random.Random], str]
 
 MISSPELLINGS: dict[str, tuple[str, ...]] = {
     "같아": ("가타",),
@@ -39,6 +42,16 @@ QUESTION_TAILS = ("??", "~?", "? ㅎㅎ")
 OTHER_TAILS = ("~", "..", "!!", " ㅎㅎ")
 
 
+def plain(text: str, _rng: random.Random) -> str:
+    """Return the text as it is."""
+    return text
+
+
+def casual(text: str, _rng: random.Random) -> str:
+    """Return the text in lower case and without its last punctuation mark."""
+    return small_talk_style.casual(text)
+
+
 def joined(text: str, rng: random.Random) -> str:
     """Return the text as `casual`, with one of its spaces or all of them left out."""
     words = casual(text, rng).split(" ")
@@ -66,3 +79,18 @@ def misspelt(text: str, rng: random.Random) -> str:
 # The styles and how often they are used, in the first turn of a chat and in later turns.
 FIRST_TURN: Mapping[Style, int] = {plain: 8, casual: 7, joined: 3, lively: 2, misspelt: 1}
 LATER_TURN: Mapping[Style, int] = {plain: 8, casual: 7, joined: 3, lively: 1}
+
+
+def first_turn(template: str, values: Record, rng: random.Random) -> str:
+    """Return a template with its slots filled, typed as the first turn of a chat."""
+    return _any_style(fill(template, values), rng, FIRST_TURN)
+
+
+def later_turn(template: str, values: Record, rng: random.Random) -> str:
+    """Return a template with its slots filled, typed as another turn."""
+    return _any_style(fill(template, values), rng, LATER_TURN)
+
+
+def _any_style(text: str, rng: random.Random, styles: Mapping[Style, int]) -> str:
+    """Return the text in a random one of the styles, which are given with weights."""
+    return rng.choices(list(styles), list(styles.values()))[0](text, rng)

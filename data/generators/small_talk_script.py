@@ -58,6 +58,7 @@ class Place(StrEnum):
     OPENING = "opening"  # best in the first turn
     CLOSING = "closing"  # only in the last turn
     CONTEXT = "context"  # only where the conversation calls for it
+    FOLLOW_UP = "follow_up"  # means nothing without the turn before ("Why?")
 
 
 @dataclass
@@ -160,6 +161,19 @@ def expand(template: str) -> list[str]:
     return [text for part in choice[1].split("|") for text in expand(before + part + after)]
 
 
+def spread(template: str, rng: random.Random) -> list[str]:
+    """Return as few of the texts that a template allows as have all parts of all its choices.
+
+    A template with many choices allows thousands of texts; what tells them apart is in these.
+    """
+    parts = _CHOICE.split(template)  # text and choice in turn
+    options = [[part] if number % 2 == 0 else part.split("|") for number, part in enumerate(parts)]
+    columns = [rng.sample(column, len(column)) for column in options]
+    rows = range(max(map(len, columns)))
+    texts = ("".join(column[row % len(column)] for column in columns) for row in rows)
+    return [_end(" ".join(text.split())) for text in texts]
+
+
 def _end(text: str) -> str:
     """Return `text` with a question mark or a full stop if it has no mark at the end.
 
@@ -239,7 +253,8 @@ def read_slots(path: Path = TEXT_DIR / "slots.txt") -> list[list[Record]]:
     tables: list[list[Record]] = [_small_sums()]
     for header, _, lines in _sections(path):
         columns = header.split(" | ")
-        tables.append([dict(zip(columns, row.split(" | "), strict=True)) for row in lines])
+        rows = lines if len(columns) > 1 else [row for line in lines for row in line.split(", ")]
+        tables.append([dict(zip(columns, row.split(" | "), strict=True)) for row in rows])
     return tables
 
 

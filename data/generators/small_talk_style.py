@@ -1,99 +1,225 @@
-"""The ways in which users type one and the same sentence."""
+"""The ways in which users type one and the same sentence.
+
+People write "whats ur name pls" for "What is your name, please?". Here a template becomes what
+somebody may have typed for it. The words in its slots keep their letters, since the answer repeats
+them.
+"""
 
 import random
 import re
 from collections.abc import Callable, Mapping
 
-from generators.small_talk_script import asks
+from generators.small_talk_script import Record, asks, fill
 
-Style = Callable[[str, random.Random], str]
-
-MISSPELLINGS: dict[str, tuple[str, ...]] = {
-    "about": ("abuot",),
-    "and": ("adn",),
-    "animal": ("anmial",),
-    "answer": ("anser",),
-    "are": ("r", "aer"),
-    "because": ("becuase",),
+# What people write instead, in any place.
+SHORT_FORMS: Mapping[str, tuple[str, ...]] = {
+    "a lot": ("alot", "lots"),
+    "about": ("bout", "abt"),
+    "am": ("m",),
+    "and": ("n", "&"),
+    "are": ("r",),
+    "are you": ("r u", "are u", "ru"),
+    "because": ("cause", "cuz", "coz", "bc"),
+    "brother": ("bro",),
+    "can i": ("may i", "could i"),
+    "can you": ("could you", "can u", "could u", "would you"),
     "colour": ("color",),
-    "do": ("doo",),
-    "favourite": ("favorite", "favourit"),
-    "for": ("fro",),
-    "friend": ("freind",),
-    "good": ("goood", "gud"),
-    "have": ("hav", "haev"),
-    "hello": ("helo", "hellow"),
-    "holiday": ("holliday",),
-    "how": ("hwo",),
-    "know": ("konw", "kno"),
-    "like": ("liek",),
+    "could you": ("can you", "could u"),
+    "dad": ("father",),
+    "do you": ("do u", "d'you"),
+    "do you have": ("have you got", "u got", "you got"),
+    "do you know": ("d'you know", "do u know", "you know"),
+    "evening": ("eve",),
+    "favourite": ("favorite", "fav", "favorit", "favourit", "fave"),
+    "film": ("movie",),
+    "films": ("movies",),
+    "for": ("4",),
+    "friend": ("frend", "friend"),
+    "give me": ("gimme", "give me"),
+    "going to": ("gonna",),
+    "good": ("gud", "goood"),
+    "great": ("gr8",),
+    "have to": ("gotta", "got to", "need to"),
+    "hello": ("hallo", "helo", "hellow"),
+    "holiday": ("vacation",),
+    "how are": ("how're", "hows"),
+    "how is": ("how's", "hows"),
+    "i am": ("i'm", "im"),
+    "i don't know": ("idk", "i dunno"),
+    "i have": ("i've got", "i got"),
+    "i will": ("i'll", "ill"),
+    "i would like": ("i'd like", "i want"),
+    "i'd like to": ("i want to", "i wanna", "i would like to"),
+    "is not": ("isn't", "isnt"),
+    "it is": ("it's", "its"),
+    "know": ("kno",),
+    "later": ("l8r", "l8er"),
+    "like": ("lik", "like"),
     "love": ("luv",),
-    "morning": ("mornign",),
-    "name": ("nmae",),
+    "maths": ("math", "mathematics"),
+    "mum": ("mom", "mother", "mama"),
     "night": ("nite",),
-    "people": ("peple",),
-    "please": ("pls", "plz", "pleese"),
-    "really": ("realy",),
-    "something": ("somthing",),
-    "sorry": ("sory",),
-    "speak": ("speek",),
-    "tell": ("tel",),
-    "thank": ("thnak",),
-    "thanks": ("thx", "thanx"),
-    "the": ("teh",),
-    "think": ("thnik",),
-    "to": ("too",),
-    "today": ("todya",),
-    "tomorrow": ("tommorow", "tomorow"),
-    "very": ("verry",),
-    "want": ("wnat",),
-    "weather": ("wheather",),
-    "weekend": ("weekand",),
-    "what": ("waht", "wat"),
-    "where": ("were",),
-    "which": ("wich",),
-    "who": ("woh",),
-    "with": ("wiht",),
-    "you": ("u", "yuo"),
-    "your": ("ur", "yoru"),
+    "okay": ("ok", "k"),
+    "people": ("ppl",),
+    "please": ("pls", "plz", "pleas"),
+    "really": ("rly", "realy"),
+    "right now": ("rn", "now"),
+    "see you": ("see ya", "cu", "c u"),
+    "should i": ("shall i", "do i"),
+    "so": ("sooo", "soo", "very", "really"),
+    "something": ("smth", "sth", "somthing"),
+    "talk": ("chat", "speak"),
+    "tell me": ("pls tell me", "can you tell me", "could you tell me", "tell us"),
+    "thank you": ("thank u", "thx", "ty"),
+    "thanks": ("thx", "thanx", "tnx"),
+    "that is": ("that's", "thats"),
+    "they": ("dey",),
+    "though": ("tho",),
+    "today": ("2day", "tday"),
+    "tomorrow": ("tmrw", "tomorow", "tommorow"),
+    "tonight": ("tonite",),
+    "very": ("really", "so", "super"),
+    "want to": ("wanna",),
+    "weather": ("wether", "wheather"),
+    "what": ("wat", "wut"),
+    "what are": ("what're", "wat r"),
+    "what do you": ("what do u", "whaddya"),
+    "what is": ("what's", "whats", "wats"),
+    "what's": ("what is", "whats", "wats", "wat is"),
+    "where is": ("where's", "wheres"),
+    "who is": ("who's", "whos"),
+    "with": ("w", "wit"),
+    "yes": ("yea", "yes"),
+    "you": ("u", "ya"),
+    "you are": ("you're", "ur", "youre", "u r"),
+    "your": ("ur", "yor"),
 }
 
-ADDRESSES = ("Hi, ", "Hello, ", "Hey, ", "Nemo, ", "Hey Nemo, ", "Hi Nemo, ", "So, ")
-_WORD = re.compile(r"[a-z']+")
+# What may stand before and after a sentence without changing what it says.
+BEFORE_ALL = (
+    *("hey ", "hi ", "hello ", "hey nemo ", "nemo ", "ok ", "well ", "so ", "oh ", "hmm ", "um "),
+    *(
+        "btw ",
+        "hi nemo, ",
+        "hey, ",
+        "oh, ",
+        "well, ",
+        "ok, ",
+        "hey bot, ",
+        "yo ",
+        "honestly ",
+        "now ",
+    ),
+)
+BEFORE_QUESTIONS = (
+    *("tell me, ", "and ", "but ", "just curious, ", "quick question: ", "i wonder, ", "say, "),
+    *("please tell me, ", "can you tell me, ", "i want to know, ", "one question, ", "i ask you: "),
+    *("may i ask, ", "you know what, ", "just wondering, ", "i have a question, ", "by the way, "),
+)
+AFTER_ALL = (
+    *(
+        " nemo",
+        " bot",
+        " buddy",
+        " my friend",
+        " mate",
+        " lol",
+        " haha",
+        " :)",
+        " you know",
+        " man",
+    ),
+    *(" actually", " dude", " bro", "...", "!!", " right now", " :D", " :(", " ..", ", nemo"),
+)
+AFTER_QUESTIONS = (" please", " pls", "??", " then", " anyway", "?!", " exactly", " though")
+
+REWORDED, ADDRESSED, MISTYPED, CASUAL, WITHOUT_APOSTROPHES = 0.25, 0.08, 0.3, 0.5, 0.4
+SHORT_FORM, MISTYPED_WORD = 0.4, 0.3
+
+_NEIGHBOURS = {
+    **{"q": "wa", "w": "qes", "e": "wrd", "r": "etf", "t": "ryg", "y": "tuh", "u": "yij"},
+    **{"i": "uok", "o": "ipl", "p": "ol", "a": "qsz", "s": "awdx", "d": "sefc", "f": "drgv"},
+    **{"g": "fthb", "h": "gyjn", "j": "hukm", "k": "jil", "l": "kop", "z": "asx", "x": "zsdc"},
+    **{"c": "xdfv", "v": "cfgb", "b": "vghn", "n": "bhjm", "m": "njk"},
+}
+_VOWELS = "aeiou"
+_SLOT = re.compile(r"(\{\w+\})")
+_WORD = re.compile(r"[A-Za-z']{3,}")
+_SHORT_FORM = re.compile(
+    r"\b(" + "|".join(sorted(SHORT_FORMS, key=len, reverse=True)) + r")\b", re.IGNORECASE
+)
 
 
-def plain(text: str, _rng: random.Random) -> str:
-    """Return the text as it is."""
+def typed(template: str, values: Record, rng: random.Random) -> str:
+    """Return a template with its slots filled, as somebody may have typed it."""
+    if rng.random() < REWORDED:
+        template = outside_slots(template, lambda text: reworded(text, rng))
+    if rng.random() < ADDRESSED:
+        template = addressed(template, rng)
+    if rng.random() < MISTYPED:
+        template = outside_slots(template, lambda text: mistyped(text, rng))
+    text = fill(template, values)
+    if rng.random() < CASUAL:
+        text = casual(text)
+        return text.replace("'", "") if rng.random() < WITHOUT_APOSTROPHES else text
     return text
 
 
-def casual(text: str, _rng: random.Random) -> str:
-    """Return the text in lower case and without its last punctuation mark."""
-    return text.lower().rstrip(".!? ") or text
+def outside_slots(template: str, change: Callable[[str], str]) -> str:
+    """Return a template with the text between its slots changed."""
+    parts = _SLOT.split(template)
+    parts[::2] = [change(part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def reworded(text: str, rng: random.Random) -> str:
+    """Return the text with some of its words in a form that people type instead."""
+
+    def replace(found: re.Match[str]) -> str:
+        if rng.random() >= SHORT_FORM:
+            return found[0]
+        return rng.choice(SHORT_FORMS[found[0].lower()])
+
+    return _SHORT_FORM.sub(replace, text)
 
 
 def addressed(text: str, rng: random.Random) -> str:
-    """Return a question after an address ("Hi, what is ..."), and other texts as `casual`."""
-    if not text.endswith("?") or not asks(text) or "Nemo" in text:
-        return casual(text, rng)
-    return rng.choice(ADDRESSES) + text[0].lower() + text[1:]
+    """Return the text with a word before or after it that says nothing more."""
+    question = asks(text) or text.endswith("?")
+    if rng.random() < 0.5:
+        before = rng.choice(BEFORE_ALL + BEFORE_QUESTIONS if question else BEFORE_ALL)
+        return before + text[:1].lower() + text[1:]
+    after = rng.choice(AFTER_ALL + AFTER_QUESTIONS if question else AFTER_ALL)
+    end = text[-1] if after[-1].isalpha() and text[-1] in ".!?" else ""
+    return text.rstrip(".!? ") + after + end
 
 
-def misspelt(text: str, rng: random.Random) -> str:
-    """Return the text as `casual`, with one common word misspelt if there is one."""
-    text = casual(text, rng)
-    words = [word for word in _WORD.finditer(text) if word[0] in MISSPELLINGS]
-    if not words:
-        return text
-    word = rng.choice(words)
-    return text[: word.start()] + rng.choice(MISSPELLINGS[word[0]]) + text[word.end() :]
+def mistyped(text: str, rng: random.Random) -> str:
+    """Return the text with slips of the fingers in some of its words."""
+    return _WORD.sub(
+        lambda word: slip(word[0], rng) if rng.random() < MISTYPED_WORD else word[0], text
+    )
 
 
-# The styles and how often they are used, in the first turn of a chat and in later turns.
-FIRST_TURN: Mapping[Style, int] = {plain: 10, casual: 5, addressed: 2, misspelt: 1}
-LATER_TURN: Mapping[Style, int] = {plain: 10, casual: 5, misspelt: 1}
+def slip(word: str, rng: random.Random) -> str:
+    """Return a word with letters swapped, left out, doubled, missed or confused.
+
+    The first letter is nearly always right, as it is when people type.
+    """
+    at = rng.randrange(1, len(word)) if rng.random() < 0.92 else 0
+    letter = word[at].lower()
+    kind = rng.choice(("swapped", "swapped", "left out", "left out", "doubled", "missed", "vowel"))
+    if kind == "swapped" and at + 1 < len(word):
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    if kind == "doubled":
+        return word[: at + 1] + word[at:]
+    if kind == "missed" and letter in _NEIGHBOURS:
+        return word[:at] + rng.choice(_NEIGHBOURS[letter]) + word[at + 1 :]
+    if kind == "vowel" and letter in _VOWELS:
+        return word[:at] + rng.choice(_VOWELS) + word[at + 1 :]
+    return word[:at] + word[at + 1 :]
 
 
-def any_style(text: str, rng: random.Random, styles: Mapping[Style, int]) -> str:
-    """Return the text in a random one of the styles, which are given with weights."""
-    return rng.choices(list(styles), list(styles.values()))[0](text, rng)
+def casual(text: str) -> str:
+    """Return the text in lower case and without its last punctuation mark."""
+    return text.lower().rstrip(".!? ") or text

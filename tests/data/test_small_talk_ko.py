@@ -12,7 +12,7 @@ from generators.small_talk import DATA_DIR, make_corpus
 from generators.small_talk_dialogues import follow_up_conversations
 from generators.small_talk_ko import KOREAN
 from generators.small_talk_ko_style import joined, lively, misspelt
-from generators.small_talk_rows import DEV, TEST, TRAIN, phrasings
+from generators.small_talk_rows import DEV, TEST, TRAIN, first_phrasings, lines_of
 from generators.small_talk_script import (
     expand,
     fill,
@@ -28,6 +28,10 @@ SPLITS = (TRAIN, DEV, TEST)
 def letters(text):
     """Return what is left of a text when people leave out marks and spaces and add a smile."""
     return fold(text).removesuffix(" ㅎㅎ").replace(" ", "")
+
+
+def phrasings(intent, split):
+    return first_phrasings(lines_of(intent, split), random.Random(0))
 
 
 @pytest.fixture(scope="module")
