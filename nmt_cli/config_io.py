@@ -454,12 +454,12 @@ def json_schema() -> dict[str, Any]:
         for name, key in model["properties"].items():
             key.pop("title", None)
             key.pop("may_change", None)
+            if unit := key.pop("unit", None):
+                key["description"] += f" ({unit})"
             if key.pop("may_be_auto", False):
                 _allow_auto(key)
             if model is schema and name in auto_keys():
                 _allow_auto(key)
-            if unit := key.pop("unit", None):
-                key["description"] += f" ({unit})"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "nmt", **schema}
 
 

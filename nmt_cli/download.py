@@ -188,6 +188,7 @@ def _open_part(part: Path) -> Iterator[IO[bytes]]:
         finally:
             if stream.seek(0, 2) == 0:
                 part.unlink(missing_ok=True)
+                _version_file(part).unlink(missing_ok=True)
 
 
 class _Transfer:

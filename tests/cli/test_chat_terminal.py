@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import sys
 import time
 
@@ -27,7 +26,6 @@ class Terminal:
             encoding="utf-8",
             timeout=120,
             dimensions=(30, 100),
-            preexec_fn=_listen_to_ctrl_c,
         )
         self._child.delaybeforesend = None
 
@@ -67,11 +65,6 @@ def _environment() -> dict[str, str]:
 
     kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     return kept | {"PROMPT_TOOLKIT_NO_CPR": "1"}  # nobody answers where the cursor is
-
-
-def _listen_to_ctrl_c() -> None:
-    """Begin as a terminal does, though what started the tests may ignore Ctrl-C itself."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

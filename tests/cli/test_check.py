@@ -33,6 +33,12 @@ def test_json_has_every_finding(run_nmt, texts):
     assert not (texts / "runs").exists()
 
 
+def test_without_errors_the_next_command_is_told(run_nmt, texts):
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "next: nmt train my.yaml"
+
+
 def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
     with (texts / "train.de").open("ab") as stream:
         stream.write(b"\xff\xfe\n")
@@ -42,6 +48,7 @@ def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
     assert done.returncode == 3
     assert "train.de:121" in done.stdout
     assert "1 error" in done.stdout
+    assert "next:" not in done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
