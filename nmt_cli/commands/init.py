@@ -37,7 +37,8 @@ def init(
         typer.Option("--test", metavar="SRC TGT", help="Test files; else taken out of train."),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help="translation, chat or classification.")
+        str | None,
+        typer.Option("--task", metavar="TASK", help="translation, chat or classification."),
     ] = None,
     preset: Annotated[
         str | None,
