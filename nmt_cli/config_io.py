@@ -130,10 +130,18 @@ def _find(name: str) -> Path:
 
 
 def _data_dir(config: Config, path: Path) -> Path:
-    """Return the folder that a configuration names; one of a bundled run may lie in nmt itself."""
+    """Return the folder that a configuration names, the first of a few that has any of its files.
+
+    A run keeps its configuration elsewhere than where it was read, so the folder is looked for
+    from the working folder, too, and that of a bundled configuration in nmt itself.
+    """
     bundled = bundled_root() / "configs"
     folders = [folder / config.data.dir for folder in (path.parent, Path(), bundled)]
-    return next((folder for folder in folders if folder.is_dir()), folders[1])
+    corpora = (*config.data.train, *config.data.dev, *config.data.test)
+    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
+    with_files = [d for d in folders if any((d / name).is_file() for name in names)]
+    there = with_files or [folder for folder in folders if folder.is_dir()]
+    return there[0] if there else folders[1]
 
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:

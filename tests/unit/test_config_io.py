@@ -469,6 +469,11 @@ class TestDataDir:
     def test_beside_the_file_comes_first(self, data_dir, tmp_path):
         assert data_dir("both") == tmp_path / "configs" / "both"
 
+    def test_where_a_file_of_it_lies_comes_before_all(self, data_dir):
+        """A model's own copy of a configuration that says `dir: .` means where training was."""
+        Path("a").touch()
+        assert data_dir(".") == Path()
+
     def test_may_be_absolute(self, data_dir, tmp_path):
         assert data_dir(str(tmp_path / "both")) == tmp_path / "both"
 
