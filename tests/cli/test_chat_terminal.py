@@ -50,8 +50,7 @@ class Terminal:
     def leave(self) -> int:
         self._child.send("\x04")
         self._child.expect(pexpect.EOF)
-        self._child.close()
-        return self._child.exitstatus
+        return self._child.wait()
 
     def log(self) -> list[dict]:
         """Return the records of the conversation last gone on with."""

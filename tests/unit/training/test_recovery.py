@@ -10,7 +10,7 @@ import tensorflow as tf
 from safetensors.numpy import load_file
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.training import loop, step
+from nmt_cli.training import loop, task
 from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.events import (
     Finished,
@@ -193,7 +193,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
     """
 
     def arrange(rows: int) -> None:
-        real = step.loss_sums
+        real = task.loss_sums
 
         def loss_sums(model, source, *others):
             count = tf.cast(tf.shape(source)[0], tf.int64)
@@ -205,7 +205,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
             sums = real(model, source, *others)
             return sums._replace(smoothed=sums.smoothed + nothing)
 
-        monkeypatch.setattr(step, "loss_sums", loss_sums)
+        monkeypatch.setattr(task, "loss_sums", loss_sums)
 
     return arrange
 
