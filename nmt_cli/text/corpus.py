@@ -161,7 +161,8 @@ class Corpora:
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
         num_blank = 0
-        may_be_blank = self._config.classification.multi_label  # an example without a label
+        config = self._config
+        may_be_blank = config.task == "classification" and config.classification.multi_label
         for _, example in self._rows(corpus, _refuse, _strictly):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
                 yield example

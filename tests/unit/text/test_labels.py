@@ -88,7 +88,9 @@ def test_a_json_label_of_another_type_is_told_with_its_line(config, tmp_path):
 def test_a_row_without_a_label_counts_only_where_there_may_be_none(config, tmp_path):
     (tmp_path / "x.tsv").write_text("a\tgood\nb\t\n\tgood\n")
     assert len(read(config(), tmp_path)) == 1
-    assert read(config(multi_label=True), tmp_path)[1] == Example(("b",), "")
+    several = config(multi_label=True)
+    assert read(several, tmp_path)[1] == Example(("b",), "")
+    assert len(read(several.model_copy(update={"task": "translation"}), tmp_path)) == 1
 
 
 def test_the_labels_are_those_in_train_sorted(config):
