@@ -105,18 +105,16 @@ def evaluate(
         }
         bundle = find_bundle(model, TASKS)
         flags = {"beam_size": beam, "length_penalty": length_penalty}
+        loaded = configuration_of(bundle, source, reference, data_dir)
+        examples = examples_of(bundle, loaded, split if source is None else "test")
         if bundle.manifest.classification:
             if settings or others or report or any(value is not None for value in flags.values()):
                 raise ConfigError(
                     "--set, --compare, --report and options of search are not for classifiers"
                 )
-            loaded = configuration_of(bundle, source, reference, data_dir)
-            examples = examples_of(bundle, loaded, split if source is None else "test")
             _show_labels(bundle, examples, where, as_json=json)
             return
         first = load_system(str(bundle.path), bundle, settings or [], flags, where)
-        loaded = configuration_of(bundle, source, reference, data_dir)
-        examples = examples_of(bundle, loaded, split if source is None else "test")
         corpus = _corpus_of_model(first, examples, target_lang or loaded.config.data.target_lang)
         systems = [_other(first, text, settings or [], flags, where) for text in others]
         results = [
