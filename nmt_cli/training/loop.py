@@ -340,7 +340,9 @@ class _Trainer:
             yield from self._evaluate_on_chief()
             self._look_at_clock()
         # Not between steps that are skipped: a checkpoint is where they may have to go back to.
-        is_good = step % config.checkpoint_steps == 0 and not self._progress.skipped_in_a_row
+        is_due = step % config.checkpoint_steps == 0
+        is_due = is_due or self._time_left.wants_checkpoint(step, self._saved_step)
+        is_good = is_due and not self._progress.skipped_in_a_row
         is_due = is_good or self._ended() is not None
         if step > 0 and is_due and self._is_chief and self._saved_step != step:
             yield from self._save(is_regular=True)
@@ -415,12 +417,16 @@ class _Trainer:
         self._peers.dismiss()
         if not self._result.is_finished(step):
             for label, candidate in self._averages():
+                if not self._time_box.has_time_for_average():
+                    break
                 assign_weights(self._model, candidate)
                 yield self._evaluate(f"dev, {label}")
             weights = self._result.open().load_weights()
             assign_weights(self._model, weights)
             self._result.finish(weights, self._validator.score_test(), step)
-        if self._chooses_format:
+        if self._chooses_format and not self._time_box.has_time_for_formats():
+            reason += "; int8 was not tried: `nmt export --format int8` does it"
+        elif self._chooses_format:
             for measured in self._result.export(self._validator.dev_examples):
                 yield Exported(step, measured)
         yield Finished(step, reason, self._result.test_scores(), str(self._result.folder))

@@ -1,8 +1,10 @@
 """A time limit: where the run will end at the pace of its steps, and when it has to.
 
-What comes after the last step takes time, too: a last evaluation, those of the averages, the test
-set, other number formats. How much is put aside for it follows from the last evaluation, so there
-must be one early.
+What comes after the last step takes time, too. A last evaluation and the test set are always done;
+averages and other number formats only if they fit, and no more than a share of the limit is put
+aside for them: the outputs of a young model run to their limit, so that all of it could take
+longer than its training. What is put aside follows from the last evaluation, so there must be one
+early.
 """
 
 import math
@@ -12,6 +14,8 @@ from typing import NamedTuple
 
 _FIRST_EVALUATION = 0.15  # share of the limit after which there should be one
 _UNKNOWN_FINISH = 0.3  # share put aside before there was one
+_EXTRAS = 0.1  # share put aside, at most, for what can be left out
+_CHECKPOINTS = 40  # from the first step to the last, for the averages
 _MARGIN = 1.2  # evaluations do not all take the same time
 _AVERAGES = 3  # at most
 _BEAM_COST = 0.7  # of a hypothesis in a beam, beside that of greedy search
@@ -36,11 +40,20 @@ class Evaluation(NamedTuple):
     format_pairs: int
     beam_size: int
 
-    def finish_seconds(self) -> float:
-        """Return how long all that comes after the last step will take."""
-        pairs = self.test_pairs + _FORMAT_PASSES * min(self.format_pairs, _FORMAT_PAIRS)
-        searches = max(1.0, _BEAM_COST * self.beam_size) * pairs
-        return _MARGIN * ((1 + _AVERAGES) * self.seconds + searches * self.search_seconds)
+    @property
+    def test_seconds(self) -> float:
+        """How long the test set will take."""
+        return self.test_pairs * self._beam_seconds
+
+    @property
+    def format_seconds(self) -> float:
+        """How long measuring number formats will take."""
+        pairs = _FORMAT_PASSES * min(self.format_pairs, _FORMAT_PAIRS)
+        return pairs * self._beam_seconds
+
+    @property
+    def _beam_seconds(self) -> float:
+        return max(1.0, _BEAM_COST * self.beam_size) * self.search_seconds
 
 
 class TimeLeft(NamedTuple):
@@ -55,6 +68,10 @@ class TimeLeft(NamedTuple):
     last_step: float = math.inf
     wants_evaluation: bool = False
     is_over: bool = False
+
+    def wants_checkpoint(self, step: int, saved_step: int) -> bool:
+        """Return whether it is time for one; the usual distance may be longer than the run."""
+        return step - saved_step >= max(1.0, self.last_step / _CHECKPOINTS)
 
 
 class TimeBox:
@@ -93,8 +110,22 @@ class TimeBox:
         is_late = now - self._started > _FIRST_EVALUATION * self._seconds
         return TimeLeft(last_step, self._evaluation is None and is_late, left <= 0.0)
 
+    def has_time_for_average(self) -> bool:
+        """Return whether one more evaluation fits in before the test set."""
+        last = self._evaluation
+        return last is None or self._fits(last.seconds + last.test_seconds)
+
+    def has_time_for_formats(self) -> bool:
+        """Return whether number formats can still be measured."""
+        return self._evaluation is None or self._fits(self._evaluation.format_seconds)
+
+    def _fits(self, seconds: float) -> bool:
+        return self._clock() - self._started + _MARGIN * seconds <= self._seconds
+
     def _left(self, now: float) -> float:
-        finish = _UNKNOWN_FINISH * self._seconds
-        if self._evaluation is not None:
-            finish = self._evaluation.finish_seconds()
+        finish, last = _UNKNOWN_FINISH * self._seconds, self._evaluation
+        if last is not None:
+            extras = _MARGIN * (_AVERAGES * last.seconds + last.format_seconds)
+            finish = _MARGIN * (last.seconds + last.test_seconds)
+            finish += min(extras, _EXTRAS * self._seconds)
         return self._seconds - (now - self._started) - finish

@@ -7,7 +7,7 @@ import pytest
 
 from nmt_cli.config import TrainConfig
 from nmt_cli.training.schedule import learning_rate
-from nmt_cli.training.time_box import Evaluation, TimeBox
+from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
 
 EVALUATION = Evaluation(
     seconds=2.0, search_seconds=0.002, test_pairs=50, format_pairs=100, beam_size=5
@@ -50,12 +50,50 @@ def test_the_end_of_the_run_gets_its_time(clock):
     assert box.look(9).wants_evaluation
     box.took_evaluation(EVALUATION)
     assert not box.look(9).wants_evaluation
-    # Dev once more and for three averages: 8 s. Test, half of dev, and dev four times with a beam
-    # whose five hypotheses cost what 3.5 greedy ones do: 4.5 * 3.5 * 0.2 = 3.15 s. A fifth more.
-    clock.now = 1000 + 100 - 1.2 * 11.15 - 0.1
+    # Needed: dev once more, 2 s, and test with a beam, whose five hypotheses cost what 3.5 greedy
+    # ones do: 0.35 s. If they fit: dev for three averages, 6 s, and four times with a beam, 2.8 s;
+    # of the 10.56 s that they may take no more than a tenth of the limit.
+    put_aside = 1.2 * 2.35 + 10.0
+    clock.now = 1000 + 100 - put_aside - 0.1
     assert not box.look(9).is_over
     clock.now += 0.2
     assert box.look(9).is_over
+
+
+def test_outputs_without_end_do_not_end_the_run(clock):
+    box = TimeBox(240.0, clock)
+    box.took_step()
+    clock.now += 36
+    # A young model, every output at its limit; all that could be done at the end would take 90 s.
+    box.took_evaluation(Evaluation(5.0, 0.004, test_pairs=1000, format_pairs=1000, beam_size=5))
+    left = box.look(80)
+    assert not left.is_over
+    for _ in range(80):
+        box.took_step()
+    assert box.look(80).last_step == pytest.approx(80 + (240 - 36 - 1.2 * 19 - 24) * 80 / 36)
+
+
+def test_what_does_not_fit_at_the_end_is_left_out(clock):
+    box = TimeBox(100.0, clock)
+    clock.now += 1000
+    assert box.has_time_for_average()
+    assert box.has_time_for_formats()
+    box.took_evaluation(EVALUATION)
+    clock.now = 1000 + 100 - 1.2 * 2.8 - 0.1
+    assert box.has_time_for_formats()
+    assert box.has_time_for_average()
+    clock.now += 0.2
+    assert not box.has_time_for_formats()
+    clock.now = 1000 + 100 - 1.2 * 2.35 + 0.1
+    assert not box.has_time_for_average()
+
+
+def test_a_short_run_has_checkpoints_to_average():
+    left = TimeLeft(last_step=400.0)
+    assert not left.wants_checkpoint(9, 0)
+    assert left.wants_checkpoint(10, 0)
+    assert not left.wants_checkpoint(19, 10)
+    assert not TimeLeft().wants_checkpoint(10**9, 0)
 
 
 @pytest.mark.parametrize("schedule", ["noam", "inverse_sqrt", "cosine", "constant"])
