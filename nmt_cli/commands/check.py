@@ -46,7 +46,7 @@ def check(
     elif report.has_errors:
         raise typer.Exit(DataError.exit_code)
     elif not json:
-        console.note(f"next: nmt train {config or ''}".rstrip())
+        _tell_next(f" {config}" if config else "")
 
 
 def _check_up(loaded: "LoadedConfig") -> "Report":
@@ -98,4 +98,11 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
     console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
     console.note(f"wrote {path}")
-    console.note(f"next: nmt train {path}")
+    _tell_next(f" {path}")
+
+
+def _tell_next(config: str) -> None:
+    from nmt_cli import console
+
+    console.note("with an option such as --time 30m training is done by then")
+    console.note(f"next: nmt train{config}")
