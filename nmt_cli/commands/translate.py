@@ -21,11 +21,46 @@ from nmt_cli.commands.loading import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nmt_cli.bundle import Bundle
+    from nmt_cli.commands.translation_lines import TranslationLines
     from nmt_cli.decoding.engine import Engine
+    from nmt_cli.decoding.options import SearchOptions
     from nmt_cli.decoding.translator import Translation
     from nmt_cli.text.sentences import Splitter
+    from nmt_cli.text.tokenizer import Subwords
     from nmt_cli.text.vocabulary import Vocabularies
+
+
+NBestOption = Annotated[
+    int | None, typer.Option("--n-best", metavar="N", help="Print the N best with scores.")
+]
+PrefixOption = Annotated[
+    str | None, typer.Option("--prefix", metavar="TEXT", help="Begin every output with this.")
+]
+SuppressOption = Annotated[
+    list[str] | None,
+    typer.Option("--suppress", metavar="TEXT", help="Never write this; may be repeated."),
+]
+AlignOption = Annotated[
+    bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
+]
+TokenScoresOption = Annotated[
+    bool, typer.Option("--token-scores", help="Add each piece's log-probability to --json.")
+]
+AttentionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one sentence."
+    ),
+]
+NoSplitOption = Annotated[
+    bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
+]
 
 
 def translate(
@@ -36,34 +71,16 @@ def translate(
     input_file: InputOption = None,
     output_file: OutputOption = None,
     beam: BeamOption = None,
-    n_best: Annotated[
-        int | None, typer.Option("--n-best", metavar="N", help="Print the N best with scores.")
-    ] = None,
+    n_best: NBestOption = None,
     length_penalty: LengthPenaltyOption = None,
     max_length: MaxLengthOption = None,
-    prefix: Annotated[
-        str | None, typer.Option("--prefix", metavar="TEXT", help="Begin every output with this.")
-    ] = None,
-    suppress: Annotated[
-        list[str] | None,
-        typer.Option("--suppress", metavar="TEXT", help="Never write this; may be repeated."),
-    ] = None,
+    prefix: PrefixOption = None,
+    suppress: SuppressOption = None,
     settings: SearchSetOption = None,
-    align: Annotated[
-        bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
-    ] = False,
-    token_scores: Annotated[
-        bool, typer.Option("--token-scores", help="Add each piece's log-probability to --json.")
-    ] = False,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one sentence."
-        ),
-    ] = None,
-    no_split: Annotated[
-        bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
-    ] = False,
+    align: AlignOption = False,
+    token_scores: TokenScoresOption = False,
+    attention: AttentionOption = None,
+    no_split: NoSplitOption = False,
     on_error: OnErrorOption = "stop",
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
@@ -71,9 +88,7 @@ def translate(
     device: DeviceOption = "auto",
     batch_tokens: BatchOption = None,
     json: JsonOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
-    ] = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
 
@@ -86,20 +101,14 @@ def translate(
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.lines import file_progress, input_windows, mend_of, output_stream
+    from nmt_cli.commands.lines import input_windows, mend_of
     from nmt_cli.commands.loading import load_model, search_options
     from nmt_cli.commands.translate_prompt import TranslatePrompt
     from nmt_cli.commands.translation_lines import TranslationLines
-    from nmt_cli.decoding.translator import Translator, suppressed_ids
-    from nmt_cli.errors import ConfigError
+    from nmt_cli.decoding.translator import Translator
 
     mend = mend_of(on_error)
-    if text and input_file:
-        raise ConfigError("give either sentences or --input, not both")
-    if token_scores and not json:
-        raise ConfigError("--token-scores needs --json")
-    if attention is not None:
-        _check_attention(text, attention)
+    _check(text, input_file, attention, needs_json=token_scores and not json)
     bundle = find_bundle(model, ("translation",))
     wide = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
     flags = {"beam_size": wide, "n_best": n_best, "length_penalty": length_penalty}
@@ -113,10 +122,7 @@ def translate(
         batch_tokens=batch_tokens,
         verbose=verbose,
     )
-    options = options.override(
-        prefix=tuple(vocabularies.target.encode(prefix)) if prefix else None,
-        suppressed=suppressed_ids(vocabularies.target, suppress) if suppress else None,
-    )
+    options = _with_words(options, vocabularies.target, prefix, suppress)
     splitter = None if no_split else _splitter(bundle)
     translator = Translator(loaded, vocabularies, splitter=splitter, on_warning=console.warn)
     lines = TranslationLines(
@@ -125,26 +131,61 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         TranslatePrompt(translator, vocabularies, options, lines).run()
         return
-    windows = input_windows(text, input_file, mend)
+    translations = translator.translate_windows(input_windows(text, input_file, mend), options)
+    last = _write(translations, lines, input_file, output_file)
+    if attention is not None and last is not None:
+        native = loaded if engine == "tensorflow" else None
+        _draw_attention(bundle, vocabularies, last, attention, native)
+
+
+def _check(
+    text: list[str] | None, input_file: str | None, attention: str | None, *, needs_json: bool
+) -> None:
+    """Refuse options that do not go together, before anything is loaded."""
+    from nmt_cli.errors import ConfigError
+
+    if text and input_file:
+        raise ConfigError("give either sentences or --input, not both")
+    if needs_json:
+        raise ConfigError("--token-scores needs --json")
+    if attention is not None:
+        from nmt_cli.commands.pictures import check_output
+
+        check_output(attention)
+        if text is None or len(text) != 1 or not text[0].strip():
+            raise ConfigError("--attention draws one sentence: give it as the argument")
+
+
+def _with_words(
+    options: "SearchOptions", target: "Subwords", prefix: str | None, suppress: list[str] | None
+) -> "SearchOptions":
+    """Return options with what outputs begin with, and what they never say."""
+    from nmt_cli.decoding.translator import suppressed_ids
+
+    return options.override(
+        prefix=tuple(target.encode(prefix)) if prefix else None,
+        suppressed=suppressed_ids(target, suppress) if suppress else None,
+    )
+
+
+def _write(
+    translations: "Iterable[Translation]",
+    lines: "TranslationLines",
+    input_file: str | None,
+    output_file: str | None,
+) -> "Translation | None":
+    """Write translations as they come; return the last one."""
+    from nmt_cli.commands.lines import file_progress, output_stream
+
+    translation = None
     progress = file_progress("translating", input_file, output_file)
     with output_stream(output_file) as stream, progress as advance:
-        for translation in translator.translate_windows(windows, options):
+        for translation in translations:
             stream.write(lines.of(translation))
             if stream is sys.stdout:
                 stream.flush()
             advance(translation.source)
-    if attention is not None:
-        native = loaded if engine == "tensorflow" else None
-        _draw_attention(bundle, vocabularies, translation, attention, native)
-
-
-def _check_attention(text: list[str] | None, output: str) -> None:
-    from nmt_cli.commands.pictures import check_output
-    from nmt_cli.errors import ConfigError
-
-    check_output(output)
-    if text is None or len(text) != 1 or not text[0].strip():
-        raise ConfigError("--attention draws one sentence: give it as the argument")
+    return translation
 
 
 def _draw_attention(
