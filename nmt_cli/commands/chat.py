@@ -20,38 +20,47 @@ if TYPE_CHECKING:
     from nmt_cli.commands.chat_conversation import Conversation
 
 
+ContinueOption = Annotated[
+    bool, typer.Option("--continue", help="Go on with the last conversation.")
+]
+TemperatureOption = Annotated[
+    float | None, typer.Option("--temperature", metavar="T", help="Sample; below 1 is safer.")
+]
+TopKOption = Annotated[
+    int | None, typer.Option("--top-k", metavar="K", help="Sample among the K likeliest pieces.")
+]
+TopPOption = Annotated[
+    float | None,
+    typer.Option("--top-p", metavar="P", help="Sample among the likeliest P share."),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="Repeat a sampled conversation.")
+]
+ChatSetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="As /set, e.g. rerank=8; may be repeated."),
+]
+AttentionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attention", metavar="FILE", help="At the end draw all heads for the last reply."
+    ),
+]
+NoLogOption = Annotated[bool, typer.Option("--no-log", help="Keep nothing of what is said.")]
+
+
 def chat(
     model: ModelOption = None,
-    goes_on: Annotated[
-        bool, typer.Option("--continue", help="Go on with the last conversation.")
-    ] = False,
+    goes_on: ContinueOption = False,
     beam: BeamOption = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="Sample; below 1 is safer.")
-    ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", metavar="K", help="Sample among the K likeliest pieces."),
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option("--top-p", metavar="P", help="Sample among the likeliest P share."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Repeat a sampled conversation.")
-    ] = None,
+    temperature: TemperatureOption = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    seed: SeedOption = None,
     max_length: MaxLengthOption = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="As /set, e.g. rerank=8; may be repeated."),
-    ] = None,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            "--attention", metavar="FILE", help="At the end draw all heads for the last reply."
-        ),
-    ] = None,
-    no_log: Annotated[bool, typer.Option("--no-log", help="Keep nothing of what is said.")] = False,
+    settings: ChatSetOption = None,
+    attention: AttentionOption = None,
+    no_log: NoLogOption = False,
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
