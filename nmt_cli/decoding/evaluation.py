@@ -29,14 +29,17 @@ class Sample:
 
 
 def scoring_options(decode: Mapping[str, Any]) -> SearchOptions:
-    """Return a model's search, never sampled, and bounded: a young model rarely ends.
+    """Return a model's search as it is, but never sampled.
 
     Args:
         decode: The `decode` section of its configuration or manifest.
     """
-    options = SearchOptions.from_mapping(decode)
-    ratio = options.max_length_ratio or _MAX_LENGTH_RATIO
-    return replace(options, sample=False, max_length_ratio=ratio)
+    return replace(SearchOptions.from_mapping(decode), sample=False)
+
+
+def bounded(options: SearchOptions) -> SearchOptions:
+    """Return a search whose outputs are not much longer than sources: a young model rarely ends."""
+    return replace(options, max_length_ratio=options.max_length_ratio or _MAX_LENGTH_RATIO)
 
 
 def decode_examples(

@@ -15,7 +15,7 @@ from ctranslate2 import get_supported_compute_types
 from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
 from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Searcher
-from nmt_cli.decoding.evaluation import decode_examples, score_outputs, scoring_options
+from nmt_cli.decoding.evaluation import bounded, decode_examples, score_outputs, scoring_options
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.fast_labels import load_labeller
 from nmt_cli.decoding.judging import judge
@@ -110,7 +110,7 @@ def _measure(
             lambda judged, _: {"accuracy": judged.scores()["accuracy"].score},
         )
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
-    options = scoring_options(bundle.manifest.decode)
+    options = bounded(scoring_options(bundle.manifest.decode))
     return measure_form(engine, options, encoder, config, dev, number_format, folder)
 
 

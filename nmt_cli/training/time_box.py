@@ -19,6 +19,7 @@ _CHECKPOINTS = 40  # from the first step to the last, for the averages
 _MARGIN = 1.2  # evaluations do not all take the same time
 _AVERAGES = 3  # at most
 _BEAM_COST = 0.7  # of a hypothesis in a beam, beside that of greedy search
+_TEST_COST = 1.5  # of an output that may be as long as it likes, beside one of dev
 _FORMAT_PASSES = 4  # over dev, at the most over so many pairs, to measure number formats:
 _FORMAT_PAIRS = 1000
 
@@ -43,7 +44,7 @@ class Evaluation(NamedTuple):
     @property
     def test_seconds(self) -> float:
         """How long the test set will take."""
-        return self.test_pairs * self._beam_seconds
+        return _TEST_COST * self.test_pairs * self._beam_seconds
 
     @property
     def format_seconds(self) -> float:

@@ -19,6 +19,7 @@ from nmt_cli.bundle import PLAIN_FORMAT, conversion_of
 from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.evaluation import (
     Sample,
+    bounded,
     collapse_warning,
     decode_examples,
     samples_of,
@@ -120,7 +121,7 @@ class OutputValidator(Validator):
         is_chat = config.task == "chat"
         if is_chat:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
-        greedy = dataclasses.replace(self._options, beam_size=1)
+        greedy = dataclasses.replace(bounded(self._options), beam_size=1)
         started = time.perf_counter()
         outputs = self._decode(examples, greedy)
         seconds = (time.perf_counter() - started) / max(1, len(examples))

@@ -14,7 +14,11 @@ from safetensors.numpy import load_file
 from nmt_cli.bundle import open_bundle
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config_io import load_config
+from nmt_cli.decoding.fast import FastEngine
+from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.decoding.translator import Translator
 from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.metrics.scores import corpus_scores
 from nmt_cli.training import checkpoint, result
 from nmt_cli.training.events import Evaluated, Finished, Saved, Started, StepDone
 from nmt_cli.training.loop import train
@@ -398,6 +402,25 @@ def test_a_stop_during_the_last_scoring_leaves_it_to_the_next_session(prepare_ru
     assert again[-1].scores
     evaluated = [e["label"] for e in logged(Path("runs/toy")) if e["event"] == "Evaluated"]
     assert evaluated == ["dev"] * 3 + ["dev, average of the last 2 checkpoints"]
+
+
+def test_the_last_scores_are_of_what_translating_gives(prepare_run):
+    """Also of a model that rarely ends, whose outputs on dev are kept short."""
+    test_text = "data.test=[{source: test.en, target: test.de}]"
+    longer = ("train.max_steps=30", "train.warmup_steps=10")
+    prepared = prepare_run(test_text, *longer, "model.max_length=90", "decode.max_length=80")
+    *_, finished = train(prepared)
+    bundle = open_bundle(prepared.folder.model)
+    engine = FastEngine(bundle.ctranslate2_folder(), prepared.vocabularies, max_length=90)
+    options = SearchOptions.from_mapping(bundle.manifest.decode)
+    examples = list(prepared.corpora.iter_split("test"))
+    sources = [example.source[0] for example in examples]
+    found = Translator(engine, prepared.vocabularies).translate(sources, options)
+    outputs = [translation.hypotheses[0].text for translation in found]
+    assert max(len(prepared.vocabularies.target.encode(text)) for text in outputs) > 60
+    references = [example.target for example in examples]
+    assert finished.scores["chrf"].score > 0
+    assert finished.scores == corpus_scores(outputs, references, "de")
 
 
 def test_a_checkpoint_folder_that_goes_away_is_made_again(prepare_run):

@@ -51,9 +51,9 @@ def test_the_end_of_the_run_gets_its_time(clock):
     box.took_evaluation(EVALUATION)
     assert not box.look(9).wants_evaluation
     # Needed: dev once more, 2 s, and test with a beam, whose five hypotheses cost what 3.5 greedy
-    # ones do: 0.35 s. If they fit: dev for three averages, 6 s, and four times with a beam, 2.8 s;
-    # of the 10.56 s that they may take no more than a tenth of the limit.
-    put_aside = 1.2 * 2.35 + 10.0
+    # ones do, and half as much again: 0.525 s. If they fit: dev for three averages, 6 s, and four
+    # times with a beam, 2.8 s; of the 10.56 s that they may take no more than a tenth of the limit.
+    put_aside = 1.2 * 2.525 + 10.0
     clock.now = 1000 + 100 - put_aside - 0.1
     assert not box.look(9).is_over
     clock.now += 0.2
@@ -70,7 +70,7 @@ def test_outputs_without_end_do_not_end_the_run(clock):
     assert not left.is_over
     for _ in range(80):
         box.took_step()
-    assert box.look(80).last_step == pytest.approx(80 + (240 - 36 - 1.2 * 19 - 24) * 80 / 36)
+    assert box.look(80).last_step == pytest.approx(80 + (240 - 36 - 1.2 * 26 - 24) * 80 / 36)
 
 
 def test_what_does_not_fit_at_the_end_is_left_out(clock):
@@ -84,7 +84,7 @@ def test_what_does_not_fit_at_the_end_is_left_out(clock):
     assert box.has_time_for_average()
     clock.now += 0.2
     assert not box.has_time_for_formats()
-    clock.now = 1000 + 100 - 1.2 * 2.35 + 0.1
+    clock.now = 1000 + 100 - 1.2 * 2.525 + 0.1
     assert not box.has_time_for_average()
 
 
