@@ -145,10 +145,11 @@ def label_attention(
         found: The line, which is not blank, and its labels.
         choice: See `report.attention.attention_of`.
     """
+    from nmt_cli.decoding.labelling import texts_of
     from nmt_cli.report.attention import attention_of
     from nmt_cli.text.vocabulary import Vocabularies
 
-    texts = labeller.texts_of(found.source)
+    texts = texts_of(found.source, bundle.manifest.classification["texts"])
     (ids,) = labeller.encode([texts])
     arrays = _native_engine(bundle).attention_by_kind(ids)
     title = f"{' / '.join(texts)} → {', '.join(found.labels) or 'no label'}"

@@ -98,7 +98,9 @@ class Labeller:
         lines = [(n, line) for n, line in enumerate(window, start=first) if line.strip()]
         results: Iterator[tuple[Any, Any]] = iter(())
         if lines:
-            found = self.probabilities([self.texts_of(line, number) for number, line in lines])
+            found = self.probabilities(
+                [texts_of(line, self._num_texts, number) for number, line in lines]
+            )
             results = zip(found, self.given(found), strict=True)
         for line in window:
             if not line.strip():
@@ -109,20 +111,22 @@ class Labeller:
             likeliest = {names[i]: float(row[i]) for i in order}
             yield Labelled(line, [names[i] for i in order if flags[i]], likeliest)
 
-    def texts_of(self, line: str, number: int = 1) -> tuple[str, ...]:
-        """Return the text of a line, or both texts where the model reads pairs.
 
-        Raises:
-            DataError: There is no tab between two texts; names the line by its number.
-        """
-        if self._num_texts == 1:
-            return (line,)
-        one, tab, other = line.partition("\t")
-        if not tab:
-            raise DataError(
-                f"line {number} is one text; this model reads two, with a tab between them"
-            )
-        return one, other
+def texts_of(line: str, num_texts: int, number: int = 1) -> tuple[str, ...]:
+    """Return the text of a line, or both texts where the model reads pairs.
+
+    Args:
+        line: As a user gives it.
+        num_texts: How many the model reads.
+        number: The line's, to name it by.
+
+    Raises:
+        DataError: There is no tab between two texts.
+    """
+    texts = tuple(line.split("\t", num_texts - 1))
+    if len(texts) < num_texts:
+        raise DataError(f"line {number} is one text; this model reads two, with a tab between them")
+    return texts
 
 
 def probabilities(logits: Floats, *, multi_label: bool) -> Floats:

@@ -51,8 +51,7 @@ def classifier_arrays(bundle, text: str) -> np.ndarray:
     from nmt_cli.decoding.native_labels import load_scorer
 
     opened = open_bundle(bundle)
-    labeller = load_labeller(opened)
-    (ids,) = labeller.encode([labeller.texts_of(text)])
+    (ids,) = load_labeller(opened).encode([tuple(text.split("\t"))])
     return load_scorer(opened).attention_by_kind(ids)["encoder"]
 
 
