@@ -51,12 +51,12 @@ def bench(
     ] = 5.0,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast a model translates, answers or gives labels, in each engine and format.
+    """Measure how fast a model works here, with each engine and number format.
 
     Sentences come from --input, or from the model's development data. Each engine runs in a process
     of its own. Times are those of a call with one batch; start is a whole command for one sentence,
     memory the most that the process ever held. Tokens are pieces that are written, or that a
-    classifier reads; of a classifier's engines it measures CTranslate2.
+    classifier, which runs on CTranslate2 alone, reads.
 
     Example: nmt bench -i sentences.txt --format int8 --batch 1,32
 
@@ -115,11 +115,12 @@ def _engines(
     """Return the engines and number formats to measure."""
     known = list(bundle.manifest.ctranslate2.get("formats", {}))
     rows: list[tuple[str, str | None]] = []
+    is_classifier = bool(bundle.manifest.classification)
     if engine != "tensorflow":
-        rows += [("ctranslate2", name) for name in formats or known]
+        names = formats or known or ([None] if is_classifier else [])
+        rows += [("ctranslate2", name) for name in names]
         for _, name in rows:
             bundle.ctranslate2_folder(name)  # or the error that names those it has
-    is_classifier = bool(bundle.manifest.classification)
     if engine == "tensorflow" or (engine == "auto" and not formats and not is_classifier):
         rows.append(("tensorflow", None))
     return rows

@@ -49,6 +49,10 @@ class Labeller:
         subwords: Its vocabulary.
         settings: See `Manifest.classification`.
         max_length: Longest text in pieces; longer ones lose their ends.
+
+    Attributes:
+        scorer: The model.
+        labels: Its labels.
     """
 
     def __init__(
