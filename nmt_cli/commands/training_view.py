@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display, or
 _PLAIN_SECONDS = 60  # between them
+_PACE_STEPS = 10  # that tell how long the others will take
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
 _NUM_LOWEST = 3
@@ -106,14 +107,15 @@ class TrainingView:
             )
         elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
             self._told = time.monotonic()
-            left = self._time_left(event)
-            console.note(f"step {event.step:,}/{event.last_step:,} {facts} {left} left")
+            console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
 
-    def _time_left(self, event: "StepDone") -> str:
+    def _left(self, event: "StepDone") -> str:
+        steps = event.step - self._begin_step
+        if steps < _PACE_STEPS:  # the first ones build graphs
+            return ""
         passed = time.monotonic() - self._begin
-        steps = max(1, event.step - self._begin_step)
         seconds = int(passed / steps * (event.last_step - event.step))
-        return f"{seconds // 60}:{seconds % 60:02d}"
+        return f" {seconds // 60}:{seconds % 60:02d} left"
 
     def _skipped(self, event: "Skipped") -> None:
         console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
