@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Skipped,
         Started,
         StepDone,
+        Waiting,
     )
     from nmt_cli.training.export import Measured
 
@@ -68,6 +69,7 @@ class TrainingView:
             "StepDone": self._step_done,
             "Skipped": self._skipped,
             "RolledBack": self._rolled_back,
+            "Waiting": self._waiting,
             "MicroBatchesHalved": self._halved,
             "Evaluated": self._evaluated,
             "Exported": self._exported,
@@ -80,6 +82,9 @@ class TrainingView:
         for warning in event.warnings:
             console.warn(warning)
         console.note(f"model: {event.parameters:,} parameters, {event.precision}")
+    def _waiting(self, event: "Waiting") -> None:
+        console.note(f"still waiting for {' and '.join(event.missing)}")
+
         if event.step:
             console.note(f"going on from step {event.step:,}")
         self._begin, self._begin_step = time.monotonic(), event.step

@@ -129,7 +129,7 @@ class Replicas:
 
 
 def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
-    """Return the devices to train on; several machines wait here for all of them.
+    """Return the devices to train on; several machines, which have met, connect.
 
     Call it before TensorFlow runs anything.
 
@@ -161,7 +161,7 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
 
 @contextlib.contextmanager
 def _default_signals() -> Iterator[None]:
-    """Let signals end the process, which waits in native code; then take them back.
+    """Let signals end the process while native code connects; then take them back.
 
     TensorFlow installs a handler of its own for SIGTERM meanwhile.
     """

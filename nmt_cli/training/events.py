@@ -13,6 +13,13 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """Training has not begun: the machines of these names are not there yet."""
+
+    missing: list[str]
+
+
+@dataclass(frozen=True)
 class Started:
     """Training begins, or goes on at `step`; `environment` is what it runs on."""
 
@@ -128,7 +135,8 @@ class Exported:
 
 
 Event = (
-    Started
+    Waiting
+    | Started
     | StepDone
     | Skipped
     | RolledBack

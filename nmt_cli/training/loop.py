@@ -47,6 +47,7 @@ from nmt_cli.training.events import (
     Skipped,
     Started,
     StepDone,
+    Waiting,
     as_json,
 )
 from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
@@ -58,6 +59,7 @@ from nmt_cli.training.recovery import (
     rolled_back,
     skip,
 )
+from nmt_cli.training.rendezvous import meet
 from nmt_cli.training.result import Result
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
@@ -99,12 +101,16 @@ def train(
     try:
         peers = Peers(prepared.cluster)
         with peers.blamed():
+        for missing in meet(prepared.cluster, should_stop):
+            yield Waiting(missing)
             replicas = connect(prepared.cluster, prepared.config.train.devices)
             trainer = _Trainer(prepared, replicas, peers, should_stop, time_limit)
             for event in trainer.run():
                 trainer.record(event)
                 yield event
     except OUT_OF_MEMORY as error:
+    except StopRequested:
+        return  # before anything began
         raise TrainingError(
             "there is not enough memory, even for one pair at a time",
             hint="make the model or model.max_length smaller; the last checkpoint is whole",

@@ -1,7 +1,8 @@
-"""Two machines on loopback: the results of one, and what happens when one of them dies."""
+"""Two machines on loopback: the results of one, and what happens when one dies or is stopped."""
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -20,19 +21,25 @@ SECONDS_TO_NOTICE = 60
 
 
 @contextlib.contextmanager
-def two_workers(config: Path, cwd: Path, **settings: Any) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start `nmt train` as worker 0 and worker 1, each in a folder of its own: no shared disk."""
+def two_workers(
+    config: Path, cwd: Path, *, count: int = 2, of_last: str = "", **settings: Any
+) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start `nmt train` as worker 0 and worker 1, each in a folder of its own: no shared disk.
+
+    `count` of 1 leaves worker 1 out; `of_last` is an option that worker 1 alone gets.
+    """
     with socket.socket() as one, socket.socket() as other:
         for free in (one, other):
             free.bind(("127.0.0.1", 0))
         addresses = [f"127.0.0.1:{free.getsockname()[1]}" for free in (one, other)]
     options = [f"--set=train.{key}={value}" for key, value in settings.items()]
     workers = []
-    for index in range(2):
+    for index in range(count):
         folder = cwd / f"machine-{index}"
         folder.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "nmt_cli", "train", str(config), *options]
         command += ["--workers", ",".join(addresses), "--worker-index", str(index)]
+        command += [of_last] if of_last and index == 1 else []
         workers.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True))
     try:
         yield workers
@@ -105,6 +112,16 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
             assert worker.returncode == 0, stderr
             assert f"going on from step {reached:,}" in stderr
     assert events(run)[-1]["step"] == reached + 20
+
+
+def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
+    with two_workers(toy_corpus / "toy.yaml", tmp_path, count=1) as [chief]:
+        assert chief.stderr is not None
+        assert any("waiting for the others" in line for line in chief.stderr)
+        time.sleep(5)
+        chief.send_signal(signal.SIGTERM)
+        _, stderr = chief.communicate(timeout=60)
+        assert chief.returncode == 143, stderr
 
 
 def test_nonsense_about_machines_is_told_before_anything_is_done(toy_corpus, tmp_path, run_nmt):
