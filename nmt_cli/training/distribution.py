@@ -20,13 +20,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
+from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
+from tensorflow.python.eager import context
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.text.batches import Batch, shares
 from nmt_cli.training.cluster import ALONE, Cluster
+from nmt_cli.training.peers import HEARTBEAT_S
 
 Tensor = Any
 Result = TypeVar("Result")
+
+_CONNECT_TIMEOUT_S = 120  # all are there, so it takes a second
 
 
 class Replicas:
@@ -72,8 +77,8 @@ class Replicas:
         """
 
         def on_replica() -> Result:
-            context = tf.distribute.get_replica_context()
-            replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+            own = tf.distribute.get_replica_context()
+            replica = int(tf.get_static_value(own.replica_id_in_sync_group))
             return function(replica - self._first, replica)
 
         return list(self._strategy.experimental_local_results(self._strategy.run(on_replica)))
@@ -84,8 +89,8 @@ class Replicas:
             return tensors
         # What came into the graph from outside is on no device, until the replica has its own.
         own = tf.nest.map_structure(tf.identity, tensors)
-        context = tf.distribute.get_replica_context()
-        total: Result = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+        reduce = tf.distribute.get_replica_context().all_reduce
+        total: Result = reduce(tf.distribute.ReduceOp.SUM, own)
         return total
 
     def any(self, flag: bool) -> bool:
@@ -161,6 +166,7 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
 
 @contextlib.contextmanager
 def _default_signals() -> Iterator[None]:
+        _configure_heartbeats(cluster)
     """Let signals end the process while native code connects; then take them back.
 
     TensorFlow installs a handler of its own for SIGTERM meanwhile.
@@ -169,6 +175,17 @@ def _default_signals() -> Iterator[None]:
         yield
         return
     numbers = (signal.SIGINT, signal.SIGTERM)
+def _configure_heartbeats(cluster: Cluster) -> None:
+    """Let a machine be silent for longer than TensorFlow would by itself: it may only be busy."""
+    context.context().configure_coordination_service(
+        service_type="standalone",
+        service_leader="/job:worker/replica:0/task:0",
+        cluster_register_timeout_in_ms=_CONNECT_TIMEOUT_S * 1000,
+        heartbeat_timeout_in_ms=HEARTBEAT_S * 1000,
+        coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=cluster.size)],
+    )
+
+
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:
         yield

@@ -124,6 +124,26 @@ def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
         assert chief.returncode == 143, stderr
 
 
+def test_a_machine_that_stalls_is_waited_for_and_then_given_up(toy_corpus, tmp_path):
+    config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
+    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
+    with two_workers(config, tmp_path, **endless) as (chief, other):
+        wait_for_step(run, 10)
+        other.send_signal(signal.SIGSTOP)
+        time.sleep(20)  # TensorFlow by itself gives up after ten seconds
+        other.send_signal(signal.SIGCONT)
+        reached = max(int(path.name[5:13]) for path in run.glob("checkpoints/step-*"))
+        wait_for_step(run, reached + 20)
+        other.send_signal(signal.SIGSTOP)
+        _, of_chief = chief.communicate(timeout=2 * SECONDS_TO_NOTICE)
+        other.send_signal(signal.SIGCONT)
+        _, of_other = other.communicate(timeout=SECONDS_TO_NOTICE)
+    assert (chief.returncode, other.returncode) == (5, 5), of_chief + of_other
+    assert "error: worker 1 (127.0.0.1:" in of_chief
+    [error] = [line for line in of_other.splitlines() if line.startswith("error: ")]
+    assert re.search(r"given up by worker 0 |worker 0 \(127.0.0.1:\d+\) is lost", error)
+
+
 def test_nonsense_about_machines_is_told_before_anything_is_done(toy_corpus, tmp_path, run_nmt):
     config = str(toy_corpus / "toy.yaml")
     for options, message in (
