@@ -95,16 +95,26 @@ class Replicas:
 
     def any(self, flag: bool) -> bool:
         """Return whether the flag is set on any machine."""
-        return bool(self._add([flag])[0])
+        return any(self.numbers(flag))
+
+    def numbers(self, number: int) -> list[int]:
+        """Return a small whole number of each machine on every machine."""
+        own = np.zeros(self.cluster.size)
+        own[self.cluster.index] = number
+        return [int(total) for total in self._add(own)]
+
+    def texts(self, text: str) -> list[str]:
+        """Return a text of each machine on every machine."""
+        own, index = np.frombuffer(text.encode(), np.uint8), self.cluster.index
+        ends = np.cumsum(self.numbers(own.size))
+        joined = np.zeros(ends[-1])
+        joined[ends[index] - own.size : ends[index]] = own
+        parts = np.split(self._add(joined).astype(np.uint8), ends[:-1])
+        return [part.tobytes().decode() for part in parts]
 
     def from_chief(self, text: str) -> str:
         """Return the chief's text on every machine."""
-        if self.cluster.size == 1:
-            return text
-        own = np.frombuffer(text.encode(), np.uint8)
-        size = self._add([own.size if self.cluster.is_chief else 0])[0]
-        sent = own if self.cluster.is_chief else np.zeros(size, np.uint8)
-        return self._add(sent).astype(np.uint8).tobytes().decode()
+        return self.texts(text if self.cluster.is_chief else "")[0]
 
     def copy_from_chief(self, variables: Sequence[Any]) -> None:
         """Set variables on every machine to what they are on the chief."""
@@ -156,6 +166,7 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
             task_type="worker",
             task_id=cluster.index,
         )
+        _configure_heartbeats(cluster)
         with _default_signals():
             return Replicas(tf.distribute.MultiWorkerMirroredStrategy(resolver), cluster)
     local = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -164,17 +175,6 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
     return Replicas()
 
 
-@contextlib.contextmanager
-def _default_signals() -> Iterator[None]:
-        _configure_heartbeats(cluster)
-    """Let signals end the process while native code connects; then take them back.
-
-    TensorFlow installs a handler of its own for SIGTERM meanwhile.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
 def _configure_heartbeats(cluster: Cluster) -> None:
     """Let a machine be silent for longer than TensorFlow would by itself: it may only be busy."""
     context.context().configure_coordination_service(
@@ -186,6 +186,16 @@ def _configure_heartbeats(cluster: Cluster) -> None:
     )
 
 
+@contextlib.contextmanager
+def _default_signals() -> Iterator[None]:
+    """Let signals end the process while native code connects; then take them back.
+
+    TensorFlow installs a handler of its own for SIGTERM meanwhile.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:
         yield

@@ -124,6 +124,16 @@ def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
         assert chief.returncode == 143, stderr
 
 
+def test_other_settings_are_named_on_every_machine(toy_corpus, tmp_path):
+    other = "--set=model.dropout=0.25"
+    with two_workers(toy_corpus / "toy.yaml", tmp_path, of_last=other) as workers:
+        for worker in workers:
+            _, stderr = worker.communicate(timeout=300)
+            assert worker.returncode == 2, stderr
+            assert "has other settings than worker 0: model.dropout\n" in stderr
+            assert "error: worker 1 (127.0.0.1:" in stderr
+
+
 def test_a_machine_that_stalls_is_waited_for_and_then_given_up(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
     endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
