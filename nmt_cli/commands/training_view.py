@@ -37,11 +37,15 @@ class TrainingView:
     Args:
         config: The run's configuration.
         report: Its report.
+
+    Attributes:
+        signal: The number of the signal that stopped the run, on whichever machine, or 0.
     """
 
     def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
         self._report = report
+        self.signal = 0
         self._best: float | None = None
         self._rate = 0.0
         self._loss = 0.0
@@ -65,11 +69,11 @@ class TrainingView:
         """Show one event."""
         kind = type(event).__name__
         handler = {
+            "Waiting": self._waiting,
             "Started": self._started,
             "StepDone": self._step_done,
             "Skipped": self._skipped,
             "RolledBack": self._rolled_back,
-            "Waiting": self._waiting,
             "MicroBatchesHalved": self._halved,
             "Evaluated": self._evaluated,
             "Exported": self._exported,
@@ -78,13 +82,13 @@ class TrainingView:
         if handler is not None:
             handler(event)  # type: ignore[operator]
 
+    def _waiting(self, event: "Waiting") -> None:
+        console.note(f"still waiting for {' and '.join(event.missing)}")
+
     def _started(self, event: "Started") -> None:
         for warning in event.warnings:
             console.warn(warning)
         console.note(f"model: {event.parameters:,} parameters, {event.precision}")
-    def _waiting(self, event: "Waiting") -> None:
-        console.note(f"still waiting for {' and '.join(event.missing)}")
-
         if event.step:
             console.note(f"going on from step {event.step:,}")
         self._begin, self._begin_step = time.monotonic(), event.step
@@ -160,6 +164,9 @@ class TrainingView:
 
     def _finished(self, event: "Finished") -> None:
         if event.is_stopped:
+            self.signal = event.signal
+            if event.stopped_by:
+                console.note(f"{event.stopped_by} was asked to stop")
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
             self._tell_report()
             return

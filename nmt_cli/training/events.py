@@ -112,13 +112,16 @@ class Saved:
 class Finished:
     """The run is over, or was stopped on request and can go on.
 
-    `bundle` is None when stopped, and on machines other than the chief, which writes it.
+    `bundle` is None when stopped, and on machines other than the chief, which writes it. `signal`
+    is the number of what stopped it, and `stopped_by` the name of the machine if it was another.
     """
 
     step: int
     reason: str
     scores: dict[str, Score]
     bundle: str | None
+    signal: int = 0
+    stopped_by: str = ""
 
     @property
     def is_stopped(self) -> bool:

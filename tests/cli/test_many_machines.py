@@ -124,6 +124,22 @@ def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
         assert chief.returncode == 143, stderr
 
 
+def test_a_stop_on_one_machine_is_told_by_all_and_ends_none_as_finished(toy_corpus, tmp_path):
+    config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
+    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
+    with two_workers(config, tmp_path, **endless) as (chief, other):
+        wait_for_step(run, 10)
+        other.send_signal(signal.SIGTERM)
+        _, of_other = other.communicate(timeout=120)
+        _, of_chief = chief.communicate(timeout=120)
+        assert (chief.returncode, other.returncode) == (143, 143), of_chief
+    assert re.search(r"^worker 1 \(127.0.0.1:\d+\) was asked to stop$", of_chief, re.MULTILINE)
+    assert "was asked to stop" not in of_other
+    assert "saved at step" in of_chief
+    stopped = events(run)[-1]
+    assert (stopped["event"], stopped["signal"]) == ("Finished", signal.SIGTERM)
+
+
 def test_other_settings_are_named_on_every_machine(toy_corpus, tmp_path):
     other = "--set=model.dropout=0.25"
     with two_workers(toy_corpus / "toy.yaml", tmp_path, of_last=other) as workers:
