@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Skipped,
         Started,
         StepDone,
+        Waiting,
     )
     from nmt_cli.training.export import Measured
 
@@ -37,11 +38,15 @@ class TrainingView:
     Args:
         config: The run's configuration.
         report: Its report.
+
+    Attributes:
+        signal: The number of the signal that stopped the run, on whichever machine, or 0.
     """
 
     def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
         self._report = report
+        self.signal = 0
         self._best: float | None = None
         self._rate = 0.0
         self._loss = 0.0
@@ -65,6 +70,7 @@ class TrainingView:
         """Show one event."""
         kind = type(event).__name__
         handler = {
+            "Waiting": self._waiting,
             "Started": self._started,
             "StepDone": self._step_done,
             "Skipped": self._skipped,
@@ -76,6 +82,9 @@ class TrainingView:
         }.get(kind)
         if handler is not None:
             handler(event)  # type: ignore[operator]
+
+    def _waiting(self, event: "Waiting") -> None:
+        console.note(f"still waiting for {' and '.join(event.missing)}")
 
     def _started(self, event: "Started") -> None:
         for warning in event.warnings:
@@ -157,6 +166,9 @@ class TrainingView:
 
     def _finished(self, event: "Finished") -> None:
         if event.is_stopped:
+            self.signal = event.signal
+            if event.stopped_by:
+                console.note(f"{event.stopped_by} was asked to stop")
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
             self._tell_report()
             return

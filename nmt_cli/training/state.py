@@ -45,7 +45,7 @@ class RunState:
         config = prepared.config
         self._settings = fixed_keys(config) | {_FINGERPRINT: prepared.fingerprint}
         self.precision = resolve_precision(config.train.precision)
-        self._check_same_as_chief()
+        self._check_same_everywhere()
         with replicas.scope():
             self.model = self._build_model()
             self.optimizer = Adam(
@@ -58,20 +58,25 @@ class RunState:
         if prepared.start is not None:
             self.assign(None)
 
-    def _check_same_as_chief(self) -> None:
-        """Compare this machine's settings with the chief's, before they share anything.
+    def _check_same_everywhere(self) -> None:
+        """Compare the settings of all machines, on each of them, before they share anything.
 
         Raises:
-            ConfigError: It was given another configuration or another text; names the keys.
+            ConfigError: Some have another configuration or another text; names them and the keys.
         """
         train = self._prepared.config.train.model_dump() | {"precision": self.precision}
         settings = self._settings | {f"train.{name}": value for name, value in train.items()}
-        text = json.dumps(settings)
-        of_chief = json.loads(self._replicas.from_chief(text))
-        changed = changed_settings(of_chief, json.loads(text))
-        if changed:
+        of_chief, *others = map(json.loads, self._replicas.texts(json.dumps(settings)))
+        found = {i: changed_settings(of_chief, of_other) for i, of_other in enumerate(others, 1)}
+        cluster = self._replicas.cluster
+        different = [
+            f"{cluster.name(index)} has other settings than worker 0: {', '.join(_names(changed))}"
+            for index, changed in found.items()
+            if changed
+        ]
+        if different:
             raise ConfigError(
-                f"worker 0 has other settings than this one: {', '.join(_names(changed))}",
+                "; ".join(different),
                 hint="give every machine the same configuration and the same text",
             )
 
