@@ -150,6 +150,7 @@ def test_other_settings_are_named_on_every_machine(toy_corpus, tmp_path):
             assert "error: worker 1 (127.0.0.1:" in stderr
 
 
+@pytest.mark.slow
 def test_a_machine_that_stalls_is_waited_for_and_then_given_up(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
     endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
