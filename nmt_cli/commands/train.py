@@ -67,7 +67,7 @@ def train(
     cluster = find_cluster(workers, worker_index, os.environ)
     loaded = load_config(config, overrides)
     if dry_run:
-        _dry_run(loaded)
+        _dry_run(loaded, fresh=fresh)
     else:
         _train(loaded, cluster, fresh=fresh, ends_at=started + seconds)
 
@@ -86,7 +86,7 @@ def _seconds(limit: str | None) -> float:
     return seconds
 
 
-def _dry_run(loaded: "LoadedConfig") -> None:
+def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
@@ -101,7 +101,7 @@ def _dry_run(loaded: "LoadedConfig") -> None:
     for split in ("train", "dev", "test"):
         corpora.files(split)
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device)
+    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
@@ -119,8 +119,6 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
 
     folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:
-        if fresh:
-            folder.forget()
         with console.live_progress("{task.completed:,.0f} pairs") as progress:
             task = progress.add_task("encoding", total=None) if progress else None
 
@@ -134,6 +132,7 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 on_encoded=on_encoded,
                 find_device=_find_device,
                 cluster=cluster,
+                is_fresh=fresh,
             )
         for warning in prepared.warnings:
             console.warn(warning)

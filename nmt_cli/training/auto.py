@@ -37,6 +37,7 @@ def resolve(
     *,
     tell: Callable[[str], None],
     find_device: Callable[[], Device] = lambda: "cpu",
+    is_fresh: bool = False,
 ) -> Config:
     """Return the configuration with a value for every key that says `auto`.
 
@@ -47,6 +48,7 @@ def resolve(
         corpora: Its text.
         tell: Called with a line about each choice.
         find_device: Called when the choices depend on it.
+        is_fresh: The run starts over, whatever it was begun with.
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
@@ -54,7 +56,7 @@ def resolve(
         DataError: The text cannot be read.
     """
     config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
-    if auto and folder.has_begun:
+    if auto and folder.has_begun and not is_fresh:
         begun = load_config(str(folder.config)).config
         tell(f"auto: as {folder.config} says, which this run was begun with")
         return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))

@@ -1,6 +1,7 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import TASKS, Bundle, find_bundle
@@ -14,17 +15,27 @@ _OF_DECODER = {"decoder_layers", "tie_embeddings"}
 _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
-def open_start(config: Config) -> Bundle | None:
+def open_start(config: Config, run: Path) -> Bundle | None:
     """Return the bundle that `train.from` names, or None when the run starts anew.
+
+    Args:
+        config: The run's configuration.
+        run: Its folder.
 
     Raises:
         ModelFileError: It is missing or damaged.
-        ConfigError: The configuration describes another architecture; names each key.
+        ConfigError: It is the run's own, or the configuration describes another architecture; names
+            each key.
     """
     if config.train.start is None:
         return None
     labels = config.task == "classification"
     bundle = find_bundle(config.train.start, TASKS if labels else ("translation", "chat"))
+    if bundle.path.resolve().is_relative_to(run.resolve()):
+        raise ConfigError(
+            f"train.from: {bundle.path} is this run's own model, which training would replace",
+            hint="give the new run another name: --set name=NAME",
+        )
     here, there = config.model.model_dump(mode="json"), bundle.manifest.model
     free = _FREE | ({"max_length"} if config.model.positions == "sinusoidal" else set())
     free |= _OF_DECODER if labels else set()

@@ -200,6 +200,8 @@ class _Trainer:
 
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
+        if self._prepared.is_fresh:
+            self._prepared.folder.forget()
         remove_leftovers(self._prepared.folder.path)
         checkpoint, warnings = self._checkpoints.load_latest()
         if checkpoint is not None:

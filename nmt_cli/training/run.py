@@ -54,6 +54,7 @@ class Prepared:
             out; empty where older shards do not say.
         warnings: What the user should know before training.
         cluster: The machines that train together.
+        is_fresh: The run starts over: what it made before goes when its first step is at hand.
     """
 
     config: Config
@@ -69,6 +70,7 @@ class Prepared:
     num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
+    is_fresh: bool = False
 
 
 def prepare(
@@ -78,6 +80,7 @@ def prepare(
     on_encoded: Callable[[str, int], None],
     find_device: Callable[[], Device] = lambda: "cpu",
     cluster: Cluster = ALONE,
+    is_fresh: bool = False,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -87,6 +90,7 @@ def prepare(
         on_encoded: Called with the split and the number of its examples encoded so far.
         find_device: Called when the configuration says `auto`.
         cluster: The machines that train together.
+        is_fresh: The run starts over. Nothing is deleted yet.
 
     Raises:
         ConfigError: See `resolve`.
@@ -99,8 +103,8 @@ def prepare(
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
-    config = resolve(loaded, corpora, tell=tell, find_device=find_device)
-    start = open_start(config)
+    config = resolve(loaded, corpora, tell=tell, find_device=find_device, is_fresh=is_fresh)
+    start = open_start(config, RunFolder.of(config).path)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         vocabularies, made = _vocabularies(config, corpora, folder, start)
@@ -132,6 +136,7 @@ def prepare(
         num_blank=num_blank,
         warnings=warnings,
         cluster=cluster,
+        is_fresh=is_fresh,
         **encoded,
     )
 

@@ -1,5 +1,7 @@
 """Starting from a bundle: its vocabulary, its weights, a new optimizer; what must fit."""
 
+import shutil
+
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -68,6 +70,16 @@ def test_another_architecture_is_told_key_by_key(tuning):
 def test_learned_positions_have_a_length(tuning):
     with pytest.raises(ConfigError, match=r"model\.max_length is 24 there and 99 here"):
         tuning("model.positions=learned", "model.max_length=99")
+
+
+def test_a_runs_own_model_is_told(tuning, toy_bundle, tmp_path):
+    own = tmp_path / "runs" / "tuned" / "model"
+    shutil.copytree(toy_bundle, own)
+    for name in ("runs/tuned", str(own)):
+        with pytest.raises(ConfigError, match=r"runs/tuned/model is this run's own") as caught:
+            tuning(f"train.from={name}")
+        assert "--set name=" in caught.value.hint
+    tuning("train.from=runs/tuned", "name=other")
 
 
 def test_a_model_that_is_not_there_is_told(tuning, tmp_path):

@@ -279,8 +279,8 @@ def stopped_run(resumed_and_not, tmp_path, prepare_run) -> Callable[..., Prepare
     """A function that prepares the finished run of `RESUME` again, with changes."""
     shutil.copytree(resumed_and_not[0].parent, tmp_path / "runs")
 
-    def again(*overrides: str) -> Prepared:
-        return prepare_run(*RESUME, *overrides)
+    def again(*overrides: str, **options: bool) -> Prepared:
+        return prepare_run(*RESUME, *overrides, **options)
 
     return again
 
@@ -320,6 +320,16 @@ def test_changed_text_is_another_run(stopped_run, toy_corpus, tmp_path):
         target.write("rot\n")
     with pytest.raises(ConfigError, match=r"data\.dir, the training text or its vocabulary$"):
         next(train(stopped_run(f"data.dir={copy}")))
+
+
+def test_a_fresh_start_deletes_nothing_before_training_begins(stopped_run):
+    made = [Path("runs/toy", name) for name in ("checkpoints", "model", "events.jsonl")]
+    prepared = stopped_run("train.learning_rate=1e-3", is_fresh=True)
+    assert all(path.exists() for path in made)
+    events = train(prepared)
+    assert next(events).step == 0
+    assert not any(path.exists() for path in made[:2])
+    assert [event["event"] for event in logged(Path("runs/toy"))] == ["Started"]
 
 
 def test_settings_that_may_change_let_a_run_go_on(stopped_run):
