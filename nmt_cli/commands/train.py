@@ -91,17 +91,23 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
     from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.text.corpus import Corpora
+    from nmt_cli.text.statistics import sample_evenly
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
     from nmt_cli.training.auto import resolve, resolve_labels
+    from nmt_cli.training.run import check_samples
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
+    samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
+    console.note(f"train: {sum(counts):,} pairs")
+    for split in ("dev", "test"):
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
     config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
+    check_samples(config, corpora, list(samples))
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")

@@ -1,7 +1,9 @@
 """What must be there before the first step: configuration, vocabulary, encoded corpora."""
 
 import functools
+import itertools
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,8 @@ from nmt_cli.config_io import LoadedConfig, with_values
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
 from nmt_cli.presets import Device
-from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.batches import check_usable, num_too_long
+from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.held_out import held_out_settings
@@ -23,10 +26,13 @@ from nmt_cli.text.shards import (
     encode_corpora,
     remove_other_shards,
 )
+from nmt_cli.text.statistics import sample_evenly
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
 from nmt_cli.training.auto import VOCAB_SIZE, resolve, resolve_labels, unfilled
 from nmt_cli.training.cluster import ALONE, Cluster
+from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start
 from nmt_cli.training.run_folder import RunFolder
 
@@ -119,10 +125,13 @@ def prepare(
             for split in ("train", "dev")
         }
         dev_examples = _dev_examples(corpora, shards["dev"])
-        texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
-        encoded = _encode(texts, encoder, shards, tell, on_encoded)
+        examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
+        encoded = _encode(examples, encoder, shards, tell, on_encoded)
         _keep_dev_examples(dev_examples, shards["dev"])
         num_blank = _num_blank(config, corpora, shards["train"])
+        _check_lengths(encoded, config)
+        if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
+            tell(f"pairs left out: {left_out}")
         remove_other_shards(shards.values())
     return Prepared(
         config,
@@ -155,7 +164,7 @@ def _vocabularies(
 
 
 def _encode(
-    texts: Mapping[str, Iterable[Iterable[Example]]],
+    examples: Mapping[str, Iterable[Iterable[Example]]],
     encoder: Encoder,
     shards: Mapping[str, Path],
     tell: Callable[[str], None],
@@ -166,10 +175,48 @@ def _encode(
     for split, path in shards.items():
         is_new = not path.exists()
         encoded[split] = encode_corpora(
-            texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
+            examples[split], encoder, path, on_progress=functools.partial(on_encoded, split)
         )
         tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
     return encoded
+
+
+def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None:
+    """Raise TrainingError when training or its first evaluation would have no pair."""
+    check_trainable(encoded["train"], config)
+    check_usable(encoded["dev"], config.model.max_length, "dev")
+
+
+def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
+    """Check on samples what `prepare` checks on all of the text; nothing that is written stays.
+
+    Args:
+        config: The configuration, resolved.
+        corpora: Its text.
+        samples: Pairs of each training corpus.
+
+    Raises:
+        TrainingError: There is nothing to train on or to evaluate.
+    """
+    text = list(texts(itertools.chain.from_iterable(samples), "joint"))
+    subwords = Subwords.train(text, config.tokenizer)
+    encoder = build_encoder(config, Vocabularies(subwords, subwords))
+    dev = sample_evenly(corpora.iter_split("dev"))[0]
+    with tempfile.TemporaryDirectory() as folder:
+        encoded = {
+            split: encode_corpora(of_split, encoder, Path(folder, split))
+            for split, of_split in (("train", samples), ("dev", [dev]))
+        }
+        _check_lengths(encoded, config)
+
+
+def _left_out(encoded: Mapping[str, EncodedCorpus], max_length: int, num_blank: int) -> str:
+    """Return how many pairs of each split are not used and why; nothing when all are."""
+    too_long = f"longer than model.max_length ({max_length:,} pieces)"
+    counts = {f"of {s} {too_long}": num_too_long(c, max_length) for s, c in encoded.items()}
+    counts["of train without text on a side"] = num_blank
+    encoded["train"].release()
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
