@@ -11,7 +11,7 @@ from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.presets import Device
+    from nmt_cli.presets import Choice, Device
     from nmt_cli.training.cluster import Cluster
 
 ConfigArgument = Annotated[
@@ -137,6 +137,7 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 tell=console.note,
                 on_encoded=on_encoded,
                 find_device=_find_device,
+                find_precision=_find_precision,
                 cluster=cluster,
                 is_fresh=fresh,
             )
@@ -154,6 +155,15 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 report.follow(event)
                 view.show(event)
     stop.exit_if_set()
+
+
+def _find_precision() -> "Choice":
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
+    quiet_tensorflow()
+    from nmt_cli.training.device import choose_precision
+
+    return choose_precision()
 
 
 def _find_device() -> "Device":

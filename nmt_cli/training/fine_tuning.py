@@ -6,8 +6,10 @@ from typing import Any
 
 from nmt_cli.bundle import TASKS, Bundle, find_bundle
 from nmt_cli.config import Config
+from nmt_cli.config_io import with_values
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, named_variables
+from nmt_cli.text.vocabulary import Vocabularies
 
 # What has no part in the shapes or the meaning of the weights.
 _FREE = {"dropout", "attention_dropout", "activation_dropout"}
@@ -51,6 +53,30 @@ def open_start(config: Config, run: Path) -> Bundle | None:
             hint=f"use its own: {settings}",
         )
     return bundle
+
+
+def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Config, str]:
+    """Return the vocabularies of the model to start from, which a run cannot choose.
+
+    Returns:
+        Them, the configuration with the keys of `tokenizer` that are true of them, and what that
+        changed in it, for people; empty when it says so itself.
+
+    Raises:
+        ModelFileError: They are missing or damaged.
+    """
+    found = Vocabularies.load(start.path)
+    if config.task == "classification":
+        found = Vocabularies(found.source, found.source)
+    there = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
+    here = config.tokenizer.model_dump()
+    differing = [key for key in there if there[key] != here[key]]
+    changes = ", ".join(
+        f"tokenizer.{key} is {json.dumps(there[key])}, not {json.dumps(here[key])}"
+        for key in differing
+    )
+    values = {f"tokenizer.{key}": there[key] for key in differing}
+    return found, with_values(config, values, f"the vocabulary of {start.path}"), changes
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:

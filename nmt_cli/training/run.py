@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
-from nmt_cli.presets import Device
+from nmt_cli.presets import Choice, Device
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
@@ -30,10 +31,23 @@ from nmt_cli.text.statistics import sample_evenly
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
-from nmt_cli.training.auto import VOCAB_SIZE, resolve, resolve_labels, unfilled
+from nmt_cli.training.auto import (
+    VOCAB_SIZE,
+    resolve,
+    resolve_labels,
+    resolve_precision,
+    unfilled,
+)
+from nmt_cli.training.checkpoint import saved_settings
 from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.dataset import check_trainable
-from nmt_cli.training.fine_tuning import open_start
+from nmt_cli.training.fine_tuning import open_start, start_vocabularies
+from nmt_cli.training.resume import (
+    begun_precision,
+    check_settings,
+    check_text_and_keys,
+    run_settings,
+)
 from nmt_cli.training.run_folder import RunFolder
 
 _BLANK = "blank.json"  # beside the training shards
@@ -55,6 +69,7 @@ class Prepared:
         dev: Encoded development corpus.
         dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
+        settings: What must be the same when the run goes on; see `resume.py`.
         start: The model whose weights to begin with, or None.
         num_blank: Label of a training corpus -> its pairs without text on a side, which are left
             out; empty where older shards do not say.
@@ -72,6 +87,7 @@ class Prepared:
     dev: EncodedCorpus
     dev_examples: list[Example]
     fingerprint: str
+    settings: dict[str, Any]
     start: Bundle | None
     num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -85,6 +101,7 @@ def prepare(
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
     find_device: Callable[[], Device] = lambda: "cpu",
+    find_precision: Callable[[], Choice] = lambda: Choice("float32", "any device has it"),
     cluster: Cluster = ALONE,
     is_fresh: bool = False,
 ) -> Prepared:
@@ -95,54 +112,50 @@ def prepare(
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
         find_device: Called when the configuration says `auto`.
+        find_precision: Called when that leaves the number format open, and the run begins.
         cluster: The machines that train together.
         is_fresh: The run starts over. Nothing is deleted yet.
 
     Raises:
-        ConfigError: See `resolve`.
+        ConfigError: See `resolve`, and `check_settings`; then nothing was written.
         DataError: A text file is missing or wrong.
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
         TrainingError: There is nothing to train on, or the disk is full.
     """
-    folder = RunFolder.of(loaded.config, cluster)
+    folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
     config = resolve(loaded, corpora, tell=tell, find_device=find_device, is_fresh=is_fresh)
-    start = open_start(config, RunFolder.of(config).path)
+    start = open_start(config, run.path)
+    vocabularies, config = _start_vocabularies(start, config, tell)
+    begun = {} if is_fresh else saved_settings(run.checkpoints)
+    config = begun_precision(config, begun, tell=tell)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
-        vocabularies, made = _vocabularies(config, corpora, folder, start)
-        tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+        hashes = FileHashes(folder.path)
+        text = corpus_fingerprint(corpora.files("train"), None, hashes)
+        check_text_and_keys(run, begun, config, text)
+        if vocabularies is None:
+            vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            made = "trained" if is_new else "reused"
+            tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
-        hashes = FileHashes(folder.path)
-        shards = {
-            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
-            for split in ("train", "dev")
-        }
-        dev_examples = _dev_examples(corpora, shards["dev"])
-        examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
-        encoded = _encode(examples, encoder, shards, tell, on_encoded)
-        _keep_dev_examples(dev_examples, shards["dev"])
-        num_blank = _num_blank(config, corpora, shards["train"])
-        _check_lengths(encoded, config)
-        if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
-            tell(f"pairs left out: {left_out}")
-        remove_other_shards(shards.values())
+        check_settings(run, begun, run_settings(config, text, encoder.fingerprint()))
+        encoded = _encode_splits(config, corpora, encoder, folder, hashes, tell, on_encoded)
+    config = resolve_precision(config, tell=tell, find_precision=find_precision)
     return Prepared(
         config,
         folder,
         corpora,
         vocabularies,
         encoder,
-        dev_examples=dev_examples,
-        fingerprint=shards["train"].name,
+        settings=run_settings(config, text, encoder.fingerprint()),
         start=start,
-        num_blank=num_blank,
         warnings=warnings,
         cluster=cluster,
         is_fresh=is_fresh,
@@ -150,17 +163,48 @@ def prepare(
     )
 
 
-def _vocabularies(
-    config: Config, corpora: Corpora, folder: RunFolder, start: Bundle | None
-) -> tuple[Vocabularies, str]:
-    """Return the vocabularies, those of the model to start from if there is one; and whence."""
-    if start is not None:
-        of_start = Vocabularies.load(start.path)
-        if config.task == "classification":
-            of_start = Vocabularies(of_start.source, of_start.source)
-        return of_start, f"of {start.path}"
-    vocabularies, is_new = load_or_train(config, corpora, folder.path)
-    return vocabularies, "trained" if is_new else "reused"
+def _start_vocabularies(
+    start: Bundle | None, config: Config, tell: Callable[[str], None]
+) -> tuple[Vocabularies | None, Config]:
+    """Return the vocabularies of the model to start from, if any, and the configuration's truth."""
+    if start is None:
+        return None, config
+    vocabularies, config, changes = start_vocabularies(start, config)
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces (of {start.path})")
+    if changes:
+        tell(f"train.from: {changes}, as that vocabulary is")
+    return vocabularies, config
+
+
+def _encode_splits(
+    config: Config,
+    corpora: Corpora,
+    encoder: Encoder,
+    folder: RunFolder,
+    hashes: FileHashes,
+    tell: Callable[[str], None],
+    on_encoded: Callable[[str, int], None],
+) -> dict[str, Any]:
+    """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
+    shards = {
+        split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+        for split in ("train", "dev")
+    }
+    dev_examples = _dev_examples(corpora, shards["dev"])
+    examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
+    encoded = _encode(examples, encoder, shards, tell, on_encoded)
+    _keep_dev_examples(dev_examples, shards["dev"])
+    num_blank = _num_blank(config, corpora, shards["train"])
+    _check_lengths(encoded, config)
+    if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
+        tell(f"pairs left out: {left_out}")
+    remove_other_shards(shards.values())
+    fingerprint = shards["train"].name
+    return encoded | {
+        "dev_examples": dev_examples,
+        "fingerprint": fingerprint,
+        "num_blank": num_blank,
+    }
 
 
 def _encode(

@@ -42,6 +42,9 @@ def tuning(toy_corpus, toy_bundle, tmp_path, monkeypatch):
 def test_training_goes_on_from_the_model(tuning, toy_bundle):
     prepared, told = tuning()
     assert told[0].endswith(f"(of {toy_bundle})")
+    real = open_bundle(toy_bundle).manifest.vocabulary["source"]
+    assert told[1] == f"train.from: tokenizer.vocab_size is {real}, not 300, as that vocabulary is"
+    assert prepared.config.tokenizer.vocab_size == real
     events = list(train(prepared))
     first = next(e for e in events if isinstance(e, Evaluated))
     assert first.step == 1
@@ -65,6 +68,22 @@ def test_another_architecture_is_told_key_by_key(tuning):
     assert "max_length" not in message  # computed positions have no weights
     assert "dropout" not in message
     assert "--set model.d_ff=128" in caught.value.hint
+
+
+def test_the_vocabulary_is_as_it_is_whatever_the_settings_say(tuning):
+    other = ["joint=false", "normalization=nfkc", "lowercase=true", "vocab_size=900"]
+    prepared, told = tuning(*(f"tokenizer.{setting}" for setting in other), "tokenizer.dropout=0.1")
+    kept = prepared.config.tokenizer
+    assert (kept.joint, kept.normalization, kept.lowercase, kept.dropout) == (
+        True,
+        "nfc",
+        False,
+        0.1,
+    )
+    assert kept.vocab_size == prepared.vocabularies.source.vocab_size
+    for key in ("joint is true, not false", 'normalization is "nfc", not "nfkc"', "lowercase is"):
+        assert f"tokenizer.{key}" in told[1]
+    assert prepared.warnings == []
 
 
 def test_learned_positions_have_a_length(tuning):
