@@ -95,8 +95,11 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
-    from nmt_cli.training.auto import resolve, resolve_labels
+    from nmt_cli.training.auto import resolve, resolve_labels, resolve_precision
+    from nmt_cli.training.checkpoint import saved_settings
+    from nmt_cli.training.resume import begun_precision
     from nmt_cli.training.run import check_samples
+    from nmt_cli.training.run_folder import RunFolder
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
@@ -107,6 +110,9 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
     for split in ("dev", "test"):
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
     config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
+    begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
+    config = begun_precision(config, begun, tell=console.note)
+    config = resolve_precision(config, tell=console.note, find_precision=_find_precision)
     check_samples(config, corpora, list(samples))
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)

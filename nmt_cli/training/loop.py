@@ -92,7 +92,7 @@ def train(
         Everything that happens, also written to `events.jsonl`.
 
     Raises:
-        ConfigError: The run was begun with other settings.
+        ConfigError: The first machine was given other settings.
         TrainingError: The loss is not finite again and again, memory or the disk is full, or
             another machine is lost.
     """
