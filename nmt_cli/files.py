@@ -229,7 +229,8 @@ def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -
     except BrokenPipeError:  # nobody reads the results any more: not what was being done here
         raise
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
+        is_new = error.filename and str(error.filename) not in doing
+        where = f" ({error.filename})" if is_new else ""
         raise kind(f"{doing}{where}: {error.strerror or error}", hint=hint) from error
 
 

@@ -150,6 +150,27 @@ def label_bundle(label_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -
     return _trained(label_corpus / "labels.yaml", tmp_path_factory.mktemp("label-run"))
 
 
+TOY_PAIRS_CONFIG = """\
+name: toy-pairs
+task: classification
+data: {train: [{file: pairs.tsv, columns: [a, b, label]}], dev: [{rows: 20}]}
+tokenizer: {vocab_size: 300}
+model: {d_model: 16, d_ff: 32, num_heads: 2, encoder_layers: 2, positions: learned, max_length: 24}
+train: {max_steps: 4, tokens_per_batch: 60, warmup_steps: 2, eval_steps: 4, checkpoint_steps: 4}
+classification: {pooling: first}
+"""
+
+
+@pytest.fixture(scope="session")
+def pair_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle of a classifier that reads pairs of words and has hardly begun to learn."""
+    folder, words = tmp_path_factory.mktemp("pair-corpus"), list(TOY_LEXICON)
+    rows = [f"{a}\t{b}\t{'same' if a == b else 'other'}\n" for a in words for b in words]
+    (folder / "pairs.tsv").write_text("a\tb\tlabel\n" + "".join(rows))
+    (folder / "pairs.yaml").write_text(TOY_PAIRS_CONFIG)
+    return _trained(folder / "pairs.yaml", tmp_path_factory.mktemp("pair-run"))
+
+
 @pytest.fixture(scope="session")
 def translate_toy_line() -> Callable[[str], str]:
     """The function that knows the right translation of a line of the toy language."""

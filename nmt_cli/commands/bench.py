@@ -16,12 +16,16 @@ from nmt_cli.commands.loading import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nmt_cli.bundle import Bundle
+    from nmt_cli.decoding.benchmark import Rows
     from nmt_cli.decoding.options import SearchOptions
 
 _MAX_SENTENCES = 1000
 _START_UPS = 3
-_HEAD = ("engine", "batch", "sentences/s", "tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
+_COMMANDS = {"translation": "translate", "chat": "chat", "classification": "classify"}
+_HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 
 
 def bench(
@@ -47,19 +51,22 @@ def bench(
     ] = 5.0,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast a model translates or answers here, with each engine and number format.
+    """Measure how fast a model works here, with each engine and number format.
 
     Sentences come from --input, or from the model's development data. Each engine runs in a process
     of its own. Times are those of a call with one batch; start is a whole command for one sentence,
-    memory the most that the process ever held.
+    memory the most that the process ever held. Tokens are pieces that are written, or that a
+    classifier, which runs on CTranslate2 alone, reads.
 
     Example: nmt bench -i sentences.txt --format int8 --batch 1,32
+
+    Example: nmt bench -m runs/sentiment --batch 1,256
     """
     import statistics
 
     from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.loading import check_engine, search_options
+    from nmt_cli.bundle import TASKS, find_bundle
+    from nmt_cli.commands.loading import check_engine
     from nmt_cli.errors import ConfigError
 
     check_engine(engine)
@@ -68,15 +75,16 @@ def bench(
         raise ConfigError(f"--batch must be sizes such as 1,8,64 (it is {batch})")
     if not seconds > 0:
         raise ConfigError(f"--seconds must be above 0 (it is {seconds})")
-    bundle = find_bundle(model, ("translation", "chat"))
-    options = search_options(bundle, beam_size=beam)
+    bundle = find_bundle(model, TASKS)
+    options = _options(bundle, engine, beam)
     texts, sources = _sentences(bundle, input_file, data_dir)
     rows = []
     if not json:
-        pieces = statistics.mean(map(len, sources))
-        facts = f"{len(sources)} sentences of {pieces:.1f} pieces, beam {options.beam_size}"
+        unit = "sentences" if options else "texts"
+        facts = f"{len(sources)} {unit} of {statistics.mean(map(len, sources)):.1f} pieces"
+        facts += f", beam {options.beam_size}" if options else ""
         console.result(f"{bundle.path}: {bundle.manifest.parameters:,} parameters, {facts}")
-        console.result(_line(_HEAD))
+        console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
     for name, number_format in _engines(bundle, engine, formats):
         where = (str(bundle.path), name, number_format, threads)
         found = _in_new_process(*where, sources, options, batch_sizes, seconds)
@@ -85,9 +93,20 @@ def bench(
         if not json:
             _show(rows[-1])
     if json:
-        console.result_json(
-            {"path": str(bundle.path), "beam_size": options.beam_size, "rows": rows}
-        )
+        search = {"beam_size": options.beam_size} if options else {}
+        console.result_json({"path": str(bundle.path)} | search | {"rows": rows})
+
+
+def _options(bundle: "Bundle", engine: str, beam: int | None) -> "SearchOptions | None":
+    """Return how a model searches; None of a classifier, which does not."""
+    from nmt_cli.commands.loading import search_options
+    from nmt_cli.errors import ConfigError
+
+    if not bundle.manifest.classification:
+        return search_options(bundle, beam_size=beam)
+    if engine == "tensorflow" or beam is not None:
+        raise ConfigError("--beam and --engine tensorflow are not for classifiers")
+    return None
 
 
 def _engines(
@@ -96,11 +115,13 @@ def _engines(
     """Return the engines and number formats to measure."""
     known = list(bundle.manifest.ctranslate2.get("formats", {}))
     rows: list[tuple[str, str | None]] = []
+    is_classifier = bool(bundle.manifest.classification)
     if engine != "tensorflow":
-        rows += [("ctranslate2", name) for name in formats or known]
+        names = formats or known or ([None] if is_classifier else [])
+        rows += [("ctranslate2", name) for name in names]
         for _, name in rows:
             bundle.ctranslate2_folder(name)  # or the error that names those it has
-    if engine == "tensorflow" or (engine == "auto" and not formats):
+    if engine == "tensorflow" or (engine == "auto" and not formats and not is_classifier):
         rows.append(("tensorflow", None))
     return rows
 
@@ -113,23 +134,27 @@ def _sentences(
 
     from nmt_cli.commands.loading import dev_examples
     from nmt_cli.config_io import load_config
+    from nmt_cli.decoding.labelling import texts_of
     from nmt_cli.errors import DataError
     from nmt_cli.files import read_lines
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
+    num_texts = bundle.manifest.classification.get("texts", 1)
     overrides = [f"data.dir={data_dir}"] if data_dir else None
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
     if input_file is None:
         turns = [example.source for example in dev_examples(loaded)]
     else:
-        turns = [(line,) for line in read_lines(input_file) if line.strip()]
+        lines = enumerate(read_lines(input_file), start=1)
+        turns = [texts_of(line, num_texts, number) for number, line in lines if line.strip()]
     turns = list(itertools.islice(turns, _MAX_SENTENCES))
     if not turns:
         raise DataError("nothing to measure with", hint="give lines of text with --input FILE")
     room = bundle.manifest.model["max_length"]
-    return [turn[-1] for turn in turns], [ids[-room:] for ids in encoder.encode_sources(turns)]
+    typed = ["\t".join(turn[-num_texts:]) for turn in turns]
+    return typed, [ids[-room:] for ids in encoder.encode_sources(turns)]
 
 
 def _in_new_process(*arguments: Any) -> dict[str, Any]:
@@ -147,22 +172,46 @@ def _measure(
     number_format: str | None,
     threads: int | None,
     sources: list[list[int]],
-    options: "SearchOptions",
+    options: "SearchOptions | None",
     batch_sizes: list[int],
     seconds: float,
 ) -> dict[str, Any]:
     import resource
 
-    from nmt_cli.bundle import open_bundle
-    from nmt_cli.commands.loading import load_model
     from nmt_cli.decoding.benchmark import measure_speed
 
-    loaded, _ = load_model(
-        open_bundle(Path(path)), engine=engine, number_format=number_format, threads=threads
-    )
-    speeds = [vars(measure_speed(loaded, sources, options, n, seconds)) for n in batch_sizes]
+    run = _loaded(Path(path), engine, number_format, threads, options)
+    speeds = [vars(measure_speed(run, sources, n, seconds)) for n in batch_sizes]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"speeds": speeds, "peak_memory_mb": peak / (1e6 if sys.platform == "darwin" else 1e3)}
+
+
+def _loaded(
+    path: Path,
+    engine: str,
+    number_format: str | None,
+    threads: int | None,
+    options: "SearchOptions | None",
+) -> "Callable[[Rows], int]":
+    """Return what searches, or gives labels, and counts pieces; see `measure_speed`."""
+    from nmt_cli.bundle import open_bundle
+    from nmt_cli.commands.loading import load_labeller, load_model
+
+    bundle = open_bundle(path)
+    if options is None:
+        scorer = load_labeller(bundle, number_format=number_format, threads=threads).scorer
+
+        def label(batch: "Rows") -> int:
+            scorer.logits(batch)
+            return sum(map(len, batch))
+
+        return label
+    model, _ = load_model(bundle, engine=engine, number_format=number_format, threads=threads)
+
+    def search(batch: "Rows") -> int:
+        return sum(len(hypotheses[0].ids) for hypotheses in model.search(batch, options))
+
+    return search
 
 
 def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: str) -> float:
@@ -170,9 +219,9 @@ def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: st
     import statistics
     import subprocess
 
-    command = [sys.executable, "-m", "nmt_cli"]
-    command += ["chat" if bundle.manifest.task == "chat" else "translate"]
-    command += ["-m", str(bundle.path), "--engine", engine]
+    command = [sys.executable, "-m", "nmt_cli", _COMMANDS[bundle.manifest.task]]
+    command += ["-m", str(bundle.path)]
+    command += [] if bundle.manifest.classification else ["--engine", engine]
     command += ["--format", number_format] if number_format else []
     times = []
     for _ in range(_START_UPS):

@@ -32,6 +32,12 @@ def classify(
     proba: Annotated[
         bool, typer.Option("--proba", help="Each label's probability after it, with a tab.")
     ] = False,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one text."
+        ),
+    ] = None,
     on_error: OnErrorOption = "stop",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
@@ -44,11 +50,17 @@ def classify(
     training text. A blank line stays blank. A model of sentence pairs reads two texts with a tab
     between them. --json has the probabilities of all labels, or of the --top likeliest.
 
-    Example: nmt classify "I love this." --top 3 --proba
+    Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.lines import file_progress, input_windows, mend_of, output_stream
+    from nmt_cli.commands.lines import (
+        check_attention,
+        file_progress,
+        input_windows,
+        mend_of,
+        output_stream,
+    )
     from nmt_cli.commands.loading import load_labeller
     from nmt_cli.errors import ConfigError
 
@@ -57,6 +69,8 @@ def classify(
         raise ConfigError("give either texts or --input, not both")
     if top is not None and top < 1:
         raise ConfigError(f"--top must be at least 1 (it is {top})")
+    if attention is not None:
+        check_attention(text, attention)
     bundle = find_bundle(model, ("classification",))
     labeller = load_labeller(bundle, number_format=number_format, threads=threads, device=device)
     if not text and input_file is None and sys.stdin.isatty():
@@ -73,6 +87,10 @@ def classify(
             if stream is sys.stdout:
                 stream.flush()
             advance(found.source)
+    if attention is not None:
+        from nmt_cli.commands.pictures import label_attention, show
+
+        show(label_attention(bundle, labeller, found), attention)
 
 
 def _line(found: "Labelled", labels: "Labels", top: int | None, *, with_probabilities: bool) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
     from nmt_cli.commands.evaluation_systems import System
     from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.decoding.label_comparison import LabelComparison
     from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
     from nmt_cli.text.corpus import Example
 
@@ -75,9 +76,12 @@ def evaluate(
     BLEU, chrF, chrF++ and TER with signatures, BLEU by source length; of a chat model also
     perplexity, how varied its replies are, and its latency. --compare puts other models, outputs or
     settings beside it, with p-values of a paired bootstrap, and samples. Of a classifier: accuracy,
-    F1, the scores of each label, which are taken for which; --reference then holds labels.
+    F1, the scores of each label, which are taken for which; --reference and files of outputs then
+    hold labels.
 
     Example: nmt evaluate --source test.en --reference test.de --compare beam_size=1
+
+    Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
     from nmt_cli.bundle import TASKS, find_bundle
     from nmt_cli.commands.evaluation_systems import load_system, run
@@ -108,11 +112,9 @@ def evaluate(
         loaded = configuration_of(bundle, source, reference, data_dir)
         examples = examples_of(bundle, loaded, split if source is None else "test")
         if bundle.manifest.classification:
-            if settings or others or report or any(value is not None for value in flags.values()):
-                raise ConfigError(
-                    "--set, --compare, --report and options of search are not for classifiers"
-                )
-            _show_labels(bundle, examples, where, as_json=json)
+            if settings or any(value is not None for value in flags.values()):
+                raise ConfigError("--set and options of search are not for classifiers")
+            _evaluate_labels(bundle, examples, others, where, report, as_json=json)
             return
         first = load_system(str(bundle.path), bundle, settings or [], flags, where)
         corpus = _corpus_of_model(first, examples, target_lang or loaded.config.data.target_lang)
@@ -128,17 +130,34 @@ def evaluate(
         _write_report(evaluation, Path(report))
 
 
-def _show_labels(
-    bundle: "Bundle", examples: list["Example"], where: dict[str, Any], *, as_json: bool
+def _evaluate_labels(
+    bundle: "Bundle",
+    examples: list["Example"],
+    others: list[str],
+    where: dict[str, Any],
+    report: str | None,
+    *,
+    as_json: bool,
 ) -> None:
-    from nmt_cli.commands.label_evaluation import judge_with_progress, show_judged
+    from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.evaluation_view import show_side_by_side
+    from nmt_cli.commands.label_evaluation import compare_labels, show_judged
 
     where = {name: value for name, value in where.items() if name != "engine"}  # there is but one
-    judged = judge_with_progress(bundle, examples, **where)
-    show_judged(bundle.manifest.name, judged, as_json=as_json)
+    named = [
+        text if Path(text).is_file() else find_bundle(text, (bundle.manifest.task,))
+        for text in others
+    ]
+    comparison = compare_labels(bundle, examples, named, _read_outputs, **where)
+    if others:
+        show_side_by_side(comparison, as_json=as_json)
+    else:
+        show_judged(bundle.manifest.name, comparison.first, as_json=as_json)
+    if report is not None:
+        _write_report(comparison, Path(report))
 
 
-def _write_report(evaluation: "Evaluation", path: Path) -> None:
+def _write_report(evaluation: "Evaluation | LabelComparison", path: Path) -> None:
     from nmt_cli import console
     from nmt_cli.errors import DataError
     from nmt_cli.files import os_errors_as, write_text

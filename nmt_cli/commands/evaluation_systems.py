@@ -104,18 +104,25 @@ def run(system: System, examples: list[Example]) -> Result:
 
 def _settings(system: System) -> dict[str, str]:
     """Return how a system makes its outputs, for people."""
-    manifest = system.bundle.manifest
     search = {name: getattr(system.search, name) for name in SearchOptions.names()}
     settings = {
-        "model": f"{system.bundle.path} ({manifest.name}, {manifest.parameters:,} parameters)",
-        "trained": f"best at step {manifest.training.get('step', 0):,}, "
-        f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
+        **model_facts(system.bundle),
         "engine": system.engine.description,
         "search": _listed(search),
     }
     if system.session is not None:
         settings["chat"] = _listed(asdict(system.session.options))
     return settings
+
+
+def model_facts(bundle: Bundle) -> dict[str, str]:
+    """Return what a model is, for people."""
+    manifest = bundle.manifest
+    return {
+        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters)",
+        "trained": f"best at step {manifest.training.get('step', 0):,}, "
+        f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
+    }
 
 
 def _listed(options: Mapping[str, Any]) -> str:

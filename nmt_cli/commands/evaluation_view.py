@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nmt_cli import console
-from nmt_cli.metrics.evaluation import Evaluation, value_text, words_text
+from nmt_cli.metrics.evaluation import Comparison, Evaluation, value_text, words_text
 
 _NUM_SAMPLES = 5
 _NUM_PRINTED = 3
@@ -40,7 +40,7 @@ def show_one(evaluation: Evaluation, *, as_json: bool) -> None:
             console.result_columns(rows)
 
 
-def show_side_by_side(evaluation: Evaluation, *, as_json: bool) -> None:
+def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
     """Print the scores of several systems in columns, then samples of what they wrote.
 
     Beside the scores of all but the first stands the p-value of the difference to the first.
@@ -54,8 +54,8 @@ def show_side_by_side(evaluation: Evaluation, *, as_json: bool) -> None:
                 results, scores, [None, *evaluation.p_values], strict=True
             )
         ]
-        segments = len(evaluation.corpus.references)
-        console.result_json({"segments": segments, "systems": systems, "samples": samples})
+        size = {evaluation.unit: len(evaluation.corpus.references)}
+        console.result_json(size | {"systems": systems, "samples": samples})
         return
     for problem in evaluation.warnings:
         console.warn(problem)
@@ -82,14 +82,14 @@ def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]
     ]
 
 
-def _samples(evaluation: Evaluation) -> list[dict[str, Any]]:
+def _samples(evaluation: Comparison) -> list[dict[str, Any]]:
     return [
         _sides(evaluation, i) | {"outputs": [result.outputs[i] for result in evaluation.results]}
         for i in evaluation.samples(_NUM_SAMPLES)
     ]
 
 
-def _sides(evaluation: Evaluation, index: int) -> dict[str, str]:
+def _sides(evaluation: Comparison, index: int) -> dict[str, str]:
     """Return the source, if it is known, and the reference of a segment."""
     sources, references, _ = evaluation.corpus
     source = {"source": sources[index]} if sources is not None else {}

@@ -1,13 +1,18 @@
 """What `nmt evaluate` prints of a classifier: its labels against the right ones."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli import console
+from nmt_cli.commands.evaluation_systems import model_facts
 from nmt_cli.commands.loading import load_labeller
 from nmt_cli.commands.pictures import show
 from nmt_cli.decoding.judging import Judged, judge
+from nmt_cli.decoding.label_comparison import LabelComparison, corpus_of
 from nmt_cli.errors import ConfigError
+from nmt_cli.metrics.evaluation import Corpus, Result
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.text.corpus import Example
 
@@ -29,6 +34,52 @@ def judge_with_progress(bundle: "Bundle", examples: list[Example], **where: Any)
                 progress.update(task, completed=done)
 
         return judge(labeller, examples, on_progress)
+
+
+def compare_labels(
+    bundle: "Bundle",
+    examples: list[Example],
+    others: "Sequence[str | Bundle]",
+    read_outputs: Callable[[str, Corpus], Result],
+    **where: Any,
+) -> LabelComparison:
+    """Let classifiers give labels to examples.
+
+    Args:
+        bundle: The one that the others are compared with.
+        examples: One or more.
+        others: Other classifiers, and files of labels, a line an example.
+        read_outputs: Reads such a file for a corpus.
+        where: What `load_labeller` wants to know.
+
+    Raises:
+        ConfigError: Another classifier gives other labels, or reads other texts.
+        DataError: A file has an unknown label.
+    """
+    first = judge_with_progress(bundle, examples, **where)
+    corpus, labels = corpus_of(first), first.labels
+    results = [Result(str(bundle.path), first.outputs(), settings=model_facts(bundle))]
+    for other in others:
+        if isinstance(other, str):
+            results.append(read_outputs(other, corpus))
+            for number, output in enumerate(results[-1].outputs, start=1):
+                if problem := labels.problem(output, Path(other), number):
+                    raise problem
+            continue
+        if _task(other) != _task(bundle):
+            raise ConfigError(
+                f"{other.path} gives other labels than {bundle.path}, or reads other texts",
+                hint="nmt info shows the labels of a model",
+            )
+        outputs = judge_with_progress(other, examples, **where).outputs()
+        results.append(Result(str(other.path), outputs, settings=model_facts(other)))
+    return LabelComparison(results, corpus, first)
+
+
+def _task(bundle: "Bundle") -> tuple[Any, ...]:
+    """Return what two classifiers must have in common to be compared."""
+    settings = bundle.manifest.classification
+    return sorted(settings["labels"]), settings["multi_label"], settings["texts"]
 
 
 def confusion_picture(name: str, judged: Judged) -> Confusion:

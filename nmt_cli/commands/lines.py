@@ -39,6 +39,16 @@ def mend_of(on_error: str) -> Callable[[bytes], str] | None:
     return _MENDS[on_error]
 
 
+def check_attention(text: list[str] | None, output: str) -> None:
+    """Raise ConfigError unless `--attention` has a text to draw, and a file to draw it to."""
+    from nmt_cli.commands.pictures import check_output
+    from nmt_cli.errors import ConfigError
+
+    check_output(output)
+    if text is None or len(text) != 1 or not text[0].strip():
+        raise ConfigError("--attention draws one text: give it as the argument")
+
+
 def input_windows(
     text: list[str] | None, input_file: str | None, mend: Callable[[bytes], str] | None
 ) -> Iterable[list[str]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
     from nmt_cli.config import Config
     from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.decoding.labelling import Labelled, Labeller
     from nmt_cli.report.attention import Attention
     from nmt_cli.report.charts import BarChart, LineChart
     from nmt_cli.report.picture import Picture
@@ -59,13 +60,16 @@ def attention_picture(
 
     Args:
         bundle: The model.
-        source: A sentence, or what a user says to a chat model.
-        target: A translation or reply.
+        source: A sentence, what a user says to a chat model, or a text to classify.
+        target: A translation or reply, or the second of two texts to classify.
         choice: See `report.attention.attention_of`.
 
     Raises:
         ConfigError: A side is blank or longer than the model reads.
+        DataError: A classifier of pairs gets one text.
     """
+    if bundle.manifest.classification:
+        return _picture_of_texts(bundle, source, target, **choice)
     from nmt_cli.commands.loading import search_options
     from nmt_cli.text.shards import Encoder
     from nmt_cli.text.vocabulary import Vocabularies
@@ -115,7 +119,41 @@ def attention_of_ids(
     arrays = (engine or _native_engine(bundle)).attention_by_kind(*ids)
     both = vocabularies.source, vocabularies.target
     title = " → ".join(side.decode(row) for side, row in zip(both, ids, strict=True))
-    return attention_of(title, both, ids, arrays, **choice)
+    return attention_of(title, vocabularies, ids, arrays, **choice)
+
+
+def _picture_of_texts(bundle: "Bundle", text: str, other: str | None, **choice: Any) -> "Attention":
+    """Return what a classifier looks at, in one text or in two."""
+    from nmt_cli.commands.loading import load_labeller
+
+    _check_side("the text", text)
+    if other is not None and bundle.manifest.classification["texts"] == 1:
+        raise ConfigError("this model reads one text, not two")
+    labeller = load_labeller(bundle)
+    (found,) = labeller.label_windows([[text if other is None else f"{text}\t{other}"]])
+    return label_attention(bundle, labeller, found, **choice)
+
+
+def label_attention(
+    bundle: "Bundle", labeller: "Labeller", found: "Labelled", **choice: Any
+) -> "Attention":
+    """Return what a classifier looks at, in a line that got its labels.
+
+    Args:
+        bundle: The model.
+        labeller: Has given them.
+        found: The line, which is not blank, and its labels.
+        choice: See `report.attention.attention_of`.
+    """
+    from nmt_cli.decoding.labelling import texts_of
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.text.vocabulary import Vocabularies
+
+    texts = texts_of(found.source, bundle.manifest.classification["texts"])
+    (ids,) = labeller.encode([texts])
+    arrays = _native_engine(bundle).attention_by_kind(ids)
+    title = f"{' / '.join(texts)} → {', '.join(found.labels) or 'no label'}"
+    return attention_of(title, Vocabularies.load(bundle.path), [ids], arrays, **choice)
 
 
 def _check_side(side: str, text: str) -> None:
@@ -124,11 +162,15 @@ def _check_side(side: str, text: str) -> None:
 
 
 def _native_engine(bundle: "Bundle") -> Any:
-    """Return the TensorFlow engine: it alone gives the attention of every head."""
+    """Return the TensorFlow engine, or scorer: it alone gives the attention of every head."""
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow()
+    if bundle.manifest.classification:
+        from nmt_cli.decoding.native_labels import load_scorer
+
+        return load_scorer(bundle)
     from nmt_cli.decoding.native import load_engine
 
     return load_engine(bundle)
@@ -146,9 +188,11 @@ def positions_of(bundle: "Bundle", length: int | None) -> "Positions":
         matrices = {
             f"learned, {side}": weights[f"{side}.positions"][:length]
             for side in ("encoder", "decoder")
+            if f"{side}.positions" in weights
         }
     else:
-        matrices = {"sinusoidal, both sides": sinusoids(length, model["d_model"])}
+        name = "sinusoidal" if bundle.manifest.classification else "sinusoidal, both sides"
+        matrices = {name: sinusoids(length, model["d_model"])}
     return Positions(title=f"{bundle.manifest.name}: positions", matrices=matrices)
 
 
@@ -182,7 +226,8 @@ def diagram_of_bundle(bundle: "Bundle") -> "Picture":
 
     manifest = bundle.manifest
     shapes = {name: array.shape for name, array in bundle.load_weights().items()}
-    return diagram_of(manifest.name, manifest.model, manifest.vocabulary, shapes)
+    sizes = manifest.model, manifest.vocabulary, manifest.classification
+    return diagram_of(manifest.name, *sizes, shapes)
 
 
 def curves_of(runs: list[str]) -> "LineChart":
@@ -253,12 +298,14 @@ def lengths_of(loaded: "LoadedConfig", unit: str, split: str) -> "BarChart":
             hint = did_you_mean(value, choices)
             raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")
     examples = Corpora(loaded.config, loaded.data_dir).iter_split(split)
-    counts: dict[str, Counter[int]] = {"source": Counter(), "target": Counter()}
-    for sides in _lengths(examples, unit, loaded.config):
-        for counter, length in zip(counts.values(), sides, strict=True):
+    has_labels = loaded.config.task == "classification"  # these have no length
+    sides = ("text",) if has_labels else ("source", "target")
+    counts: dict[str, Counter[int]] = {side: Counter() for side in sides}
+    for found in _lengths(examples, unit, loaded.config):
+        for counter, length in zip(counts.values(), found, strict=False):
             counter[length] += 1
-    if not counts["source"]:
-        raise DataError(f"{loaded.name}: there is no pair in {split}")
+    if not any(counts.values()):
+        raise DataError(f"{loaded.name}: there is nothing in {split}")
     is_known = unit == "pieces" and "model.max_length" not in loaded.auto
     limit = loaded.config.model.max_length if is_known else None
     name = "pieces, </s> included" if unit == "pieces" else unit

@@ -16,7 +16,8 @@ OutputOption = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; else text."),
 ]
 KindOption = Annotated[
-    str, typer.Option("--kind", metavar="KIND", help="cross, encoder or decoder.")
+    str | None,
+    typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
 ]
 LayerOption = Annotated[
     int | None, typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last.")
@@ -56,14 +57,14 @@ def positions(
 
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle import TASKS, find_bundle
     from nmt_cli.commands.pictures import check_output, positions_of, show, sinusoids_of
 
     check_output(output)
     if d_model is not None:
         show(sinusoids_of(d_model, length), output)
     else:
-        show(positions_of(find_bundle(model, ("translation", "chat")), length), output)
+        show(positions_of(find_bundle(model, TASKS), length), output)
 
 
 def curves(
@@ -111,21 +112,26 @@ def model(model: ModelOption = None, output: OutputOption = None) -> None:
 
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle import TASKS, find_bundle
     from nmt_cli.commands.pictures import check_output, diagram_of_bundle, show
 
     check_output(output)
-    show(diagram_of_bundle(find_bundle(model, ("translation", "chat"))), output)
+    show(diagram_of_bundle(find_bundle(model, TASKS)), output)
 
 
 def attention(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A sentence.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A sentence, or a text to classify.")
+    ],
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[TARGET]", help="Its translation; the model's own if left out."),
+        typer.Argument(
+            metavar="[TARGET]",
+            help="Its translation, the model's own if left out; or the second text of a pair.",
+        ),
     ] = None,
     model: ModelOption = None,
-    kind: KindOption = "cross",
+    kind: KindOption = None,
     layer: LayerOption = None,
     head: HeadOption = None,
     pieces: PiecesOption = False,
@@ -133,15 +139,26 @@ def attention(
 ) -> None:
     """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
 
+    A classifier has the self-attention of its encoder; two texts of a pair are two arguments, or
+    have a tab between them.
+
     Example: nmt plot attention "The old man reads a book." -o attention.html
+
+    Example: nmt plot attention "I love this phone." -m runs/sentiment --layer 2 -o attention.png
     """
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle import TASKS, find_bundle
     from nmt_cli.commands.pictures import attention_picture, check_output, show
     from nmt_cli.report.attention import check_choice
 
     check_output(output)
-    bundle = find_bundle(model, ("translation", "chat"))
-    check_choice(bundle.manifest.model, kind=kind, layer=layer, head=head)
+    bundle = find_bundle(model, TASKS)
+    check_choice(
+        bundle.manifest.model,
+        has_decoder=not bundle.manifest.classification,
+        kind=kind,
+        layer=layer,
+        head=head,
+    )
     choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
     show(attention_picture(bundle, source, target, **choice), output)
 

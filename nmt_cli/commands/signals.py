@@ -11,19 +11,32 @@ _SIGNAL_BASE = 128
 
 
 class StopRequest:
-    """While the block runs, a first signal asks for a stop; a second Ctrl-C ends at once."""
+    """While the block runs, a signal ends it with 130 (Ctrl-C) or 143 (SIGTERM).
+
+    At once, until `wait_for_step` says that there is something to save; from then on a first signal
+    asks for a stop and a second one ends at once.
+    """
 
     def __init__(self) -> None:
         self._received: int | None = None
+        self._waits = False
 
     def __enter__(self) -> "StopRequest":
         watched = (signal.SIGINT, signal.SIGTERM)
         self._before = {number: signal.signal(number, self._receive) for number in watched}
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if kind is KeyboardInterrupt and self._received is not None:
+            # Only now: while TensorFlow is imported nothing reaches the terminal.
+            console.note("stopped at once; the same command begins or goes on where it can")
+            self.exit_if_set()
+
+    def wait_for_step(self) -> None:
+        """From now on a signal only asks for a stop."""
+        self._waits = True
 
     def is_set(self) -> bool:
         """Return whether a signal came."""
@@ -35,7 +48,7 @@ class StopRequest:
             raise typer.Exit(_SIGNAL_BASE + self._received)
 
     def _receive(self, number: int, _frame: FrameType | None) -> None:
-        if self._received is not None:
+        is_first, self._received = self._received is None, number
+        if not (is_first and self._waits):
             raise KeyboardInterrupt
-        self._received = number
         console.note("stopping: finishing the step and saving (once more to stop at once)")

@@ -25,7 +25,7 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
 ]
 
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def train(
@@ -158,9 +158,12 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
         with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic()
             for event in train_loop(prepared, should_stop=stop.is_set, time_limit=left):
+                stop.wait_for_step()
                 report.follow(event)
                 view.show(event)
     stop.exit_if_set()
+    if (late := time.monotonic() - ends_at) > 0:
+        console.warn(f"--time was too short: the run took {late:,.0f} s longer")
 
 
 def _find_precision() -> "Choice":

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     )
     from nmt_cli.training.export import Measured
 
-_PLAIN_EVERY = 100  # steps between lines where there is no live display
+_PLAIN_EVERY = 100  # steps between lines where there is no live display, or
+_PLAIN_SECONDS = 60  # between them
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
 _NUM_LOWEST = 3
@@ -82,6 +83,7 @@ class TrainingView:
         if event.step:
             console.note(f"going on from step {event.step:,}")
         self._begin, self._begin_step = time.monotonic(), event.step
+        self._told = self._begin
 
     def _step_done(self, event: "StepDone") -> None:
         rate = event.num_tokens / event.seconds
@@ -102,7 +104,8 @@ class TrainingView:
                 facts=facts,
                 description=doing,
             )
-        elif event.step % _PLAIN_EVERY == 0:
+        elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
+            self._told = time.monotonic()
             left = self._time_left(event)
             console.note(f"step {event.step:,}/{event.last_step:,} {facts} {left} left")
 

@@ -142,6 +142,7 @@ def _check(
     text: list[str] | None, input_file: str | None, attention: str | None, *, needs_json: bool
 ) -> None:
     """Refuse options that do not go together, before anything is loaded."""
+    from nmt_cli.commands.lines import check_attention
     from nmt_cli.errors import ConfigError
 
     if text and input_file:
@@ -149,11 +150,7 @@ def _check(
     if needs_json:
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
-        from nmt_cli.commands.pictures import check_output
-
-        check_output(attention)
-        if text is None or len(text) != 1 or not text[0].strip():
-            raise ConfigError("--attention draws one sentence: give it as the argument")
+        check_attention(text, attention)
 
 
 def _with_words(

@@ -1,13 +1,12 @@
-"""How fast an engine is: time per call, sentences and pieces a second, at several batch sizes."""
+"""How fast a model is: time per call, sentences and pieces a second, at several batch sizes."""
 
 import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt_cli.decoding.engine import Searcher
-from nmt_cli.decoding.options import SearchOptions
+Rows = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -17,7 +16,7 @@ class Speed:
     Attributes:
         batch_size: Sources in a call.
         sentences_per_second: Of all calls together.
-        tokens_per_second: Target pieces, with `</s>`, that the best hypotheses have.
+        tokens_per_second: Pieces, as `measure_speed` is told to count them.
         p50_ms: Median time of a call in milliseconds.
         p95_ms: What 95 % of the calls stayed below.
     """
@@ -30,30 +29,26 @@ class Speed:
 
 
 def measure_speed(
-    engine: Searcher,
-    sources: Sequence[Sequence[int]],
-    options: SearchOptions,
-    batch_size: int,
-    max_seconds: float,
+    run: Callable[[Rows], int], sources: Rows, batch_size: int, max_seconds: float
 ) -> Speed:
-    """Search for the sources once, in input order, or for as many as the time allows.
+    """Run a model over the sources once, in input order, or over as many as the time allows.
 
     Args:
-        engine: What searches; a first call warms it up and does not count.
+        run: Takes sources and returns how many pieces came of it: those of the best hypotheses, or
+            of what a classifier read. A first call warms it up and does not count.
         sources: Source ids with `</s>`; at least one.
-        options: The search options.
         batch_size: Sources in a call; the last call may have fewer.
         max_seconds: No call begins later than this.
     """
-    engine.search(sources[:batch_size], options)
+    run(sources[:batch_size])
     seconds: list[float] = []
     sentences = tokens = 0
     for batch in _batches(sources, batch_size):
         started = time.perf_counter()
-        found = engine.search(batch, options)
+        pieces = run(batch)
         seconds.append(time.perf_counter() - started)
         sentences += len(batch)
-        tokens += sum(len(hypotheses[0].ids) for hypotheses in found)
+        tokens += pieces
         if sum(seconds) > max_seconds:
             break
     return Speed(
@@ -65,7 +60,7 @@ def measure_speed(
     )
 
 
-def _batches(sources: Sequence[Sequence[int]], size: int) -> Iterator[Sequence[Sequence[int]]]:
+def _batches(sources: Rows, size: int) -> Iterator[Rows]:
     for start in range(0, len(sources), size):
         yield sources[start : start + size]
 

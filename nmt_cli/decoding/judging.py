@@ -1,7 +1,7 @@
 """What a classifier makes of the examples of a corpus, and where it is wrong."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,11 @@ class Judged:
         """Return how many examples of the row's label got the column's; one label each."""
         counts: list[list[int]] = confusion_matrix(self.wanted, self.given).tolist()
         return counts
+
+    def with_outputs(self, outputs: Sequence[str]) -> "Judged":
+        """Return the same examples with labels as a corpus has them, which are then certain."""
+        given = label_flags(outputs, self.labels)
+        return replace(self, given=given, probabilities=given.astype(np.float32))
 
     def mistakes(self, count: int) -> list[dict[str, Any]]:
         """Return wrong answers as JSON data, the surest first."""

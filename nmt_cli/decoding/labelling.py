@@ -49,12 +49,16 @@ class Labeller:
         subwords: Its vocabulary.
         settings: See `Manifest.classification`.
         max_length: Longest text in pieces; longer ones lose their ends.
+
+    Attributes:
+        scorer: The model.
+        labels: Its labels.
     """
 
     def __init__(
         self, scorer: Scorer, subwords: Subwords, settings: Mapping[str, Any], max_length: int
     ) -> None:
-        self._scorer = scorer
+        self.scorer = scorer
         self._subwords = subwords
         self._begins = settings["pooling"] == "first"
         self._num_texts: int = settings["texts"]
@@ -75,16 +79,20 @@ class Labeller:
             yield from self._label_window(window, first)
             first += len(window)
 
-    def probabilities(self, sources: Sequence[tuple[str, ...]]) -> Floats:
-        """Return the probability of each label [N, Y] for the texts of each example."""
+    def encode(self, sources: Sequence[tuple[str, ...]]) -> list[list[int]]:
+        """Return the ids that the model reads for the texts of each example."""
         flat = iter(self._subwords.encode_batch([t.strip() for texts in sources for t in texts]))
-        rows = [
+        return [
             join_texts(
                 [next(flat) for _ in texts], begins=self._begins, max_length=self._max_length
             )
             for texts in sources
         ]
-        return probabilities(self._scorer.logits(rows), multi_label=self._multi_label)
+
+    def probabilities(self, sources: Sequence[tuple[str, ...]]) -> Floats:
+        """Return the probability of each label [N, Y] for the texts of each example."""
+        logits = self.scorer.logits(self.encode(sources))
+        return probabilities(logits, multi_label=self._multi_label)
 
     def given(self, found: Floats) -> Flags:
         """Return which labels are given, [N, Y], by their probabilities."""
@@ -94,7 +102,9 @@ class Labeller:
         lines = [(n, line) for n, line in enumerate(window, start=first) if line.strip()]
         results: Iterator[tuple[Any, Any]] = iter(())
         if lines:
-            found = self.probabilities([self._texts(line, number) for number, line in lines])
+            found = self.probabilities(
+                [texts_of(line, self._num_texts, number) for number, line in lines]
+            )
             results = zip(found, self.given(found), strict=True)
         for line in window:
             if not line.strip():
@@ -105,15 +115,22 @@ class Labeller:
             likeliest = {names[i]: float(row[i]) for i in order}
             yield Labelled(line, [names[i] for i in order if flags[i]], likeliest)
 
-    def _texts(self, line: str, number: int) -> tuple[str, ...]:
-        if self._num_texts == 1:
-            return (line,)
-        one, tab, other = line.partition("\t")
-        if not tab:
-            raise DataError(
-                f"line {number} is one text; this model reads two, with a tab between them"
-            )
-        return one, other
+
+def texts_of(line: str, num_texts: int, number: int = 1) -> tuple[str, ...]:
+    """Return the text of a line, or both texts where the model reads pairs.
+
+    Args:
+        line: As a user gives it.
+        num_texts: How many the model reads.
+        number: The line's, to name it by.
+
+    Raises:
+        DataError: There is no tab between two texts.
+    """
+    texts = tuple(line.split("\t", num_texts - 1))
+    if len(texts) < num_texts:
+        raise DataError(f"line {number} is one text; this model reads two, with a tab between them")
+    return texts
 
 
 def probabilities(logits: Floats, *, multi_label: bool) -> Floats:

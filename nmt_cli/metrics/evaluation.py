@@ -1,5 +1,6 @@
 """All that an evaluation finds of what systems wrote, each part when it is asked for."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from nmt_cli.metrics import misuse
 from nmt_cli.metrics.scores import (
     ALL,
     LengthScore,
+    Score,
     corpus_scores,
     p_values,
     scores_by_length,
@@ -51,26 +53,60 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Comparison(ABC):
     """Results beside each other; the first is the one that the others are compared with."""
 
     results: Sequence[Result]
     corpus: Corpus
+    unit = "segments"  # what the corpus has
+
+    @abstractmethod
+    def _corpus_scores(self) -> list[dict[str, Score]]:
+        """Return each system's scores by name."""
+
+    @property
+    @abstractmethod
+    def p_values(self) -> list[dict[str, float]]:
+        """Of each system but the first, by score: how likely its difference is by chance."""
+
+    @property
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """What makes the first system's scores mislead."""
+
+    @abstractmethod
+    def samples(self, count: int) -> list[int]:
+        """Return segments, from 0, that are worth a look."""
 
     @cached_property
     def scores(self) -> list[dict[str, Any]]:
         """Each system's scores and facts, as JSON data by name."""
         return [
             {name: score.as_json() for name, score in found.items()} | result.facts
-            for result, found in (
-                (r, corpus_scores(r.outputs, self.corpus.references, self.corpus.language, ALL))
-                for r in self.results
-            )
+            for result, found in zip(self.results, self._corpus_scores(), strict=True)
         ]
+
+    def p_text(self, system: int, name: str) -> str:
+        """Return the p-value of a score of a system, from 1, in words; "" where there is none.
+
+        That of a bootstrap is small for equal outputs, where it means nothing.
+        """
+        if name not in self.p_values[system - 1]:
+            return ""
+        is_same = self.results[system].outputs == self.results[0].outputs
+        return "the same" if is_same else f"p = {self.p_values[system - 1][name]:.3f}"
+
+
+class Evaluation(Comparison):
+    """Translations or replies beside each other."""
+
+    def _corpus_scores(self) -> list[dict[str, Score]]:
+        _, references, language = self.corpus
+        return [corpus_scores(r.outputs, references, language, ALL) for r in self.results]
 
     @cached_property
     def p_values(self) -> list[dict[str, float]]:
-        """Of each system but the first, by score; see `scores.p_values`."""
+        """See `scores.p_values`."""
         first, *others = (result.outputs for result in self.results)
         return p_values(first, others, self.corpus.references, self.corpus.language)
 
@@ -113,20 +149,10 @@ class Evaluation:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What makes the first system's scores mislead."""
+        """See `Comparison.warnings`."""
         return misuse.warnings(
             self.results[0].outputs, self.corpus.references, self.corpus.language
         )
-
-    def p_text(self, system: int, name: str) -> str:
-        """Return the p-value of a score of a system, from 1, in words; "" where there is none.
-
-        SacreBLEU's is small for equal outputs, where it means nothing.
-        """
-        if name not in self.p_values[system - 1]:
-            return ""
-        is_same = self.results[system].outputs == self.results[0].outputs
-        return "the same" if is_same else f"p = {self.p_values[system - 1][name]:.3f}"
 
 
 def value_text(name: str, value: Any) -> str:

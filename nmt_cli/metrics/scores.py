@@ -19,7 +19,7 @@ ALL = ("bleu", "chrf", "chrf++", "ter")
 # Languages that 13a does not split into words; sacreBLEU brings `zh`, the others need `char`.
 _TOKENIZERS = {"zh": "zh", "ja": "char", "ko": "char", "th": "char"}
 _LONGEST = (5, 10, 15, 20, 30, 50)  # source words of each class of length but the last
-_RESAMPLES = 1000
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def p_values(
         (str(i), list(outputs)) for i, outputs in enumerate((baseline, *others))
     ]
     metrics = {name: _metric(name, language) for name in names}
-    test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=_RESAMPLES)
+    test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=RESAMPLES)
     results = test()[1]  # by sacreBLEU's names of the scores, in the order given
     columns: dict[str, Any] = dict(zip(names, list(results.values())[1:], strict=True))
     return [

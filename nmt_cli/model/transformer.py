@@ -231,6 +231,14 @@ class EncoderModel(Layer):
                 maps[f"encoder_layer{number}_self_att"] = weights
         return Memory(self.encoder.finish(x), packing, mask)
 
+    def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
+        """Return the maps of a whole forward pass, all layers of a kind side by side.
+
+        Returns:
+            `encoder` [B, L, H, S, S].
+        """
+        return {"encoder": _stacked(maps, "encoder_layer{}_self_att", self.config.encoder_layers)}
+
 
 class Transformer(EncoderModel):
     """The whole model.
@@ -380,19 +388,16 @@ class Transformer(EncoderModel):
         return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
 
     def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """Return the maps of a whole forward pass, all layers of a kind side by side.
+        """See `EncoderModel.attention_by_kind`.
 
         Returns:
             `cross` [B, L, H, T, S], `encoder` [B, L, H, S, S] and `decoder` [B, L, H, T, T].
         """
-        kinds = {
-            "cross": ("decoder_layer{}_block2_decenc_att", self.config.decoder_layers),
-            "encoder": ("encoder_layer{}_self_att", self.config.encoder_layers),
-            "decoder": ("decoder_layer{}_block1_self_att", self.config.decoder_layers),
-        }
+        layers = self.config.decoder_layers
         return {
-            kind: tf.stack([maps[name.format(n)] for n in range(1, layers + 1)], axis=1)
-            for kind, (name, layers) in kinds.items()
+            "cross": _stacked(maps, "decoder_layer{}_block2_decenc_att", layers),
+            **super().attention_by_kind(maps),
+            "decoder": _stacked(maps, "decoder_layer{}_block1_self_att", layers),
         }
 
     def logits(self, states: Tensor) -> Tensor:
@@ -417,6 +422,11 @@ def shifted_right(target_ids: Tensor) -> Tensor:
     """
     before = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)
     return tf.where(padding_mask(target_ids), before, PAD_ID)
+
+
+def _stacked(maps: AttentionMaps, name: str, layers: int) -> Tensor:
+    """Return the maps [B, L, ...] of as many layers; {} in their name is the layer's number."""
+    return tf.stack([maps[name.format(number)] for number in range(1, layers + 1)], axis=1)
 
 
 def _with_position(own_mask: Tensor, is_real: Tensor, position: Tensor) -> Tensor:

@@ -219,4 +219,5 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+for (const choice of document.querySelectorAll(".kinds")) choice.hidden = data.kinds.length === 1;
 show({ all: true });

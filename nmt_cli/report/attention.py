@@ -1,7 +1,8 @@
-"""What the heads of a model look at, for one source and one target: the data and its picture.
+"""What the heads of a model look at, for a source and its target if any: the data and its picture.
 
-The arrays come from `NativeEngine.attention_by_kind`. A word gets what its pieces get together and
-looks as its pieces do on average; control tokens count as words, so rows of words sum to one, too.
+The arrays come from `NativeEngine.attention_by_kind`, or from `NativeScorer.attention_by_kind` of a
+classifier, which has an encoder alone. A word gets what its pieces get together and looks as its
+pieces do on average; control tokens count as words, so rows of words sum to one, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.text.tokenizer import BOS_ID, Subwords
+from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +30,7 @@ Weights = npt.NDArray[np.float32]
 KINDS = ("cross", "encoder", "decoder")
 _NAMES = {
     "cross": ("Cross-attention", "What each word of the output looks at in the source."),
-    "encoder": ("Encoder self-attention", "What each word of the source looks at in the source."),
+    "encoder": ("Encoder self-attention", "What each word of the input looks at in the input."),
     "decoder": (
         "Decoder self-attention",
         "What the model looks at in the output so far when it writes each word.",
@@ -84,26 +86,22 @@ class Heads:
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(Picture):
-    """The attention of a sentence pair; what is chosen here is what a page opens with.
+    """The attention in what a model reads and writes; a page opens with what is chosen here.
 
     Attributes:
         title: One line.
-        source: What the encoder reads.
-        target: What the decoder writes.
-        past: What it reads: `<s>` and the target without its last piece.
-        arrays: Weights between pieces by kind; see `NativeEngine.attention_by_kind`.
-        kind: One of `KINDS`.
+        sides: By kind, the tokens that look and those that are looked at.
+        arrays: By kind, weights between pieces; see `NativeEngine.attention_by_kind`.
+        kind: One of these; None is the first.
         by_piece: Pieces instead of words.
         layer: From 1; None is all of them (on a terminal the last).
         head: From 1; None is all of them (on a terminal their mean).
     """
 
     title: str
-    source: Tokens
-    target: Tokens
-    past: Tokens
+    sides: Mapping[str, tuple[Tokens, Tokens]]
     arrays: Mapping[str, Weights]
-    kind: str = "cross"
+    kind: str | None = None
     by_piece: bool = False
     layer: int | None = None
     head: int | None = None
@@ -111,7 +109,7 @@ class Attention(Picture):
     @cached_property
     def chosen(self) -> Heads:
         """The kind of attention that is drawn."""
-        return self.heads(self.kind, by_piece=self.by_piece)
+        return self.heads(self.kind or next(iter(self.sides)), by_piece=self.by_piece)
 
     @property
     def caption(self) -> str:
@@ -120,11 +118,7 @@ class Attention(Picture):
 
     def heads(self, kind: str, *, by_piece: bool) -> Heads:
         """Return all heads of a kind between pieces or between words."""
-        rows, columns = {
-            "cross": (self.target, self.source),
-            "encoder": (self.source, self.source),
-            "decoder": (self.target, self.past),
-        }[kind]
+        rows, columns = self.sides[kind]
         weights = self.arrays[kind]
         if by_piece:
             return Heads(*_NAMES[kind], rows.pieces, columns.pieces, weights)
@@ -140,10 +134,12 @@ class Attention(Picture):
 
     def page(self) -> str:
         """Return a page where every kind, layer and head can be chosen and walked over."""
+        kinds = list(self.sides)
         views = [
-            [self.heads(kind, by_piece=by_piece) for by_piece in (False, True)] for kind in KINDS
+            [self.heads(kind, by_piece=by_piece) for by_piece in (False, True)] for kind in kinds
         ]
-        chosen = (KINDS.index(self.kind), int(self.by_piece), self.layer, self.head)
+        kind = kinds.index(self.kind) if self.kind else 0
+        chosen = (kind, int(self.by_piece), self.layer, self.head)
         return attention_page(self.title, views, chosen)
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
@@ -197,19 +193,27 @@ def _draw_head(axes: Any, matrix: Weights) -> None:
 
 
 def check_choice(
-    model: Mapping[str, Any], *, kind: str, layer: int | None, head: int | None
+    model: Mapping[str, Any],
+    *,
+    has_decoder: bool,
+    kind: str | None,
+    layer: int | None,
+    head: int | None,
 ) -> None:
     """Raise ConfigError unless a model has such a kind of attention, layer and head.
 
     Args:
         model: The `model` section of its configuration.
-        kind: One of `KINDS`.
+        has_decoder: Whether it has all of `KINDS`, not just the encoder's.
+        kind: One of them, or None for the first.
         layer: From 1, or None.
         head: From 1, or None.
     """
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS)
-        raise ConfigError(f"--kind must be {', '.join(KINDS)} (it is {kind}).{hint}")
+    kinds = KINDS if has_decoder else ("encoder",)
+    kind = kind or kinds[0]
+    if kind not in kinds:
+        hint = did_you_mean(kind, kinds)
+        raise ConfigError(f"--kind must be {', '.join(kinds)} (it is {kind}).{hint}")
     layers = model["encoder_layers" if kind == "encoder" else "decoder_layers"]
     for option, value, most in (("--layer", layer, layers), ("--head", head, model["num_heads"])):
         if value is not None and not 1 <= value <= most:
@@ -218,26 +222,24 @@ def check_choice(
 
 def attention_of(
     title: str,
-    vocabularies: tuple[Subwords, Subwords],
-    ids: tuple[Sequence[int], Sequence[int]],
+    vocabularies: Vocabularies,
+    ids: Sequence[Sequence[int]],
     arrays: Mapping[str, Weights],
     **choice: Any,
 ) -> Attention:
-    """Return the picture of a pair.
+    """Return the picture of a pair, or of what an encoder alone reads.
 
     Args:
         title: One line.
-        vocabularies: Of source and target.
-        ids: Source and target ids, with `</s>`.
-        arrays: What `NativeEngine.attention_by_kind` says of them.
+        vocabularies: Of the model.
+        ids: Source ids and, where there is a decoder, target ids, all with `</s>`.
+        arrays: What the engine's `attention_by_kind` says of them.
         choice: `kind`, `by_piece`, `layer` and `head` of `Attention`.
     """
-    (source_words, target_words), (source, target) = vocabularies, ids
-    return Attention(
-        title=title,
-        source=Tokens.of(source_words, source),
-        target=Tokens.of(target_words, target),
-        past=Tokens.of(target_words, [BOS_ID, *target[:-1]]),
-        arrays=arrays,
-        **choice,
-    )
+    source = Tokens.of(vocabularies.source, ids[0])
+    sides = {"encoder": (source, source)}
+    if len(ids) > 1:
+        target = Tokens.of(vocabularies.target, ids[1])
+        past = Tokens.of(vocabularies.target, [BOS_ID, *ids[1][:-1]])  # what the decoder reads
+        sides = {"cross": (target, source), **sides, "decoder": (target, past)}
+    return Attention(title=title, sides=sides, arrays=arrays, **choice)

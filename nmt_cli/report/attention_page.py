@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BODY = """\
 <noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
 <form id="controls" aria-label="What is shown">
-<label>Attention <select id="kind"></select></label>
+<label class="kinds">Attention <select id="kind"></select></label>
 <label>Of <select id="level"><option value="0">words</option><option value="1">pieces</option>
 </select></label>
 <label>Layer <select id="layer"></select></label>
@@ -32,8 +32,8 @@ _BODY = """\
 <div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>
 <p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
 and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
-<kbd>Shift</kbd> the one before; <kbd>A</kbd> the kind of attention, <kbd>W</kbd> words or
-pieces.</p>
+<kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
+<kbd>W</kbd> words or pieces.</p>
 <script type="application/json" id="data">{data}</script>
 """
 

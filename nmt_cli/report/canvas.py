@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INK = "#010203"
 PAPER = "#ffffff"
+BLACK = "#000000"  # on PAPER and what is lighter than HEAT, in dark mode too
 SERIES = ("#2b7bba", "#cf4a5a", "#3a8f5c", "#9468c0", "#b3742a", "#5d7f8c")
 HEAT = "#08306b"  # a weight of one; zero is the paper
 BELOW, ABOVE = "#b2182b", "#2166ac"  # minus one and plus one

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.report.canvas import INK, SERIES, new_figure
-from nmt_cli.report.page import chart_page
+from nmt_cli.report.page import with_numbers
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.svg import line_figures
 from nmt_cli.report.terminal import bar_plot, line_plot, side_by_side
@@ -68,9 +68,9 @@ class LineChart(Picture):
             width,
         )
 
-    def page(self) -> str:
-        """Return a page of panels that are laid out to its width."""
-        return chart_page(self.title, self.figures(), self.table())
+    def body(self) -> str:
+        """Return panels that are laid out to a page's width, and their numbers."""
+        return with_numbers(self.figures(), self.table())
 
     def figures(self) -> str:
         """Return the panels as HTML."""

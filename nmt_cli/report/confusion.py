@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nmt_cli.report.canvas import HEAT, INK, PAPER, colour_map, new_figure
+from nmt_cli.report.canvas import BLACK, HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ class Confusion(Picture):
         axes.set_ylabel("label that it has")
         if size <= _MOST_COLUMNS:
             for row, column in np.ndindex(size, size):
-                colour = PAPER if shares[row, column] > 0.5 else INK
+                colour = PAPER if shares[row, column] > 0.5 else BLACK
                 count = f"{counts[row, column]:,}"
                 axes.text(column, row, count, ha="center", va="center", color=colour)
-        figure.suptitle(self.title)
         return figure

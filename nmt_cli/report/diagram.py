@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LEGEND = "B sentences, S source and T target positions"
+_LABEL_LEGEND = "B texts, S positions"
+_POOLING = {
+    "mean": "mean over the positions",
+    "max": "maximum over the positions",
+    "first": "the position of <s>",
+}
 _BOX_WIDTH, _BOX_HEIGHT, _GAP, _MARGIN, _BETWEEN = 4.0, 0.62, 0.24, 0.35, 1.0  # inches
 
 
@@ -46,11 +52,17 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram(Picture):
-    """The two sides of an encoder-decoder Transformer, from input to output."""
+    """A Transformer from input to output.
+
+    Attributes:
+        title: One line above.
+        sides: Encoder and decoder, or a classifier: the boxes of each from top to bottom.
+        legend: What the letters of shapes mean.
+    """
 
     title: str
-    encoder: list[Block]
-    decoder: list[Block]
+    sides: dict[str, list[Block]]
+    legend: str
 
     def texts(self) -> str:
         """See `Picture.texts`."""
@@ -60,14 +72,15 @@ class Diagram(Picture):
         """Return the boxes of both sides, side by side where there is room."""
         columns = [
             [(b.name + _times(b), b.detail, f"{b.shape}   {b.weights}") for b in side]
-            for side in (self.encoder, self.decoder)
+            for side in self.sides.values()
         ]
-        return box_columns(self.title, ("Encoder", "Decoder"), columns, _LEGEND, width)
+        headings = [side.capitalize() for side in self.sides]
+        return box_columns(self.title, headings, columns, self.legend, width)
 
     def table(self) -> list[tuple[str, ...]]:
         """See `Picture.table`."""
         rows: list[tuple[str, ...]] = [("part", "sizes", "output", "layers", "weights of one")]
-        for side, blocks in (("encoder", self.encoder), ("decoder", self.decoder)):
+        for side, blocks in self.sides.items():
             rows += [
                 (f"{side}: {b.name}", b.detail, b.shape, str(b.layers or 1), f"{b.parameters:,}")
                 for b in blocks
@@ -75,26 +88,37 @@ class Diagram(Picture):
         return rows
 
     def _draw(self) -> "Figure":
-        lines = max(len(self.encoder), len(self.decoder))
+        lines = max(map(len, self.sides.values()))
         height = lines * (_BOX_HEIGHT + _GAP) + 2 * _MARGIN
-        width = 2 * (_BOX_WIDTH + _MARGIN) + _BETWEEN
+        step = _BOX_WIDTH + _BETWEEN  # from a side to the next
+        width = len(self.sides) * step - _BETWEEN + 2 * _MARGIN
         figure = new_figure(width, height + 0.6)
         axes = figure.subplots()
         axes.set_axis_off()
         axes.set_xlim(0, width)
         axes.set_ylim(0, height)
-        left, right = _MARGIN, _MARGIN + _BOX_WIDTH + _BETWEEN
-        encoder = _draw_side(axes, "Encoder", self.encoder, left, height - _MARGIN)
-        decoder = _draw_side(axes, "Decoder", self.decoder, right, height - _MARGIN)
-        _draw_layers(axes, self.encoder, left, encoder, label_x=left - 0.22)
-        _draw_layers(axes, self.decoder, right, decoder, label_x=right + _BOX_WIDTH + 0.22)
-        reader = next(i for i, b in enumerate(self.decoder) if b.name == "cross-attention")
-        memory, target = (y - _BOX_HEIGHT / 2 for y in (encoder[-1], decoder[reader]))
-        middle = right - _BETWEEN / 2
-        axes.plot([left + _BOX_WIDTH, middle, middle], [memory, memory, target], color=INK, lw=1)
-        _draw_arrow(axes, (middle, target), (right, target))
-        axes.text(width / 2, 0, _LEGEND, ha="center", fontsize=8)
+        tops = {}
+        for number, (side, blocks) in enumerate(self.sides.items()):
+            left = _MARGIN + number * step
+            tops[side] = _draw_side(axes, side.capitalize(), blocks, left, height - _MARGIN)
+            label_x = left - 0.22 if number == 0 else left + _BOX_WIDTH + 0.22
+            _draw_layers(axes, blocks, left, tops[side], label_x=label_x)
+        if "decoder" in self.sides:
+            reader = next(
+                i for i, b in enumerate(self.sides["decoder"]) if b.name == "cross-attention"
+            )
+            memory, target = tops["encoder"][-1], tops["decoder"][reader]
+            _draw_reading(axes, memory - _BOX_HEIGHT / 2, target - _BOX_HEIGHT / 2)
+        axes.text(width / 2, 0, self.legend, ha="center", fontsize=8)
         return figure
+
+
+def _draw_reading(axes: Any, memory: float, target: float) -> None:
+    """Draw an arrow from the height of the encoder's output to where the decoder reads it."""
+    end = _MARGIN + _BOX_WIDTH
+    middle = end + _BETWEEN / 2
+    axes.plot([end, middle, middle], [memory, memory, target], color=INK, lw=1)
+    _draw_arrow(axes, (middle, target), (end + _BETWEEN, target))
 
 
 def _times(block: Block) -> str:
@@ -149,7 +173,7 @@ def _draw_arrow(axes: Any, start: tuple[float, float], end: tuple[float, float])
 
 def diagram_of(
     name: str, model: Mapping[str, Any], vocabulary: Mapping[str, Any],
-    shapes: Mapping[str, tuple[int, ...]],
+    classification: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]],
 ) -> Diagram:  # fmt: skip
     """Return the diagram of a model.
 
@@ -157,22 +181,24 @@ def diagram_of(
         name: The model's.
         model: The `model` section of its configuration.
         vocabulary: `Manifest.vocabulary`.
+        classification: `Manifest.classification`; empty where there is a decoder.
         shapes: The shape of every weight by name.
     """
-    sides = {
-        side: [
-            _embedding(side, model, vocabulary, shapes),
-            *_layers(side, model, shapes),
-            *_final_norm(side, model, shapes),
-        ]
-        for side in ("encoder", "decoder")
-    }
+
+    def stack(side: str) -> list[Block]:
+        embedding = _embedding(side, model, vocabulary, shapes)
+        return [embedding, *_layers(side, model, shapes), *_final_norm(side, model, shapes)]
+
     total = sum(map(prod, shapes.values()))
-    return Diagram(
-        title=f"{name}: {total:,} weights, {model['norm']}-norm",
-        encoder=sides["encoder"],
-        decoder=[*sides["decoder"], _output(vocabulary, shapes)],
-    )
+    title = f"{name}: {total:,} weights, {model['norm']}-norm"
+    if classification:
+        blocks = [*stack("encoder"), *_head(model, classification, shapes)]
+        return Diagram(title=title, sides={"classifier": blocks}, legend=_LABEL_LEGEND)
+    sides = {
+        "encoder": stack("encoder"),
+        "decoder": [*stack("decoder"), _output(vocabulary, shapes)],
+    }
+    return Diagram(title=title, sides=sides, legend=_LEGEND)
 
 
 def _count(shapes: Mapping[str, tuple[int, ...]], *prefixes: str) -> int:
@@ -192,7 +218,7 @@ def _embedding(
 ) -> Block:
     which, letter = ("source", "S") if side == "encoder" else ("target", "T")
     owned = [f"{which}_embedding", f"{side}.positions"]
-    is_shared = "embedding" in shapes
+    is_shared = "embedding" in shapes and _count(shapes, "decoder") > 0
     if side == "encoder":
         owned.append("embedding")
     name = "embedding + positions"
@@ -236,3 +262,19 @@ def _output(vocabulary: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
     own = _count(shapes, "output_embedding")
     detail = "a matrix of its own" if own else "the target embedding's matrix"
     return Block("output and softmax", detail, f"[B, T, {vocabulary['target']}]", own)
+
+
+def _head(
+    model: Mapping[str, Any],
+    classification: Mapping[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> list[Block]:
+    """Return what makes labels of a classifier's last states."""
+    num_labels = len(classification["labels"])
+    turn = "sigmoid" if classification["multi_label"] else "softmax"
+    return [
+        Block("pooling", _POOLING[classification["pooling"]], f"[B, {model['d_model']}]", 0),
+        Block(
+            f"head and {turn}", f"{num_labels} labels", f"[B, {num_labels}]", _count(shapes, "head")
+        ),
+    ]

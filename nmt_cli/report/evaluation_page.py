@@ -1,16 +1,20 @@
-"""An evaluation as a page: scores, how they depend on length, the best and the worst segments."""
+"""An evaluation as a page: scores, what they depend on, the best and the worst outputs."""
 
 import html
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from nmt_cli.metrics.evaluation import Evaluation, value_text, words_text
+from nmt_cli.decoding.judging import Judged
+from nmt_cli.decoding.label_comparison import LabelComparison
+from nmt_cli.metrics.evaluation import Comparison, Evaluation, value_text, words_text
+from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.page import facts, page, paragraphs, sections, table, texts
 from nmt_cli.report.svg import bar_figure
 
 _NUM_SAMPLES = 20
 _P = (
     "p is how likely a difference at least as large would be if both were equally good, by "
-    "sacreBLEU's paired bootstrap with 1,000 samples of the segments."
+    "sacreBLEU's paired bootstrap with 1,000 samples of the {unit}."
 )
 _REPLIES = (
     "A reply can be good and unlike its one reference: of a chat model, BLEU, chrF and TER say "
@@ -18,28 +22,79 @@ _REPLIES = (
 )
 
 
-def evaluation_page(evaluation: Evaluation) -> str:
+def evaluation_page(evaluation: Evaluation | LabelComparison) -> str:
     """Return an evaluation as a page."""
     first, *others = evaluation.results
     size, language = len(evaluation.corpus.references), evaluation.corpus.language
-    scored = f"{size:,} segments" + (f", target language {language}" if language else "")
+    scored = f"{size:,} {evaluation.unit}" + (f", target language {language}" if language else "")
     lines = [
         *(f"beside {other.name}" for other in others),
         f"{scored} (written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC)",
     ]
+    if isinstance(evaluation, LabelComparison):
+        own = _label_parts(evaluation)
+    else:
+        own = _text_parts(evaluation)
     parts = {
         "Warnings": paragraphs(evaluation.warnings, kind="warning"),
         "Scores": _scores(evaluation),
-        "By length": _by_length(evaluation),
-        "Samples": _segments(evaluation, evaluation.samples(_NUM_SAMPLES)),
-        "Worst segments": _segments(evaluation, evaluation.worst),
-        "Best segments": _segments(evaluation, evaluation.best),
+        **own,
         "Settings": _settings(evaluation),
     }
     return page(f"Evaluation of {first.name}", paragraphs(lines, kind="faint") + sections(parts))
 
 
-def _scores(evaluation: Evaluation) -> str:
+def _text_parts(evaluation: Evaluation) -> dict[str, str]:
+    def segments(indices: list[int]) -> str:
+        scores = {i: [f"{chrf[i]:.1f}" for chrf in evaluation.segment_scores] for i in indices}
+        headings = {i: f"Line {i + 1:,}: chrF++ {', '.join(row)}" for i, row in scores.items()}
+        return _segments(evaluation, headings)
+
+    return {
+        "By length": _by_length(evaluation),
+        "Samples": segments(evaluation.samples(_NUM_SAMPLES)),
+        "Worst segments": segments(evaluation.worst),
+        "Best segments": segments(evaluation.best),
+    }
+
+
+def _label_parts(evaluation: LabelComparison) -> dict[str, str]:
+    mistakes = evaluation.first.mistakes(_NUM_SAMPLES)
+    surest = {
+        m["example"] - 1: f"Example {m['example']:,}: probability {m['probability']:.2f}"
+        for m in mistakes
+    }
+    differences = {i: f"Example {i + 1:,}" for i in evaluation.samples(_NUM_SAMPLES)}
+    return {
+        "Labels": _labels(evaluation),
+        "Confusion": "".join(
+            _confusion(result.name, judged)
+            for result, judged in zip(evaluation.results, evaluation.judged, strict=True)
+        ),
+        "Surest mistakes": _segments(evaluation, surest),
+        "Differences": _segments(evaluation, differences),
+    }
+
+
+def _labels(evaluation: LabelComparison) -> str:
+    """Return the scores of each label: of the first system all, of the others F1."""
+    names = [f"f1 of {result.name}" for result in evaluation.results]
+    rows: list[tuple[str, ...]] = [("label", "examples", "precision", "recall", "f1", *names[1:])]
+    for first, *others in zip(*(judged.by_label() for judged in evaluation.judged), strict=True):
+        numbers = (first.precision, first.recall, first.f1, *(other.f1 for other in others))
+        rows.append((first.label, f"{first.support:,}", *(f"{n:.2f}" for n in numbers)))
+    return table(rows)
+
+
+def _confusion(name: str, judged: Judged) -> str:
+    """Return which labels a system took for which; nothing where examples have several."""
+    if judged.multi_label:
+        return ""
+    picture = Confusion(title=name, labels=list(judged.labels.names), counts=judged.confusion())
+    return f"<h3>{html.escape(name)}</h3>\n{picture.body()}"
+
+
+def _scores(evaluation: Comparison) -> str:
     """Return the scores of all systems, with what makes them comparable."""
     scores = evaluation.scores
     signatures = {n: v["signature"] for n, v in scores[0].items() if isinstance(v, dict)}
@@ -51,7 +106,7 @@ def _scores(evaluation: Evaluation) -> str:
             p = evaluation.p_text(system, name)
             cells[system] += f" ({p})" if p else ""
         rows.append((name.replace("_", " "), *cells))
-    notes = [_P] if len(scores) > 1 else []
+    notes = [_P.format(unit=evaluation.unit)] if len(scores) > 1 else []
     notes += [_REPLIES] if any(result.facts for result in evaluation.results) else []
     return (
         table(rows, kind="texts")
@@ -77,25 +132,28 @@ def _by_length(evaluation: Evaluation) -> str:
     return bar_figure(f"BLEU by {evaluation.length_unit}", short, series) + table(rows)
 
 
-def _segments(evaluation: Evaluation, indices: list[int]) -> str:
-    """Return segments with their chrF++, source, reference and what each system wrote."""
+def _segments(evaluation: Comparison, headings: Mapping[int, str]) -> str:
+    """Return segments with their source, reference and what each system wrote.
+
+    Args:
+        evaluation: All of them.
+        headings: Of those to show, by their numbers from 0.
+    """
     sources, references, language = evaluation.corpus
     names = [result.name for result in evaluation.results] if len(evaluation.results) > 1 else [""]
     blocks = []
-    for index in indices:
-        chrf = ", ".join(f"{scores[index]:.1f}" for scores in evaluation.segment_scores)
+    for index, heading in headings.items():
         rows = [("source", sources[index], "")] if sources is not None else []
         rows.append(("reference", references[index], language))
         rows += [
             (name or "output", result.outputs[index], language)
             for name, result in zip(names, evaluation.results, strict=True)
         ]
-        heading = html.escape(f"Line {index + 1:,}: chrF++ {chrf}")
-        blocks.append(f"<h3>{heading}</h3>\n{texts(rows)}")
+        blocks.append(f"<h3>{html.escape(heading)}</h3>\n{texts(rows)}")
     return "".join(blocks)
 
 
-def _settings(evaluation: Evaluation) -> str:
+def _settings(evaluation: Comparison) -> str:
     return "".join(
         f"<h3>{html.escape(result.name)}</h3>\n{facts(result.settings)}"
         for result in evaluation.results

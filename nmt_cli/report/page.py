@@ -33,15 +33,14 @@ def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
     )
 
 
-def chart_page(title: str, figures: str, numbers: Rows) -> str:
-    """Return a page with drawings and, folded up, their numbers.
+def with_numbers(figures: str, numbers: Rows) -> str:
+    """Return drawings and, folded up below them, their numbers as HTML.
 
     Args:
-        title: Plain text.
         figures: HTML.
         numbers: Rows of text, the heading first.
     """
-    return page(title, figures + folded("The numbers", table(numbers)))
+    return figures + folded("The numbers", table(numbers))
 
 
 def sections(parts: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.canvas import as_png, as_svg, drawing
 from nmt_cli.report.fonts import fonts_for
-from nmt_cli.report.page import chart_page, drawing_figure
+from nmt_cli.report.page import drawing_figure, page, with_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +59,12 @@ class Picture(ABC):
 
     def page(self) -> str:
         """Return it as a self-contained HTML page."""
+        return page(self.title, self.body())
+
+    def body(self) -> str:
+        """Return it as HTML for a page: drawn and, folded up, its numbers."""
         svg = as_svg(self.figure(has_caption=False), background="none")
-        return chart_page(self.title, drawing_figure(self.title, svg), self.table())
+        return with_numbers(drawing_figure(self.title, svg), self.table())
 
 
 def check_format(path: Path) -> None:

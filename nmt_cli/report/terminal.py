@@ -315,12 +315,12 @@ def _signed_colour(value: float) -> str:
 
 def box_columns(
     title: str,
-    headings: tuple[str, str],
+    headings: Sequence[str],
     columns: Sequence[Sequence[tuple[str, str, str]]],
     legend: str,
     width: int,
 ) -> "Text":
-    """Return two columns of boxes with arrows between them, side by side where there is room.
+    """Return columns of boxes with arrows between them, side by side where there is room.
 
     Args:
         title: A line above.
@@ -342,11 +342,11 @@ def box_columns(
             lines += [f"│ {line:<{inner}} │" for line in box if line]
             lines.append(f"└{'─' * (inner + 2)}┘")
         drawn.append(lines)
-    if 2 * (inner + 4) + _GAP > width:
-        body = [*drawn[0], "", *drawn[1]]
+    if len(drawn) * (inner + 4 + _GAP) - _GAP > width:
+        body = [line for lines in drawn for line in ("", *lines)][1:]
     else:
         body = [
-            (left.ljust(inner + 4 + _GAP) + right).rstrip()
-            for left, right in itertools.zip_longest(*drawn, fillvalue="")
+            "".join(line.ljust(inner + 4 + _GAP) for line in row).rstrip()
+            for row in itertools.zip_longest(*drawn, fillvalue="")
         ]
     return Text("\n".join([title, "", *body, "", legend, ""]))

@@ -40,10 +40,8 @@ def training_page(
     chart = curves_chart(config.name, {config.name: history.noting(events)})
     written = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     lines = [_task(config), f"{history.state()} (written {written})"]
-    curves = chart.figures() if chart.panels else ""
-    numbers = folded("The numbers", table(chart.table())) if chart.panels else ""
     parts = {
-        "Curves": curves + numbers,
+        "Curves": chart.body() if chart.panels else "",
         "Scores": _scores(config, manifest) + _evaluations(history.evaluations) + _exports(history),
         "Samples": _samples(history.evaluations, config),
         "Warnings": paragraphs(history.warnings, kind="warning"),

@@ -16,6 +16,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,8 @@ class Subwords:
             limit_alphabet=len(alphabet),
             show_progress=False,
         )
-        tokenizer.train_from_iterator(texts, trainer)
+        with ThreadPool(1) as pool:  # its thread ends with the process: Ctrl-C need not wait
+            pool.apply_async(tokenizer.train_from_iterator, (texts, trainer)).get()
         return cls(_without_added_tokens(tokenizer))
 
     @classmethod

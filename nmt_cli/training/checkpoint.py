@@ -31,7 +31,9 @@ from nmt_cli.training.dataset import Cursor
 
 _WEIGHTS, _OPTIMIZER, _STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 _STOPPED = "-stopped"
-_DAMAGES = (OSError, ValueError, KeyError, TypeError, SafetensorError)
+_DAMAGED = "damaged-"
+# Not every OSError: what cannot be read now may be whole.
+_DAMAGES = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, SafetensorError)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Checkpoints:
         """
         suffix = "" if checkpoint.is_regular else _STOPPED
         path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
-        hint = "the last good checkpoint is whole: free some space and run the same command again"
+        hint = "the last good checkpoint is whole: is there space? Then run the same command again"
         with (
             os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
             atomic_dir(path) as folder,
@@ -161,10 +163,20 @@ class Checkpoints:
                 remove_dir(old)
 
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
-        """Return the newest checkpoint that is whole, and a warning for each damaged one."""
+        """Return the newest checkpoint that is whole, and a warning for each damaged one.
+
+        Raises:
+            TrainingError: There were some, and none is whole or can be read.
+        """
         if self._folder.is_dir():
             remove_leftovers(self._folder)
-        return _first_whole(reversed(self.paths()))
+        checkpoint, warnings = _first_whole(reversed(self.paths()))
+        if checkpoint is None and any(self._folder.glob(f"{_DAMAGED}*")):
+            raise TrainingError(
+                f"{self._folder}: no checkpoint is whole; they are set aside there",
+                hint="--fresh starts over; copy the model away before if you want to keep it",
+            )
+        return checkpoint, warnings
 
     def load_regular(self, *, before: int) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest regular one of a step before `before`, and warnings likewise.
@@ -204,10 +216,11 @@ def average(paths: Sequence[Path]) -> Arrays:
 def _first_whole(paths: Iterable[Path]) -> tuple[Checkpoint | None, list[str]]:
     warnings: list[str] = []
     for path in paths:
-        try:
-            return _load(path), warnings
-        except _DAMAGES as error:
-            warnings.append(_set_aside(path, error))
+        with os_errors_as(TrainingError, f"{path}: cannot be read"):
+            try:
+                return _load(path), warnings
+            except _DAMAGES as error:
+                warnings.append(_set_aside(path, error))
     return None, warnings
 
 
@@ -233,7 +246,7 @@ def progress_of(values: dict[str, Any]) -> Progress:
 
 def _read_state(path: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
-    if state.pop("own_sha256") != _digest(state):
+    if state.pop("own_sha256", "") != _digest(state):
         raise ValueError(f"{_STATE} has another sha256")
     return state
 
@@ -252,7 +265,7 @@ def _score(path: Path) -> float | None:
         progress = json.loads((path / _STATE).read_text(encoding="utf-8"))["progress"]
         score = progress["score"]
         is_own = progress["evaluated_step"] == progress["step"] and math.isfinite(score)
-    except _DAMAGES:
+    except (OSError, *_DAMAGES):
         return None
     return float(score) if is_own else None
 
@@ -272,7 +285,7 @@ def step_of(path: Path) -> int:
 
 def _set_aside(path: Path, error: Exception) -> str:
     """Take a damaged checkpoint out of the way and return what to tell about it."""
-    aside = path.with_name(f"damaged-{path.name}")
+    aside = path.with_name(f"{_DAMAGED}{path.name}")
     shutil.rmtree(aside, ignore_errors=True)
     path.rename(aside)
     return f"{path}: damaged ({error}); set aside as {aside.name}"
@@ -282,9 +295,13 @@ def saved_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the newest checkpoint that tells them; none without checkpoints.
 
     All of a run have the same, so neither weights nor optimizer are looked at.
+
+    Raises:
+        TrainingError: One cannot be read, though it may be whole.
     """
     for path in sorted(folder.glob("step-*"), reverse=True):
-        with contextlib.suppress(*_DAMAGES):
+        unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
+        with unreadable, contextlib.suppress(*_DAMAGES):
             settings: dict[str, Any] = _read_state(path)["settings"]
             return settings
     return {}

@@ -1,38 +1,19 @@
 """A classifier in training, scored on dev and test by the labels that it gives."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
-import tensorflow as tf
 
 from nmt_cli.bundle import classification_of
 from nmt_cli.decoding.evaluation import samples_of
 from nmt_cli.decoding.judging import Judged, judge
-from nmt_cli.decoding.labelling import Floats, Labeller
-from nmt_cli.decoding.native import padded
+from nmt_cli.decoding.labelling import Labeller
+from nmt_cli.decoding.native_labels import NativeScorer
 from nmt_cli.metrics.scores import Score
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
 from nmt_cli.training.validation import DevScores, StopRequested, Validator
-
-_BATCH = 256  # texts
-
-
-class ModelScorer:
-    """See `Scorer`: a model as it is in training."""
-
-    def __init__(self, model: Any) -> None:
-        ids = tf.TensorSpec([None, None], tf.int32)
-        self._logits = tf.function(model, autograph=False, input_signature=[ids])
-
-    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
-        """See `Scorer.logits`."""
-        starts = range(0, len(sources), _BATCH)
-        found = [self._logits(padded(sources[first : first + _BATCH])).numpy() for first in starts]
-        return np.concatenate(found)
 
 
 class LabelValidator(Validator):
@@ -44,7 +25,7 @@ class LabelValidator(Validator):
         super().__init__(prepared, model, stepper, should_stop)
         config, subwords = prepared.config, prepared.encoder.source
         settings, longest = classification_of(config), config.model.max_length
-        self._labeller = Labeller(ModelScorer(model), subwords, settings, longest)
+        self._labeller = Labeller(NativeScorer(model), subwords, settings, longest)
 
     def score_dev(self, step: int) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""

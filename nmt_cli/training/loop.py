@@ -192,7 +192,7 @@ class _Trainer:
                 yield from self._written(wait=True)
                 yield from self._finish()
             except StopRequested:
-                if self._is_chief and self._saved_step != self._progress.step:
+                if self._is_chief and self._progress.step not in (0, self._saved_step):
                     yield from self._save(is_regular=False)
                 yield from self._written(wait=True)
                 yield Finished(self._progress.step, STOPPED, {}, None)
@@ -242,12 +242,16 @@ class _Trainer:
         batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
+            self._stop_if_asked()
             yield from self._one_step(next(batches))
             self._look_at_clock()
-            if self._replicas.any(self._should_stop()):
-                raise StopRequested
+            self._stop_if_asked()
             yield from self._evaluate_and_save_if_due()
             yield from self._written()
+
+    def _stop_if_asked(self) -> None:
+        if self._replicas.any(self._should_stop()):
+            raise StopRequested
 
     def _look_at_clock(self) -> None:
         """See what follows from the time; of several machines, the chief's clock counts."""

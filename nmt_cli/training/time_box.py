@@ -15,7 +15,9 @@ from typing import NamedTuple
 _FIRST_EVALUATION = 0.15  # share of the limit after which there should be one
 _UNKNOWN_FINISH = 0.3  # share put aside before there was one
 _EXTRAS = 0.1  # share put aside, at most, for what can be left out
-_CHECKPOINTS = 40  # from the first step to the last, for the averages
+_CHECKPOINTS = 40  # from the first step to the last, for the averages, and this far apart:
+_FEWEST_STEPS = 10  # at least; so many also tell the pace, or
+_PACE_SHARE = 0.1  # fewer that took this share of the limit
 _MARGIN = 1.2  # evaluations do not all take the same time
 _AVERAGES = 3  # at most
 _BEAM_COST = 0.7  # of a hypothesis in a beam, beside that of greedy search
@@ -72,7 +74,7 @@ class TimeLeft(NamedTuple):
 
     def wants_checkpoint(self, step: int, saved_step: int) -> bool:
         """Return whether it is time for one; the usual distance may be longer than the run."""
-        return step - saved_step >= max(1.0, self.last_step / _CHECKPOINTS)
+        return step - saved_step >= max(_FEWEST_STEPS, self.last_step / _CHECKPOINTS)
 
 
 class TimeBox:
@@ -105,9 +107,10 @@ class TimeBox:
         """Look at the clock, `step` steps of the run taken so far."""
         now = self._clock()
         left, last_step = self._left(now), math.inf
-        if self._num_steps > 1:
-            pace = (self._num_steps - 1) / (now - self._paced_from)
-            last_step = step + max(0.0, left) * pace
+        num_steps, seconds = self._num_steps - 1, now - self._paced_from
+        if num_steps >= _FEWEST_STEPS or (num_steps > 0 and seconds > _PACE_SHARE * self._seconds):
+            # One more: the last step's rate is zero, and there may be a next one.
+            last_step = step + 1 + max(0.0, left) * num_steps / seconds
         is_late = now - self._started > _FIRST_EVALUATION * self._seconds
         return TimeLeft(last_step, self._evaluation is None and is_late, left <= 0.0)
 

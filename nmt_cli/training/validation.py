@@ -35,6 +35,7 @@ from nmt_cli.model.weights import read_weights
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.device import find_device
+from nmt_cli.training.memory import OUT_OF_MEMORY
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
 
@@ -104,8 +105,14 @@ class Validator:
 
     def _dev_loss(self) -> float:
         config, dev = self._config, self._prepared.dev
-        indices = batches_by_length(dev, config.model.max_length, config.train.tokens_per_batch)
-        return self._stepper.evaluate([assemble(dev, i) for i in indices])
+        tokens = config.train.tokens_per_batch // config.train.accumulate_steps
+        while True:
+            indices = batches_by_length(dev, config.model.max_length, tokens)
+            with contextlib.suppress(*OUT_OF_MEMORY):
+                return self._stepper.evaluate([assemble(dev, i) for i in indices])
+            if tokens <= config.model.max_length:
+                raise MemoryError
+            tokens //= 2
 
 
 class OutputValidator(Validator):

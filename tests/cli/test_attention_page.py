@@ -26,17 +26,18 @@ def picture() -> Attention:
     for kind in ("cross", "encoder", "decoder"):
         weights = random.random((3, 2, 4, 4), np.float32) ** 3
         arrays[kind] = weights / weights.sum(-1, keepdims=True)
-    return Attention(title="t", source=tokens, target=tokens, past=tokens, arrays=arrays)
+    return Attention(title="t", sides=dict.fromkeys(arrays, (tokens, tokens)), arrays=arrays)
 
 
 class _Document(HTMLParser):
-    """The text of elements with an id, and the table's cells."""
+    """The text of elements with an id, the table's cells, and what is hidden."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.cells: list[dict[str, str | None]] = []
         self.texts: dict[str, str] = {}
         self.pressed: list[str | None] = []
+        self.hidden: list[str] = []
         self._id = ""
         self.feed(text)
 
@@ -45,6 +46,8 @@ class _Document(HTMLParser):
         self._id = values.get("id", "") or ""
         if values.get("role") == "gridcell":
             self.cells.append(values)
+        if "hidden" in values:
+            self.hidden.append(tag)
         if values.get("aria-pressed") == "true":
             self.pressed.append(values["aria-label"])
 
@@ -96,3 +99,12 @@ def test_keys_reach_every_head_and_cell(picture, tmp_path, keys, kind, layer, he
     assert in_tab_order == [row * len(heads.columns) + column]
     wanted = [f"layer {layer}, head {h}" for h in (1, 2) if head in (None, h)]
     assert document.pressed == wanted
+
+
+def test_where_there_is_one_kind_there_is_no_choice_of_it(picture, tmp_path):
+    kinds = {"encoder": picture.sides["encoder"]}
+    alone = Attention(title="t", sides=kinds, arrays={"encoder": picture.arrays["encoder"]})
+    document = typed(alone, ["a", "l", "h"], tmp_path)
+    assert document.texts["chosen"] == "Encoder self-attention, layer 1, head 1"
+    assert document.hidden == ["label", "span"]
+    assert typed(picture, [], tmp_path).hidden == []

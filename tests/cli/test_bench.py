@@ -6,8 +6,6 @@ import time
 import pytest
 
 from nmt_cli.decoding.benchmark import measure_speed
-from nmt_cli.decoding.engine import Hypothesis
-from nmt_cli.decoding.options import SearchOptions
 
 
 def test_bench_shows_a_table(run_nmt, toy_bundle, tmp_path):
@@ -57,30 +55,66 @@ def test_bench_says_what_is_wrong(run_nmt, toy_bundle, tmp_path, arguments, code
     assert "Traceback" not in done.stderr
 
 
-class SlowEngine:
-    """Takes ten milliseconds for a source and writes two pieces."""
+def test_bench_of_a_classifier(run_nmt, label_bundle, label_corpus, tmp_path):
+    options = ("-m", str(label_bundle), "--data-dir", str(label_corpus), "--batch", "1,8")
+    done = run_nmt("bench", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    title, head, *rows = done.stdout.splitlines()
+    assert "30 texts of" in title
+    assert "beam" not in title
+    assert head.split()[:3] == ["engine", "batch", "texts/s"]
+    assert {row.split()[0] for row in rows[1::2]} == {"8"}
+    assert not any("tensorflow" in row for row in rows)
+    done = run_nmt("bench", *options, "--format", "float32", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert "beam_size" not in found
+    (row,) = found["rows"]
+    assert 20 < row["peak_memory_mb"] < 2000
+    pieces = row["speeds"][0]["tokens_per_second"] / row["speeds"][0]["sentences_per_second"]
+    assert f" of {pieces:.1f} pieces" in title  # all texts, once
 
-    max_length = 9
+
+def test_bench_of_a_classifier_of_pairs(run_nmt, pair_bundle, tmp_path):
+    (tmp_path / "s").write_text("dog\tbig cat\n\nbird\tdog\n")
+    options = ("-m", str(pair_bundle), "-i", "s", "--format", "float32", "--batch", "2")
+    done = run_nmt("bench", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 texts of" in done.stdout
+    (tmp_path / "s").write_text("dog\tcat\nbird\n")
+    done = run_nmt("bench", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "line 2 is one text; this model reads two" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--beam=2", "--engine=tensorflow"])
+def test_a_classifier_has_no_search(run_nmt, label_bundle, tmp_path, option):
+    done = run_nmt("bench", "-m", str(label_bundle), option, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not for classifiers" in done.stderr
+
+
+class SlowModel:
+    """Takes ten milliseconds for a source and writes two pieces."""
 
     def __init__(self):
         self.calls = []
 
-    def search(self, sources, options, *, first_index=0):
+    def run(self, sources) -> int:
         self.calls.append(len(sources))
         time.sleep(0.01 * len(sources))
-        return [[Hypothesis([7, 2], 0.0)] for _ in sources]
+        return 2 * len(sources)
 
 
 def test_speed_counts_sentences_and_pieces_but_not_the_first_call():
-    engine = SlowEngine()
-    speed = measure_speed(engine, [[7, 2]] * 5, SearchOptions(), 2, max_seconds=9)
-    assert engine.calls == [2, 2, 2, 1]
+    model = SlowModel()
+    speed = measure_speed(model.run, [[7, 2]] * 5, 2, max_seconds=9)
+    assert model.calls == [2, 2, 2, 1]
     assert speed.tokens_per_second == pytest.approx(2 * speed.sentences_per_second)
     assert 0 < speed.sentences_per_second <= 100
     assert 20 <= speed.p50_ms <= speed.p95_ms
 
 
 def test_no_call_begins_after_the_time():
-    engine = SlowEngine()
-    measure_speed(engine, [[7, 2]] * 50, SearchOptions(), 1, max_seconds=0.015)
-    assert len(engine.calls) == 3
+    model = SlowModel()
+    measure_speed(model.run, [[7, 2]] * 50, 1, max_seconds=0.015)
+    assert len(model.calls) == 3

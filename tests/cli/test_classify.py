@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from html_page import Page
 
 TEXTS = ["the film was great", "", "the dog was sad", "a book was blue"]
 LABELS = ["good", "", "bad", "so so"]
@@ -163,11 +164,58 @@ def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_pat
     assert "y.txt:2: unknown label 'bat'. Did you mean 'bad'?" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--compare=x", "--beam=2", "--set=top_k=2"])
+@pytest.mark.parametrize("option", ["--beam=2", "--set=top_k=2"])
 def test_options_of_search_are_refused(with_data, option):
     done = with_data("evaluate", option)
     assert done.returncode == 2
     assert "not for classifiers" in done.stderr
+
+
+def test_evaluate_compares_models_and_files_of_labels(
+    with_data, label_bundle, label_corpus, tmp_path
+):
+    right = [line.split("\t")[1] for line in (label_corpus / "test.tsv").read_text().splitlines()]
+    outputs = ["bad"] * 15 + right[15:]
+    (tmp_path / "others.txt").write_text("".join(f"{label}\n" for label in outputs))
+    others = ("--compare", "others.txt", "--compare", str(label_bundle))
+    done = with_data("evaluate", *others, "--report", "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    first, file, _ = found["systems"]
+    wrong = sum(label != "bad" for label in right[:15])
+    assert first["accuracy"]["score"] == 100
+    assert file["accuracy"]["score"] == pytest.approx(100 * (30 - wrong) / 30)
+    assert first["p_values"] is None
+    assert file["p_values"]["accuracy"] < 0.05
+    assert (found["examples"], len(found["samples"])) == (30, 5)
+    assert all(len(set(sample["outputs"])) == 2 for sample in found["samples"])
+    page = Page((tmp_path / "page.html").read_text())
+    assert page.of("section", "td")[:2] == ["accuracy", "100.00"]
+    assert "100.00 (the same)" in page.of("section", "td")
+    shown = with_data("evaluate", *others).stdout.splitlines()
+    assert shown[1].split()[:2] == ["accuracy", "100.00"]
+    assert "(the same)" in shown[1]
+
+
+@pytest.mark.parametrize(
+    ("other", "code", "said"),
+    [
+        ("nowhere", 4, "nowhere: no such folder"),
+        ("short.txt", 3, "short.txt has 1 lines, the reference has 30"),
+        ("wrong.txt", 3, "wrong.txt:30: unknown label 'goood'. Did you mean 'good'?"),
+        ("{pairs}", 2, "gives other labels than"),
+        ("{toy}", 4, "is a translation model, not for classification"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(
+    with_data, pair_bundle, toy_bundle, tmp_path, other, code, said
+):
+    (tmp_path / "short.txt").write_text("good\n")
+    (tmp_path / "wrong.txt").write_text("good\n" * 29 + "goood\n")
+    done = with_data("evaluate", "--compare", other.format(pairs=pair_bundle, toy=toy_bundle))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["c.png", "c.svg", "c.html"])

@@ -228,6 +228,21 @@ def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     assert "verified" in run_nmt("info", str(toy_bundle), "--verify", cwd=tmp_path).stdout
 
 
+def test_a_signal_before_the_first_step_ends_at_once(run_nmt, texts):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    command = ["train", "my.yaml", *SMALL, "--set", "train.max_steps=1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", *command], cwd=texts, stderr=subprocess.PIPE, text=True
+    ) as process:
+        lines = iter(process.stderr.readline, "")
+        assert any(line.startswith("vocabulary: ") for line in lines)
+        process.send_signal(signal.SIGTERM)
+        assert list(lines)[-1].startswith("stopped at once")
+    assert process.returncode == 143
+    assert not (texts / "runs/my/checkpoints").exists()
+    assert run_nmt(*command, cwd=texts).returncode == 0
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, code):
     assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0

@@ -44,6 +44,91 @@ def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_li
     assert data["kinds"][0]["levels"][0]["rows"] == [*translate_toy_line(SENTENCE).split(), "</s>"]
 
 
+def classifier_arrays(bundle, text: str) -> np.ndarray:
+    """Return the native scorer's attention for the ids that `nmt classify` reads."""
+    from nmt_cli.bundle import open_bundle
+    from nmt_cli.decoding.fast_labels import load_labeller
+    from nmt_cli.decoding.native_labels import load_scorer
+
+    opened = open_bundle(bundle)
+    (ids,) = load_labeller(opened).encode([tuple(text.split("\t"))])
+    return load_scorer(opened).attention_by_kind(ids)["encoder"]
+
+
+@pytest.mark.parametrize(
+    ("fixture", "command", "text", "words"),
+    [
+        ("label_bundle", ["plot", "attention", "-o"], "the dog was sad", "the dog was sad </s>"),
+        ("label_bundle", ["classify", "--attention"], "the dog was sad", "the dog was sad </s>"),
+        ("pair_bundle", ["plot", "attention", "-o"], "big dog\tcat", "<s> big dog </s> cat </s>"),
+        ("pair_bundle", ["classify", "--attention"], "big dog\tcat", "<s> big dog </s> cat </s>"),
+    ],
+)
+def test_a_classifiers_weights_are_the_scorers(
+    run_nmt, request, tmp_path, fixture, command, text, words
+):
+    bundle = request.getfixturevalue(fixture)
+    arguments = [*command, "a.html", "-m", str(bundle)]
+    done = run_nmt(*arguments, text, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (kind,) = page_data(tmp_path / "a.html")["kinds"]
+    by_word, pieces = kind["levels"]
+    assert by_word["rows"] == by_word["columns"] == words.split()
+    expected = classifier_arrays(bundle, text)
+    weights = np.frombuffer(base64.b64decode(pieces["weights"]), "<f4").reshape(expected.shape)
+    np.testing.assert_allclose(weights, expected, atol=1e-6)
+    np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-6)
+    label = run_nmt("classify", text, "-m", str(bundle), cwd=tmp_path).stdout.strip()
+    assert f"<h1>{text.replace(chr(9), ' / ')} → {label}</h1>" in (tmp_path / "a.html").read_text()
+    if command[0] == "plot":
+        two = [part for part in text.split("\t") if part]
+        again = run_nmt(*arguments[:-3], "b.html", *arguments[-2:], *two, cwd=tmp_path)
+        assert again.returncode == 0, again.stderr
+        assert (tmp_path / "a.html").read_text() == (tmp_path / "b.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fixture", "arguments", "code", "said"),
+    [
+        ("label_bundle", ["plot", "attention", " "], 2, "the text is blank"),
+        ("label_bundle", ["plot", "attention", "a", "b"], 2, "this model reads one text, not two"),
+        ("label_bundle", ["plot", "attention", "a", "--kind", "cross"], 2, "must be encoder"),
+        ("label_bundle", ["plot", "attention", "a", "--layer", "2"], 2, "from 1 to 1"),
+        ("pair_bundle", ["plot", "attention", "a"], 3, "with a tab between them"),
+        ("label_bundle", ["classify", "a", "b", "--attention", "a.png"], 2, "draws one text"),
+        ("label_bundle", ["classify", "a", "--attention", "a.pdf"], 2, "must end in .png"),
+    ],
+)
+def test_what_a_classifier_cannot_draw_is_said(
+    run_nmt, request, tmp_path, fixture, arguments, code, said
+):
+    bundle = request.getfixturevalue(fixture)
+    done = run_nmt(*arguments, "-m", str(bundle), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
+def test_a_classifier_has_positions_and_a_diagram(run_nmt, label_bundle, pair_bundle, tmp_path):
+    sinusoids = run_nmt("plot", "positions", "-m", str(label_bundle), cwd=tmp_path).stdout
+    assert "\nsinusoidal, from -1 to 1\n" in sinusoids
+    learned = run_nmt("plot", "positions", "-m", str(pair_bundle), cwd=tmp_path).stdout
+    assert "\nlearned, encoder, from" in learned
+    assert "decoder" not in learned
+    drawn = run_nmt("plot", "model", "-m", str(pair_bundle), cwd=tmp_path).stdout
+    parts = ["embedding", "self-attention", "feed-forward", "pooling", "head and softmax"]
+    assert [part for part in parts if part in drawn] == parts
+    assert "the position of <s>" in drawn
+
+
+def test_labels_have_no_length(run_nmt, label_corpus, tmp_path):
+    options = ["--set", f"data.dir={label_corpus}"]
+    config = str(label_corpus / "labels.yaml")
+    done = run_nmt("plot", "lengths", config, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "target" not in done.stdout
+    assert "\ntext\nmean 4.0, median 4" in done.stdout
+
+
 def test_translate_draws_what_it_translated(run_nmt, toy_bundle, translate_toy_line, tmp_path):
     done = run_nmt(
         "translate", SENTENCE, "-m", str(toy_bundle), "--attention", "a.svg", cwd=tmp_path
@@ -117,7 +202,7 @@ def test_without_a_file_the_terminal_gets_text_and_tensorflow_stays_out(
         (["positions", "--d-model", "8", "--length", "0"], 2, "--length must be from 1"),
         (["lengths", "--unit", "word"], 2, "Did you mean 'words'?"),
         (["lengths", "--unit", "pieces"], 4, "runs/quickstart: no vocabulary"),
-        (["attention", " "], 4, "no translation or chat model below runs/"),
+        (["attention", " "], 4, "no translation or chat or classification model below runs/"),
         (["model", "-m", "nowhere"], 4, "nowhere: no such folder"),
     ],
 )
@@ -142,7 +227,7 @@ def test_a_run_without_a_step_has_no_curves_yet(run_nmt, tmp_path):
         (["plot", "attention", "dog", "--kind", "crss"], "Did you mean 'cross'?"),
         (["plot", "attention", "dog", "--layer", "2"], "--layer must be from 1 to 1"),
         (["plot", "attention", "dog " * 50], "pieces; the model reads 24"),
-        (["translate", "a", "b", "--attention", "a.png"], "--attention draws one sentence"),
+        (["translate", "a", "b", "--attention", "a.png"], "--attention draws one text"),
         (["translate", "a", "--attention", "a.pdf"], "must end in .png, .svg or .html"),
     ],
 )

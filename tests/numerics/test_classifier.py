@@ -10,6 +10,7 @@ from numpy_transformer import Architecture, NumpyTransformer, log_softmax, rando
 from nmt_cli.config import ModelConfig
 from nmt_cli.convert import EncoderConversion
 from nmt_cli.decoding.fast_labels import FastScorer
+from nmt_cli.decoding.native_labels import NativeScorer
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
@@ -35,7 +36,7 @@ def padded() -> tf.Tensor:
 
 @pytest.fixture
 def make_classifier():
-    """A function that makes a classifier of random weights and its logits by the reference."""
+    """A function that makes a classifier of random weights, its logits by hand, its reference."""
 
     def make(pooling="mean", head_dropout=0.0, **changes):
         config = ModelConfig(**{**SIZES, **changes}, max_length=16, dropout=0.0)
@@ -52,7 +53,7 @@ def make_classifier():
         head = {"head.kernel": random.normal(size=(8, 4)), "head.bias": random.normal(size=4)}
         kept = {name: w for name, w in weights.items() if not name.startswith("decoder")}
         assign_weights(model, {**kept, **head})
-        return model, lambda: logits_by_hand(reference, pooling, head)
+        return model, lambda: logits_by_hand(reference, pooling, head), reference
 
     return make
 
@@ -77,20 +78,20 @@ def logits_by_hand(
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 @pytest.mark.parametrize("changes", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
 def test_logits_equal_the_references(make_classifier, pooling, changes):
-    model, by_hand = make_classifier(pooling, **changes)
+    model, by_hand, _ = make_classifier(pooling, **changes)
     found, expected = model(padded()).numpy(), by_hand()
     assert np.abs(found - expected).max() / np.abs(expected).max() < TOLERANCE
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 def test_padding_changes_nothing(make_classifier, pooling):
-    model, _ = make_classifier(pooling)
+    model, *_ = make_classifier(pooling)
     alone = model(tf.constant([SOURCES[1]])).numpy()[0]
     np.testing.assert_allclose(model(padded()).numpy()[1], alone, rtol=1e-5, atol=1e-6)
 
 
 def test_the_heads_dropout_is_drawn_by_the_seed(make_classifier):
-    model, _ = make_classifier(head_dropout=0.5)
+    model, *_ = make_classifier(head_dropout=0.5)
     one, same, other = (
         model(padded(), random=RandomStream(tf.constant(seed))).numpy()
         for seed in ([1, 1], [1, 1], [1, 2])
@@ -101,7 +102,7 @@ def test_the_heads_dropout_is_drawn_by_the_seed(make_classifier):
 
 
 def test_the_weights_have_the_names_of_a_translation_models_encoder(make_classifier, make_model):
-    model, _ = make_classifier()
+    model, *_ = make_classifier()
     names = set(named_variables(model))
     of_translation = {n for n in named_variables(make_model()) if not n.startswith("decoder")}
     assert names - of_translation == {"head.kernel", "head.bias"}
@@ -111,7 +112,7 @@ def test_the_weights_have_the_names_of_a_translation_models_encoder(make_classif
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 @pytest.mark.parametrize("changes", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
 def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, pooling, changes):
-    model, by_hand = make_classifier(pooling, **changes)
+    model, by_hand, _ = make_classifier(pooling, **changes)
     weights, pieces = read_weights(model), [f"piece{i}" for i in range(11)]
     EncoderConversion(model.config.model_dump(), weights, pieces, pieces).write(tmp_path / "ct2")
     scorer = FastScorer(tmp_path / "ct2", weights, pooling, threads=1)
@@ -120,6 +121,19 @@ def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, 
     again = scorer.logits(SOURCES[::-1] * 300)  # other batches, other neighbours
     np.testing.assert_allclose(again[-3:][::-1], found, rtol=1e-5, atol=1e-5)
     assert scorer.logits([]).shape == (0, 4)
+
+
+def test_the_attention_of_all_heads_equals_the_references(make_classifier):
+    model, _, reference = make_classifier(encoder_layers=3)
+    for source in SOURCES:
+        found = NativeScorer(model).attention_by_kind(source)
+        assert list(found) == ["encoder"]
+        assert found["encoder"].shape == (3, 2, len(source), len(source))
+        np.testing.assert_allclose(found["encoder"].sum(-1), 1.0, atol=1e-6)  # float32, few terms
+        expected = reference.attention_maps(source, [1])
+        for number, weights in enumerate(found["encoder"], start=1):
+            wanted = expected[f"encoder_layer{number}_self_att"]
+            np.testing.assert_allclose(weights, wanted, atol=TOLERANCE)
 
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 1.5], np.float32)
@@ -147,7 +161,7 @@ def several_by_hand(logits, rows, eps, weights) -> float:
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 @pytest.mark.parametrize("weights", [np.ones(4, np.float32), WEIGHTS], ids=["even", "weighted"])
 def test_the_loss_of_one_label_is_that_of_the_definition(make_classifier, eps, weights):
-    model, by_hand = make_classifier()
+    model, by_hand, _ = make_classifier()
     labels = [2, 0, 3]
     sums = LabelLoss(multi_label=False, weights=weights)(
         model, padded(), tf.constant([[label + 1] for label in labels]), eps, None
@@ -163,7 +177,7 @@ def test_the_loss_of_one_label_is_that_of_the_definition(make_classifier, eps, w
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 @pytest.mark.parametrize("weights", [np.ones(4, np.float32), WEIGHTS], ids=["even", "weighted"])
 def test_the_loss_of_several_labels_is_that_of_the_definition(make_classifier, eps, weights):
-    model, by_hand = make_classifier()
+    model, by_hand, _ = make_classifier()
     rows = [[0, 3], [], [1]]
     target = tf.constant([[1, 4], [0, 0], [2, 0]])
     sums = LabelLoss(multi_label=True, weights=weights)(model, padded(), target, eps, None)
@@ -173,7 +187,7 @@ def test_the_loss_of_several_labels_is_that_of_the_definition(make_classifier, e
 
 
 def test_examples_without_any_label_make_a_batch(make_classifier):
-    model, by_hand = make_classifier()
+    model, by_hand, _ = make_classifier()
     target = tf.zeros([3, 0], tf.int32)
     sums = LabelLoss(multi_label=True, weights=np.ones(4, np.float32))(
         model, padded(), target, 0.0, None
@@ -185,7 +199,7 @@ def test_examples_without_any_label_make_a_batch(make_classifier):
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 def test_the_gradient_is_the_slope_of_the_loss(make_classifier, pooling):
     """Against differences of the loss, for one number of the head, the encoder, the embedding."""
-    model, _ = make_classifier(pooling)
+    model, *_ = make_classifier(pooling)
     loss = LabelLoss(multi_label=False, weights=WEIGHTS)
     target = tf.constant([[3], [1], [4]])
     variables = named_variables(model)

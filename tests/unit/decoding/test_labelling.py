@@ -57,7 +57,7 @@ def test_a_blank_line_gets_none_and_does_not_ask_the_model(labeller):
     found = list(made.label_windows([["", " b", "\t"], [" "]]))
     assert [(f.source, f.labels) for f in found] == [("", []), (" b", ["b"]), ("\t", []), (" ", [])]
     assert found[0].probabilities == {}
-    assert made._scorer.asked == [[ord("b"), EOS_ID]]
+    assert made.scorer.asked == [[ord("b"), EOS_ID]]
 
 
 def test_probabilities_come_likeliest_first_and_sum_to_one(labeller):
@@ -76,13 +76,13 @@ def test_several_labels_are_those_from_the_threshold_on(labeller):
 def test_a_long_text_loses_its_end_and_first_pooling_gets_its_token(labeller):
     made = labeller(pooling="first")
     list(made.label_windows([["abcdefgh"]]))
-    assert made._scorer.asked == [[BOS_ID, *map(ord, "abcd"), EOS_ID]]
+    assert made.scorer.asked == [[BOS_ID, *map(ord, "abcd"), EOS_ID]]
 
 
 def test_a_pair_has_a_tab_between_its_texts(labeller):
     made = labeller(texts=2)
     assert labels_of(made, "a\tb") == [["b"]]
-    assert made._scorer.asked == [[ord("a"), EOS_ID, ord("b"), EOS_ID]]
+    assert made.scorer.asked == [[ord("a"), EOS_ID, ord("b"), EOS_ID]]
     with pytest.raises(DataError, match=r"line 3 is one text; this model reads two"):
         list(made.label_windows([["a\tb", ""], ["c"]]))
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sacrebleu.significance import Result, _paired_bs_test
 
 from nmt_cli.metrics.classification import (
     confusion_matrix,
     corpus_label_scores,
+    label_p_values,
     label_scores,
 )
 
@@ -82,3 +84,60 @@ def test_they_equal_those_of_scikit_learn(seed):
             tuple(100 * column[i] for column in table[:3])
         )
         assert score.support == table[3][i]
+
+
+# --- the paired bootstrap -------------------------------------------------------------------------
+
+
+class ByCounts:
+    """What sacreBLEU's paired bootstrap asks of a metric, for scores computed from label names."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _extract_corpus_statistics(self, outputs, references) -> list[list[int]]:
+        (wanted,) = references
+        pairs = zip(outputs, wanted, strict=True)
+        return [[int((o, w) == (i, j)) for i in "abc" for j in "abc"] for o, w in pairs]
+
+    def _aggregate_and_compute(self, rows):
+        return self._compute_score_from_stats(np.sum(rows, axis=0))
+
+    def _compute_score_from_stats(self, counts):
+        table = np.reshape(counts, (3, 3)).astype(float)  # got, has
+        f1 = [200 * table[i, i] / max(1, table[i].sum() + table[:, i].sum()) for i in range(3)]
+        seen = [table[i].sum() + table[:, i].sum() > 0 for i in range(3)]
+        accuracy = 100 * np.trace(table) / table.sum()
+        return Result(accuracy if self._name == "accuracy" else np.array(f1)[seen].mean())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_p_values_are_those_of_sacrebleus_bootstrap(seed):
+    random = np.random.default_rng(seed)
+    wanted = random.integers(3, size=70)
+    given = [np.where(random.random(70) < right, wanted, random.integers(3, size=70))
+             for right in (0.8, 0.6)]  # fmt: skip
+    as_flags = [np.eye(3, dtype=bool)[labels] for labels in (wanted, *given)]
+    (found,) = label_p_values(as_flags[0], as_flags[1], as_flags[2:], multi_label=False)
+    texts = [["abc"[label] for label in labels] for labels in (wanted, *given)]
+    metrics = {name: ByCounts(name) for name in ("accuracy", "macro_f1")}
+    baseline = {}
+    for name, metric in metrics.items():
+        rows = metric._extract_corpus_statistics(texts[1], texts[:1])
+        baseline[name] = (rows, metric._aggregate_and_compute(rows))
+    _, theirs = _paired_bs_test(baseline, "x", texts[2], texts[:1], metrics, 1000, -1, 12345)
+    for name in metrics:
+        assert found[name] == theirs[name].p_value
+
+
+def test_p_values_tell_large_differences_from_small_ones():
+    wanted = flags([i % 5 for i in range(200)])
+    worse, alike = wanted.copy(), wanted.copy()
+    worse[:80] = worse[1:81]
+    alike[:2] = alike[1:3]
+    good = wanted.copy()
+    good[5:6] = good[6:7]
+    bad, same = label_p_values(wanted, good, [worse, alike], multi_label=False)
+    assert max(bad.values()) < 0.01 < 0.1 < min(same.values())
+    (several,) = label_p_values(wanted, good, [worse], multi_label=True)
+    assert list(several) == ["accuracy", "macro_f1", "micro_f1"]

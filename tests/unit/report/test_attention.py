@@ -16,6 +16,7 @@ from nmt_cli.errors import ConfigError
 from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.vocabulary import Vocabularies
 
 TEXTS = ["Ein Bär läuft über die Straße.", "오늘 날씨가 정말 좋네요!", "</script><b>"]
 
@@ -40,9 +41,17 @@ def make_picture(vocabulary):
             "encoder": random_attention(4, 3, s, s),
             "decoder": random_attention(2, 3, t, t),
         }
-        return attention_of("a → b", (vocabulary, vocabulary), tuple(ids), arrays, **choice)
+        return attention_of("a → b", Vocabularies(vocabulary, vocabulary), ids, arrays, **choice)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def label_picture(vocabulary) -> Attention:
+    """What a classifier looks at in two texts."""
+    ids = [i for text in TEXTS[:2] for i in (*vocabulary.encode(text), EOS_ID)]
+    arrays = {"encoder": random_attention(2, 3, len(ids), len(ids))}
+    return attention_of("a / b → c", Vocabularies(vocabulary, vocabulary), [ids], arrays)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -63,6 +72,16 @@ def test_rows_of_words_and_of_pieces_sum_to_one(make_picture, kind, by_piece):
 def test_the_decoder_looks_at_what_it_has_read(make_picture):
     heads = make_picture().heads("decoder", by_piece=True)
     assert heads.columns == ["<s>", *heads.rows[:-1]]
+
+
+def test_an_encoder_alone_has_one_kind_of_attention(label_picture):
+    words = [*TEXTS[0].split(), "</s>", *TEXTS[1].split(), "</s>"]
+    assert label_picture.chosen.rows == label_picture.chosen.columns == words
+    np.testing.assert_allclose(label_picture.chosen.weights.sum(-1), 1.0, atol=1e-6)
+    assert label_picture.caption == "Encoder self-attention: a / b → c"
+    (found,) = re.findall(r'id="data">(.*?)</script>', label_picture.page())
+    (kind,) = json.loads(found)["kinds"]
+    assert kind["name"] == "Encoder self-attention"
 
 
 class _Page(HTMLParser):
@@ -141,12 +160,16 @@ def test_a_table_keeps_to_the_terminals_width(rows, columns, data):
         ({"layer": 3}, "--layer must be from 1 to 2 (it is 3)"),
         ({"kind": "encoder", "layer": 5}, "--layer must be from 1 to 4"),
         ({"head": 0}, "--head must be from 1 to 3 (it is 0)"),
+        ({"has_decoder": False, "layer": 5}, "--layer must be from 1 to 4"),
+        ({"has_decoder": False, "kind": "cross"}, "--kind must be encoder (it is cross)"),
     ],
 )
 def test_what_the_model_does_not_have_is_named(choice, said):
     model = {"encoder_layers": 4, "decoder_layers": 2, "num_heads": 3}
     with pytest.raises(ConfigError) as caught:
-        check_choice(model, **{"kind": "cross", "layer": None, "head": None, **choice})
+        check_choice(
+            model, **{"has_decoder": True, "kind": None, "layer": None, "head": None, **choice}
+        )
     assert said in str(caught.value)
 
 

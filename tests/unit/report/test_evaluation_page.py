@@ -1,10 +1,16 @@
 """The page of an evaluation, beside what sacreBLEU itself says of the same text."""
 
+import numpy as np
 import sacrebleu
 from html_page import Page
 
+from nmt_cli.decoding.judging import Judged
+from nmt_cli.decoding.label_comparison import LabelComparison, corpus_of
+from nmt_cli.decoding.labelling import label_flags
 from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
 from nmt_cli.report.evaluation_page import evaluation_page
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.labels import Labels
 
 SIZE = 45
 REFERENCES = [f"The cat number {i} sat <b>down</b> &amp; slept{' well' * i}" for i in range(SIZE)]
@@ -80,3 +86,59 @@ def test_facts_of_a_model_come_before_scores_with_one_reference():
         "perplexity", "12.50", "most frequent", "<hi>", "loop share", "25.0%",
     ]  # fmt: skip
     assert page.of("section", "p")[0].startswith("A reply can be good")
+
+
+# --- classifiers ----------------------------------------------------------------------------------
+
+LABELS = Labels(("bad", "<good>"), None)
+TEXTS = [(f"text {i}", "two") for i in range(8)]
+GIVEN = ["bad", "bad", "<good>", "<good>", "bad", "bad", "bad", "<good>"]
+RIGHT = ["bad", "bad", "<good>", "bad", "bad", "bad", "<good>", "<good>"]
+
+
+def label_page(*others: Result, labels=LABELS) -> Page:
+    probabilities = np.full((8, 2), 0.3, np.float32)
+    probabilities[[3, 6], 0] = 0.25, 0.9  # the surest mistake is the last
+    first = Judged(
+        [Example(texts, label) for texts, label in zip(TEXTS, RIGHT, strict=True)],
+        labels,
+        probabilities,
+        label_flags(RIGHT, labels),
+        label_flags(GIVEN, labels),
+    )
+    results = [Result("mine", first.outputs(), settings={"model": "m"}), *others]
+    return Page(evaluation_page(LabelComparison(results, corpus_of(first), first)))
+
+
+def test_a_classifiers_page_has_its_confusion_and_mistakes():
+    page = label_page()
+    wanted = ["Scores", "Labels", "Confusion", "Surest mistakes", "Settings"]
+    assert page.of("section", "h2") == wanted
+    assert page.of("section", "td")[:4] == ["accuracy", "75.00", "macro f1", "73.33"]
+    assert page.of("section", "tr", "td")[4:9] == ["bad", "5", "80.00", "80.00", "80.00"]
+    assert [h for h in page.of("h3") if h.startswith("Example")] == [
+        "Example 7: probability 0.90", "Example 4: probability 0.30",
+    ]  # fmt: skip
+    assert page.of("dl", "dd")[-7:-4] == ["text 6 / two", "<good>", "bad"]
+    assert page.of("details", "td") == ["bad", "4", "1", "<good>", "1", "2"]
+    assert {"4", "1", "2"} <= set(page.of("svg", "text"))
+
+
+def test_classifiers_beside_each_other_have_p_values_and_differences():
+    page = label_page(Result("right", RIGHT), Result("copy", GIVEN))
+    name, mine, right, copy = page.of("section", "td")[:4]
+    assert (name, mine, copy) == ("accuracy", "75.00", "75.00 (the same)")
+    assert right.startswith("100.00 (p = 0.")
+    assert "samples of the examples" in page.of("section", "p")[0]
+    heads = page.of("section", "th")
+    assert [head for head in heads if head.startswith("f1")] == ["f1", "f1 of right", "f1 of copy"]
+    shown = page.of("h3")
+    assert [h for h in shown if h in ("mine", "right", "copy")][:3] == ["mine", "right", "copy"]
+    assert [h for h in shown if h in ("Example 4", "Example 7")] == ["Example 4", "Example 7"]
+    assert page.of("dl", "dt")[-6:-1] == ["source", "reference", "mine", "right", "copy"]
+
+
+def test_several_labels_have_no_confusion():
+    page = label_page(labels=Labels(LABELS.names, ";"))
+    assert page.of("section", "h2") == ["Scores", "Labels", "Surest mistakes", "Settings"]
+    assert "micro f1" in page.of("section", "td")

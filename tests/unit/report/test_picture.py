@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from nmt_cli.config import Config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.report.canvas import SERIES
+from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.curves import curves_chart
 from nmt_cli.report.diagram import diagram_of
 from nmt_cli.report.fonts import fonts_for
@@ -82,6 +83,14 @@ def shapes() -> dict[str, tuple[int, ...]]:
     return found
 
 
+LABELS = {"labels": ["yes", "no"], "multi_label": False, "pooling": "max"}
+
+
+def label_shapes() -> dict[str, tuple[int, ...]]:
+    kept = {name: shape for name, shape in shapes().items() if not name.startswith("decoder")}
+    return kept | {"head.kernel": (8, 2), "head.bias": (2,)}
+
+
 PICTURES = {
     "schedule": lambda: schedule_chart(CONFIG),
     "curves": lambda: curves_chart("two runs", {"a <b>": EVENTS, "b": EVENTS[:3]}),
@@ -92,7 +101,13 @@ PICTURES = {
         title="positions", matrices={"encoder": np.eye(30, 8), "decoder": -np.eye(30, 8)}
     ),
     "model": lambda: diagram_of(
-        "toy", MODEL, {"source": 50, "target": 50, "joint": True}, shapes()
+        "toy", MODEL, {"source": 50, "target": 50, "joint": True}, {}, shapes()
+    ),
+    "classifier": lambda: diagram_of(
+        "toy", MODEL, {"source": 50, "target": 50, "joint": True}, LABELS, label_shapes()
+    ),
+    "confusion": lambda: Confusion(
+        title="confusion", labels=["yes", "<no>"], counts=[[9, 1], [0, 4]]
     ),
 }
 each_picture = pytest.mark.parametrize("make", PICTURES.values(), ids=PICTURES.keys())
@@ -222,12 +237,30 @@ def test_lengths_are_summed_up():
     assert "< model.max_length" in text
 
 
-def test_the_diagrams_parts_hold_all_weights():
-    picture = PICTURES["model"]()
-    total = sum(int(np.prod(shape)) for shape in shapes().values())
-    parts = itertools.chain(picture.encoder, picture.decoder)
+@pytest.mark.parametrize(("name", "made"), [("model", shapes), ("classifier", label_shapes)])
+def test_the_diagrams_parts_hold_all_weights(name, made):
+    picture = PICTURES[name]()
+    total = sum(int(np.prod(shape)) for shape in made().values())
+    parts = itertools.chain(*picture.sides.values())
     assert sum(block.parameters * (block.layers or 1) for block in parts) == total
     assert f"{total:,}" in picture.title
+
+
+def test_a_classifiers_diagram_ends_with_pooling_and_labels():
+    picture = PICTURES["classifier"]()
+    assert list(picture.sides) == ["classifier"]
+    first, *_, pooling, head = picture.sides["classifier"]
+    assert first.detail == "50 pieces, sinusoidal"
+    assert (pooling.detail, pooling.shape) == ("maximum over the positions", "[B, 8]")
+    assert (head.detail, head.shape, head.parameters) == ("2 labels", "[B, 2]", 18)
+
+
+def test_numbers_on_a_matrix_keep_their_colour_in_the_dark():
+    """Cells stay light there, so their text must not follow the page's."""
+    page = Page(PICTURES["confusion"]().page())
+    styles = {a["style"] for name, a in page.elements if name == "text" and a.get("style")}
+    assert any("fill: #ffffff" in style for style in styles)
+    assert any("fill" not in style for style in styles)  # black, as SVG has it
 
 
 def test_fonts_are_found_for_german_and_what_is_missing_is_named():

@@ -208,18 +208,32 @@ def test_a_damaged_one_is_set_aside_and_the_one_before_is_used(store, file, dama
     assert store.load_latest()[1] == []  # told once
 
 
-def test_when_all_are_damaged_there_is_none(store):
+def test_when_all_are_damaged_nothing_starts_over_by_itself(store):
     for step in (1, 2):
         flip_a_bit(store.save(checkpoint(step)) / "weights.safetensors")
-    found, warnings = store.load_latest()
-    assert found is None
-    assert [w.split(":")[0][-1] for w in warnings] == ["2", "1"]
+    for _ in range(2):  # the second time they are already set aside
+        with pytest.raises(TrainingError, match="no checkpoint is whole") as caught:
+            store.load_latest()
+        assert "--fresh" in caught.value.hint
 
 
 def test_one_damaged_twice_is_set_aside_twice(store):
+    store.save(checkpoint(1))
     for _ in range(2):
-        flip_a_bit(store.save(checkpoint(1)) / "weights.safetensors")
-        assert store.load_latest()[0] is None
+        flip_a_bit(store.save(checkpoint(2)) / "weights.safetensors")
+        assert store.load_latest()[0].progress.step == 1
+
+
+def test_what_cannot_be_read_now_is_not_set_aside(store, monkeypatch):
+    path = store.save(checkpoint(1))
+
+    def broken(*_args):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("nmt_cli.training.checkpoint.load_file", broken)
+    with pytest.raises(TrainingError, match="step-00000001: cannot be read: Input/output error"):
+        store.load_latest()
+    assert path.is_dir()
 
 
 def test_what_a_killed_process_left_is_removed(store, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_cli.bundle import open_bundle
+from nmt_cli.bundle import PLAIN_FORMAT, open_bundle
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config_io import load_config
 from nmt_cli.decoding.fast import FastEngine
@@ -360,9 +360,9 @@ def test_a_stop_waits_for_what_is_being_written(prepare_run, slow_writes):
 
     def stop() -> bool:
         asked.append(True)
-        if len(asked) == 5:
+        if len(asked) == 10:  # before and after each step
             threading.Timer(0.2, slow_writes.set).start()
-        return len(asked) >= 5
+        return len(asked) >= 10
 
     events = list(train(prepare_run("train.eval_steps=100"), stop))
     assert [(type(e).__name__, e.step) for e in events[-3:]] == [
@@ -398,7 +398,9 @@ def test_the_last_scores_are_of_what_translating_gives(prepare_run):
     prepared = prepare_run(test_text, *longer, "model.max_length=90", "decode.max_length=80")
     *_, finished = train(prepared)
     bundle = open_bundle(prepared.folder.model)
-    engine = FastEngine(bundle.ctranslate2_folder(), prepared.vocabularies, max_length=90)
+    engine = FastEngine(
+        bundle.ctranslate2_folder(PLAIN_FORMAT), prepared.vocabularies, max_length=90
+    )
     options = SearchOptions.from_mapping(bundle.manifest.decode)
     examples = list(prepared.corpora.iter_split("test"))
     sources = [example.source[0] for example in examples]
@@ -487,9 +489,17 @@ def test_patience_ends_a_run_that_does_not_get_better(prepare_run):
     assert saved == [3]  # the end is always saved
 
 
+def test_a_stop_before_the_first_step_leaves_no_checkpoint(prepare_run):
+    events = list(train(prepare_run(), lambda: True))
+    assert names(events) == ["Started", "Finished"]
+    assert not list(Path("runs/toy").glob("checkpoints/*"))
+
+
 def test_a_run_that_is_over_before_its_first_evaluation_still_leaves_a_model(prepare_run):
     """Stopped at step 1 of many; then the user says that this is enough."""
-    first = list(train(prepare_run("train.eval_steps=100"), lambda: True))
+    first = []
+    for event in train(prepare_run("train.eval_steps=100"), lambda: "StepDone" in names(first)):
+        first.append(event)
     assert names(first) == ["Started", "StepDone", "Saved", "Finished"]
     again = list(train(prepare_run("train.eval_steps=100", "train.max_steps=1")))
     assert names(again)[-1] == "Finished"

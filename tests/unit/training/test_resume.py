@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.config_io import load_config
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.presets import Choice
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
 from nmt_cli.training.run import prepare
@@ -152,3 +152,13 @@ def test_checkpoints_that_tell_less_are_compared_in_what_they_tell(corpus):
     run(corpus)
     with pytest.raises(ConfigError, match=r"other settings: seed$"):
         run(corpus, "seed=2")
+
+
+def test_a_checkpoint_that_cannot_be_read_is_told(corpus):
+    """It may be whole: the disk may only be away."""
+    prepared = run(corpus)[0]
+    state = begin(prepared) / "checkpoints" / "step-00000005" / "state.json"
+    state.unlink()
+    state.mkdir()
+    with pytest.raises(TrainingError, match="step-00000005: cannot be read"):
+        run(corpus)

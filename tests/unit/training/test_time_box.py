@@ -38,8 +38,19 @@ def test_the_last_step_follows_from_the_pace_after_the_first(clock):
     for _ in range(5):
         clock.now += 2
         box.took_step()
-    # 20 seconds are gone, 30 put aside as long as nothing was evaluated.
-    assert box.look(46).last_step == pytest.approx(46 + 50 / 2)
+    assert box.look(46).last_step == math.inf  # too few steps, in too short a time
+    clock.now += 1
+    box.took_step()
+    # 21 seconds are gone, 30 put aside as long as nothing was evaluated.
+    assert box.look(47).last_step == pytest.approx(48 + 49 * 6 / 11)
+
+
+def test_quick_steps_need_not_take_long_to_tell_the_pace(clock):
+    box = TimeBox(1000.0, clock)
+    for _ in range(11):
+        clock.now += 1
+        box.took_step()
+    assert box.look(11).last_step == pytest.approx(12 + 1000 - 11 - 300)
 
 
 def test_the_end_of_the_run_gets_its_time(clock):
@@ -70,7 +81,7 @@ def test_outputs_without_end_do_not_end_the_run(clock):
     assert not left.is_over
     for _ in range(80):
         box.took_step()
-    assert box.look(80).last_step == pytest.approx(80 + (240 - 36 - 1.2 * 26 - 24) * 80 / 36)
+    assert box.look(80).last_step == pytest.approx(81 + (240 - 36 - 1.2 * 26 - 24) * 80 / 36)
 
 
 def test_what_does_not_fit_at_the_end_is_left_out(clock):

@@ -1,0 +1,48 @@
+"""Signals during training: what they do before and after there is something to save."""
+
+import os
+import signal
+
+import pytest
+import typer
+
+from nmt_cli.commands.signals import StopRequest
+
+BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+
+
+@BOTH
+def test_before_there_is_something_to_save_a_signal_ends_at_once(number, code, capfd):
+    def session():
+        with StopRequest():
+            os.kill(os.getpid(), number)
+            pytest.fail("went on")
+
+    with pytest.raises(typer.Exit) as caught:
+        session()
+    assert caught.value.exit_code == code
+    assert capfd.readouterr().err.startswith("stopped at once")
+
+
+@BOTH
+def test_later_a_signal_asks_for_a_stop_and_a_second_one_does_not_ask(number, code):
+    def session():
+        with StopRequest() as stop:
+            stop.wait_for_step()
+            assert not stop.is_set()
+            stop.exit_if_set()
+            os.kill(os.getpid(), number)
+            assert stop.is_set()
+            os.kill(os.getpid(), number)
+            pytest.fail("went on")
+
+    with pytest.raises(typer.Exit) as caught:
+        session()
+    assert caught.value.exit_code == code
+
+
+def test_afterwards_the_handlers_are_what_they_were():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with StopRequest():
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
