@@ -17,6 +17,7 @@ from nmt_cli.training.run_folder import RunFolder
 
 # Beside the keys of the configuration; called what a message calls them.
 _TEXT, _VOCABULARY = "the training text", "the vocabulary"
+TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
 
 
 def run_settings(config: Config, text: str, vocabulary: str) -> dict[str, Any]:

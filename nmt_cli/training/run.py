@@ -43,6 +43,7 @@ from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start, start_vocabularies
 from nmt_cli.training.resume import (
+    TEXT_AND_VOCABULARY,
     begun_precision,
     check_settings,
     check_text_and_keys,
@@ -145,8 +146,13 @@ def prepare(
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
-        check_settings(run, begun, run_settings(config, text, encoder.fingerprint()))
-        encoded = _encode_splits(config, corpora, encoder, folder, hashes, tell, on_encoded)
+        shards = {
+            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+            for split in ("train", "dev")
+        }
+        settings = run_settings(config, text, encoder.fingerprint())
+        check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
+        encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
     config = resolve_precision(config, tell=tell, find_precision=find_precision)
     return Prepared(
         config,
@@ -180,16 +186,11 @@ def _encode_splits(
     config: Config,
     corpora: Corpora,
     encoder: Encoder,
-    folder: RunFolder,
-    hashes: FileHashes,
+    shards: Mapping[str, Path],
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
 ) -> dict[str, Any]:
     """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
-    shards = {
-        split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
-        for split in ("train", "dev")
-    }
     dev_examples = _dev_examples(corpora, shards["dev"])
     examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
     encoded = _encode(examples, encoder, shards, tell, on_encoded)
@@ -200,7 +201,8 @@ def _encode_splits(
         tell(f"pairs left out: {left_out}")
     remove_other_shards(shards.values())
     fingerprint = shards["train"].name
-    return encoded | {
+    return {
+        **encoded,
         "dev_examples": dev_examples,
         "fingerprint": fingerprint,
         "num_blank": num_blank,

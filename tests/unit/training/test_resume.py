@@ -146,12 +146,17 @@ def test_settings_of_a_damaged_checkpoint_are_those_of_the_one_before(corpus):
 def test_checkpoints_that_tell_less_are_compared_in_what_they_tell(corpus):
     """Those of earlier versions have a hash of text and vocabulary together."""
     prepared = run(corpus)[0]
-    older = {"seed": 1, "name": "toy", "fingerprint": "train-0", "train.precision": "float32"}
+    older = {"seed": 1, "name": "x", "fingerprint": prepared.fingerprint}
     state = Checkpoint(Progress(step=5), ARRAYS, ARRAYS, older)
     Checkpoints(prepared.folder.checkpoints, keep=1).save(state)
     run(corpus)
     with pytest.raises(ConfigError, match=r"other settings: seed$"):
         run(corpus, "seed=2")
+    with (corpus / "train.en").open("a") as source, (corpus / "train.de").open("a") as target:
+        source.write("red\n")
+        target.write("rot\n")
+    with pytest.raises(ConfigError, match=r"other settings: fingerprint$"):
+        run(corpus)
 
 
 def test_a_checkpoint_that_cannot_be_read_is_told(corpus):
