@@ -139,17 +139,12 @@ def prepare(
         text = corpus_fingerprint(corpora.files("train"), None, hashes)
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
-            vocabularies, is_new = load_or_train(config, corpora, folder.path)
-            made = "trained" if is_new else "reused"
-            tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+            vocabularies = _own_vocabularies(config, corpora, folder, tell)
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
-        shards = {
-            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
-            for split in ("train", "dev")
-        }
+        shards = _shard_folders(config, corpora, encoder, folder, hashes)
         settings = run_settings(config, text, encoder.fingerprint())
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
@@ -180,6 +175,15 @@ def _start_vocabularies(
     if changes:
         tell(f"train.from: {changes}, as that vocabulary is")
     return vocabularies, config
+
+
+def _own_vocabularies(
+    config: Config, corpora: Corpora, folder: RunFolder, tell: Callable[[str], None]
+) -> Vocabularies:
+    vocabularies, is_new = load_or_train(config, corpora, folder.path)
+    made = "trained" if is_new else "reused"
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+    return vocabularies
 
 
 def _encode_splits(
@@ -287,6 +291,15 @@ def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]
         write_text(kept, json.dumps({label: corpora.num_blank[label] for label in labels}))
     counts: dict[str, int] = json.loads(kept.read_text(encoding="utf-8"))
     return counts
+
+
+def _shard_folders(
+    config: Config, corpora: Corpora, encoder: Encoder, folder: RunFolder, hashes: FileHashes
+) -> dict[str, Path]:
+    return {
+        split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+        for split in ("train", "dev")
+    }
 
 
 def _shard_name(
