@@ -240,6 +240,13 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         may_be_auto=True,
     )
     accumulate_steps: int = key(1, "micro-batches that make one effective batch", ge=1)
+    length_width: int = key(
+        2,
+        "targets whose lengths differ by less, and sources by less than half of it, come together "
+        "in a batch: a small one has little padding, a large one makes small batches fair samples",
+        unit="pieces",
+        ge=2,
+    )
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
         "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
     )

@@ -13,7 +13,7 @@ import argparse
 import gzip
 import json
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,8 @@ from generators.small_talk_script import (
 from generators.small_talk_style import typed
 
 SEED = 2024
+# Intents whose rows lie together in a packed file.
+GROUP = 10
 DATA_DIR = Path(__file__).parent.parent
 
 
@@ -69,8 +71,8 @@ ENGLISH = Sample(
     name="small-talk-en",
     text_dir=TEXT_DIR,
     wording=Wording(spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3),
-    rows_per_intent=200,
-    dialogues={TRAIN: 6000, DEV: 100},
+    rows_per_intent=400,
+    dialogues={TRAIN: 15000, DEV: 100},
     packed={TRAIN},
 )
 
@@ -88,6 +90,8 @@ def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
         taken = held_out if split == TRAIN else ()
         maker = RowMaker(tables, split, rng, sample.wording, taken)
         rows = maker.make(intents.values(), sample.rows_per_intent)
+        if split in sample.packed:
+            rows = near_their_like(rows, rng)
         files[sample.file_name("{}.tsv", split)] = format_rows(rows)
         if split != TRAIN:
             held_out |= {fold(row.question) for row in rows}
@@ -99,6 +103,18 @@ def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
         ).make(number)
         files[sample.file_name("dialogues.{}.jsonl", split)] = format_dialogues(dialogues)
     return files
+
+
+def near_their_like(rows: Sequence[Row], rng: random.Random) -> list[Row]:
+    """Return shuffled rows in another order: those of a few intents, then those of a few others.
+
+    Packing finds a text again when it is not far back: so the file is a third smaller.
+    """
+    intents = sorted({row.intent for row in rows})
+    groups = {
+        name: number // GROUP for number, name in enumerate(rng.sample(intents, len(intents)))
+    }
+    return sorted(rows, key=lambda row: groups[row.intent])
 
 
 def format_rows(rows: Iterable[Row]) -> str:

@@ -21,7 +21,7 @@ MIN_EXCHANGES = 2
 OPENING_SHARE = 0.4
 CLOSING_SHARE = 0.3
 # The weight of each conversation made of an intent and one of its "> kind: ..." follow-ups.
-FOLLOW_UP_WEIGHT = 2
+FOLLOW_UP_WEIGHT = 4
 
 Dialogue = tuple[str, ...]
 

@@ -133,8 +133,39 @@ AFTER_ALL = (
 )
 AFTER_QUESTIONS = (" please", " pls", "??", " then", " anyway", "?!", " exactly", " though")
 
-REWORDED, ADDRESSED, MISTYPED, CASUAL, WITHOUT_APOSTROPHES = 0.25, 0.08, 0.3, 0.5, 0.4
-SHORT_FORM, MISTYPED_WORD = 0.4, 0.3
+REWORDED, ADDRESSED, CASUAL, WITHOUT_APOSTROPHES = 0.25, 0.08, 0.5, 0.4
+MISTYPED, MISSPELT = 0.35, 0.15
+SHORT_FORM, MISTYPED_WORD, MISSPELT_WORD, RUN_TOGETHER = 0.4, 0.3, 0.4, 0.04
+
+# Letters that sound alike, and what is written for them by ear or in haste.
+SOUNDS: Mapping[str, tuple[str, ...]] = {
+    "ai": ("ia", "ay", "a"),
+    "au": ("o", "ua"),
+    "ck": ("k", "c"),
+    "ea": ("ee", "e", "ae"),
+    "ee": ("ea", "e", "i"),
+    "ei": ("ie",),
+    "er": ("re", "or", "a"),
+    "gh": ("", "hg"),
+    "ie": ("ei", "y"),
+    "igh": ("y", "ie", "ihg"),
+    "ing": ("in", "ign", "ng"),
+    "kn": ("n",),
+    "le": ("el", "l"),
+    "oo": ("u", "o"),
+    "ou": ("u", "o", "uo"),
+    "ow": ("ou", "wo"),
+    "ph": ("f",),
+    "qu": ("kw", "q"),
+    "th": ("ht", "t", "d"),
+    "tion": ("shun", "toin", "sion"),
+    "wh": ("w", "hw"),
+    "y": ("i", "ie"),
+    "c": ("k", "s"),
+    "k": ("c", "ck"),
+    "s": ("z", "ss"),
+    "e": ("", "a"),
+}
 
 _NEIGHBOURS = {
     **{"q": "wa", "w": "qes", "e": "wrd", "r": "etf", "t": "ryg", "y": "tuh", "u": "yij"},
@@ -144,7 +175,11 @@ _NEIGHBOURS = {
 }
 _VOWELS = "aeiou"
 _SLOT = re.compile(r"(\{\w+\})")
+_GAP = re.compile(r"(?<=\w) (?=\w)")
 _WORD = re.compile(r"[A-Za-z']{3,}")
+_SOUND = re.compile(
+    "(?<=[A-Za-z])(?:" + "|".join(sorted(SOUNDS, key=len, reverse=True)) + ")|wh|ph|kn|th"
+)
 _SHORT_FORM = re.compile(
     r"\b(" + "|".join(sorted(SHORT_FORMS, key=len, reverse=True)) + r")\b", re.IGNORECASE
 )
@@ -158,6 +193,8 @@ def typed(template: str, values: Record, rng: random.Random) -> str:
         template = addressed(template, rng)
     if rng.random() < MISTYPED:
         template = outside_slots(template, lambda text: mistyped(text, rng))
+    if rng.random() < MISSPELT:
+        template = outside_slots(template, lambda text: misspelt(text, rng))
     text = fill(template, values)
     if rng.random() < CASUAL:
         text = casual(text)
@@ -218,6 +255,23 @@ def slip(word: str, rng: random.Random) -> str:
     if kind == "vowel" and letter in _VOWELS:
         return word[:at] + rng.choice(_VOWELS) + word[at + 1 :]
     return word[:at] + word[at + 1 :]
+
+
+def misspelt(text: str, rng: random.Random) -> str:
+    """Return the text with words written as they sound, and a space forgotten here and there."""
+    text = _WORD.sub(
+        lambda word: by_ear(word[0], rng) if rng.random() < MISSPELT_WORD else word[0], text
+    )
+    return _GAP.sub(lambda gap: "" if rng.random() < RUN_TOGETHER else gap[0], text)
+
+
+def by_ear(word: str, rng: random.Random) -> str:
+    """Return a word with one of its sounds in other letters, or as it is if none can be."""
+    sounds = list(_SOUND.finditer(word))
+    if not sounds:
+        return word
+    found = rng.choice(sounds)
+    return word[: found.start()] + rng.choice(SOUNDS[found[0]]) + word[found.end() :]
 
 
 def casual(text: str) -> str:

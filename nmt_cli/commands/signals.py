@@ -38,14 +38,14 @@ class StopRequest:
         """From now on a signal only asks for a stop."""
         self._waits = True
 
-    def is_set(self) -> bool:
-        """Return whether a signal came."""
-        return self._received is not None
+    def number(self) -> int:
+        """Return the number of the signal that came, or 0."""
+        return self._received or 0
 
-    def exit_if_set(self) -> None:
-        """Raise typer.Exit with 130 (Ctrl-C) or 143 (SIGTERM) if one came."""
-        if self._received is not None:
-            raise typer.Exit(_SIGNAL_BASE + self._received)
+    def exit_if_set(self, elsewhere: int = 0) -> None:
+        """Raise typer.Exit with 130 (Ctrl-C) or 143 (SIGTERM) if one came, here or elsewhere."""
+        if number := self._received or elsewhere:
+            raise typer.Exit(_SIGNAL_BASE + number)
 
     def _receive(self, number: int, _frame: FrameType | None) -> None:
         is_first, self._received = self._received is None, number

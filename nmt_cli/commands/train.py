@@ -150,6 +150,7 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
         for warning in prepared.warnings:
             console.warn(warning)
         quiet_tensorflow()
+        from nmt_cli.training.events import Waiting
         from nmt_cli.training.loop import train as train_loop
 
         if cluster.size > 1:
@@ -157,11 +158,12 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic()
-            for event in train_loop(prepared, should_stop=stop.is_set, time_limit=left):
-                stop.wait_for_step()
+            for event in train_loop(prepared, should_stop=stop.number, time_limit=left):
+                if not isinstance(event, Waiting):
+                    stop.wait_for_step()
                 report.follow(event)
                 view.show(event)
-    stop.exit_if_set()
+    stop.exit_if_set(view.signal)
     if (late := time.monotonic() - ends_at) > 0:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")
 

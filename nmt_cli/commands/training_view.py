@@ -20,11 +20,13 @@ if TYPE_CHECKING:
         Skipped,
         Started,
         StepDone,
+        Waiting,
     )
     from nmt_cli.training.export import Measured
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display, or
 _PLAIN_SECONDS = 60  # between them
+_PACE_STEPS = 10  # that tell how long the others will take
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
 _NUM_LOWEST = 3
@@ -36,11 +38,15 @@ class TrainingView:
     Args:
         config: The run's configuration.
         report: Its report.
+
+    Attributes:
+        signal: The number of the signal that stopped the run, on whichever machine, or 0.
     """
 
     def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
         self._report = report
+        self.signal = 0
         self._best: float | None = None
         self._rate = 0.0
         self._loss = 0.0
@@ -64,6 +70,7 @@ class TrainingView:
         """Show one event."""
         kind = type(event).__name__
         handler = {
+            "Waiting": self._waiting,
             "Started": self._started,
             "StepDone": self._step_done,
             "Skipped": self._skipped,
@@ -75,6 +82,9 @@ class TrainingView:
         }.get(kind)
         if handler is not None:
             handler(event)  # type: ignore[operator]
+
+    def _waiting(self, event: "Waiting") -> None:
+        console.note(f"still waiting for {' and '.join(event.missing)}")
 
     def _started(self, event: "Started") -> None:
         for warning in event.warnings:
@@ -106,14 +116,15 @@ class TrainingView:
             )
         elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
             self._told = time.monotonic()
-            left = self._time_left(event)
-            console.note(f"step {event.step:,}/{event.last_step:,} {facts} {left} left")
+            console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
 
-    def _time_left(self, event: "StepDone") -> str:
+    def _left(self, event: "StepDone") -> str:
+        steps = event.step - self._begin_step
+        if steps < _PACE_STEPS:  # the first ones build graphs
+            return ""
         passed = time.monotonic() - self._begin
-        steps = max(1, event.step - self._begin_step)
         seconds = int(passed / steps * (event.last_step - event.step))
-        return f"{seconds // 60}:{seconds % 60:02d}"
+        return f" {seconds // 60}:{seconds % 60:02d} left"
 
     def _skipped(self, event: "Skipped") -> None:
         console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
@@ -155,6 +166,9 @@ class TrainingView:
 
     def _finished(self, event: "Finished") -> None:
         if event.is_stopped:
+            self.signal = event.signal
+            if event.stopped_by:
+                console.note(f"{event.stopped_by} was asked to stop")
             console.note(f"saved at step {event.step:,}; the same command goes on from there")
             self._tell_report()
             return

@@ -1,8 +1,10 @@
 """Which examples make up which batch, a pure function of (seed, epoch, window); padded arrays.
 
 The examples of a window (see `windows.py`) are sorted by length and cut where the budget of target
-tokens is full, so that little is padding; the batches are then shuffled. Nothing here depends on
-what ran before: a resumed run asks for the same window and skips to its step.
+tokens is full, so that little is padding; the batches are then shuffled. A small batch of one
+length is a poor sample of the corpus, and learning takes more steps: `train.length_width` weighs
+the two. Nothing here depends on what ran before: a resumed run asks for the same window and skips
+to its step.
 """
 
 from collections.abc import Iterator
@@ -16,9 +18,6 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.windows import Indices, ranges
 
-# Counted lengths (of targets, of texts with labels) are grouped by this width before sources are
-# sorted: some mixing within a batch for a few per cent of padding.
-_TARGET_WIDTH = 2
 _BLOCK = 1_000_000  # examples whose lengths are looked at together
 
 
@@ -122,6 +121,7 @@ def plan_window(
     *,
     tokens_per_batch: int,
     accumulate_steps: int,
+    length_width: int,
     max_length: int,
     seed: int,
     epoch: int,
@@ -134,6 +134,8 @@ def plan_window(
         tokens_per_batch: Target tokens in one effective batch, padding not counted; with labels for
             targets, source tokens.
         accumulate_steps: Micro-batches that share this budget.
+        length_width: Counted lengths (of targets, of texts with labels) are grouped by this width,
+            those of sources within a group by half of it: wider mixes more and pads more.
         max_length: Examples with a longer side are left out.
         seed: The run's seed.
         epoch: From 0.
@@ -142,8 +144,8 @@ def plan_window(
     random = np.random.default_rng([seed, epoch, window])
     order = random.permutation(usable_examples(corpus, max_length))
     counted_lengths = corpus.counted_lengths
-    group = (counted_lengths[order] + random.integers(_TARGET_WIDTH)) // _TARGET_WIDTH
-    order = order[np.lexsort((corpus.source_lengths[order], group))]
+    group = (counted_lengths[order] + random.integers(length_width)) // length_width
+    order = order[np.lexsort((corpus.source_lengths[order] // (length_width // 2), group))]
     micro_budget = max(1, tokens_per_batch // accumulate_steps)
     batch_of = (np.cumsum(counted_lengths[order]) - 1) // micro_budget
     starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))

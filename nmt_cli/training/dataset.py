@@ -122,6 +122,7 @@ def iter_windows(
                     examples,
                     tokens_per_batch=config.train.tokens_per_batch,
                     accumulate_steps=config.train.accumulate_steps,
+                    length_width=config.train.length_width,
                     max_length=config.model.max_length,
                     seed=config.seed,
                     epoch=epoch,

@@ -20,13 +20,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
+from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
+from tensorflow.python.eager import context
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.text.batches import Batch, shares
 from nmt_cli.training.cluster import ALONE, Cluster
+from nmt_cli.training.peers import HEARTBEAT_S
 
 Tensor = Any
 Result = TypeVar("Result")
+
+_CONNECT_TIMEOUT_S = 120  # all are there, so it takes a second
 
 
 class Replicas:
@@ -72,8 +77,8 @@ class Replicas:
         """
 
         def on_replica() -> Result:
-            context = tf.distribute.get_replica_context()
-            replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+            own = tf.distribute.get_replica_context()
+            replica = int(tf.get_static_value(own.replica_id_in_sync_group))
             return function(replica - self._first, replica)
 
         return list(self._strategy.experimental_local_results(self._strategy.run(on_replica)))
@@ -84,22 +89,32 @@ class Replicas:
             return tensors
         # What came into the graph from outside is on no device, until the replica has its own.
         own = tf.nest.map_structure(tf.identity, tensors)
-        context = tf.distribute.get_replica_context()
-        total: Result = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+        reduce = tf.distribute.get_replica_context().all_reduce
+        total: Result = reduce(tf.distribute.ReduceOp.SUM, own)
         return total
 
     def any(self, flag: bool) -> bool:
         """Return whether the flag is set on any machine."""
-        return bool(self._add([flag])[0])
+        return any(self.numbers(flag))
+
+    def numbers(self, number: int) -> list[int]:
+        """Return a small whole number of each machine on every machine."""
+        own = np.zeros(self.cluster.size)
+        own[self.cluster.index] = number
+        return [int(total) for total in self._add(own)]
+
+    def texts(self, text: str) -> list[str]:
+        """Return a text of each machine on every machine."""
+        own, index = np.frombuffer(text.encode(), np.uint8), self.cluster.index
+        ends = np.cumsum(self.numbers(own.size))
+        joined = np.zeros(ends[-1])
+        joined[ends[index] - own.size : ends[index]] = own
+        parts = np.split(self._add(joined).astype(np.uint8), ends[:-1])
+        return [part.tobytes().decode() for part in parts]
 
     def from_chief(self, text: str) -> str:
         """Return the chief's text on every machine."""
-        if self.cluster.size == 1:
-            return text
-        own = np.frombuffer(text.encode(), np.uint8)
-        size = self._add([own.size if self.cluster.is_chief else 0])[0]
-        sent = own if self.cluster.is_chief else np.zeros(size, np.uint8)
-        return self._add(sent).astype(np.uint8).tobytes().decode()
+        return self.texts(text if self.cluster.is_chief else "")[0]
 
     def copy_from_chief(self, variables: Sequence[Any]) -> None:
         """Set variables on every machine to what they are on the chief."""
@@ -129,7 +144,7 @@ class Replicas:
 
 
 def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
-    """Return the devices to train on; several machines wait here for all of them.
+    """Return the devices to train on; several machines, which have met, connect.
 
     Call it before TensorFlow runs anything.
 
@@ -151,6 +166,7 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
             task_type="worker",
             task_id=cluster.index,
         )
+        _configure_heartbeats(cluster)
         with _default_signals():
             return Replicas(tf.distribute.MultiWorkerMirroredStrategy(resolver), cluster)
     local = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -159,9 +175,20 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
     return Replicas()
 
 
+def _configure_heartbeats(cluster: Cluster) -> None:
+    """Let a machine be silent for longer than TensorFlow would by itself: it may only be busy."""
+    context.context().configure_coordination_service(
+        service_type="standalone",
+        service_leader="/job:worker/replica:0/task:0",
+        cluster_register_timeout_in_ms=_CONNECT_TIMEOUT_S * 1000,
+        heartbeat_timeout_in_ms=HEARTBEAT_S * 1000,
+        coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=cluster.size)],
+    )
+
+
 @contextlib.contextmanager
 def _default_signals() -> Iterator[None]:
-    """Let signals end the process, which waits in native code; then take them back.
+    """Let signals end the process while native code connects; then take them back.
 
     TensorFlow installs a handler of its own for SIGTERM meanwhile.
     """

@@ -13,6 +13,13 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """Training has not begun: the machines of these names are not there yet."""
+
+    missing: list[str]
+
+
+@dataclass(frozen=True)
 class Started:
     """Training begins, or goes on at `step`; `environment` is what it runs on."""
 
@@ -105,13 +112,16 @@ class Saved:
 class Finished:
     """The run is over, or was stopped on request and can go on.
 
-    `bundle` is None when stopped, and on machines other than the chief, which writes it.
+    `bundle` is None when stopped, and on machines other than the chief, which writes it. `signal`
+    is the number of what stopped it, and `stopped_by` the name of the machine if it was another.
     """
 
     step: int
     reason: str
     scores: dict[str, Score]
     bundle: str | None
+    signal: int = 0
+    stopped_by: str = ""
 
     @property
     def is_stopped(self) -> bool:
@@ -128,7 +138,8 @@ class Exported:
 
 
 Event = (
-    Started
+    Waiting
+    | Started
     | StepDone
     | Skipped
     | RolledBack

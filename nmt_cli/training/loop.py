@@ -47,6 +47,7 @@ from nmt_cli.training.events import (
     Skipped,
     Started,
     StepDone,
+    Waiting,
     as_json,
 )
 from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
@@ -58,6 +59,7 @@ from nmt_cli.training.recovery import (
     rolled_back,
     skip,
 )
+from nmt_cli.training.rendezvous import meet
 from nmt_cli.training.result import Result
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
@@ -74,7 +76,7 @@ _LOGGED_STEPS = 10  # every tenth step is enough for a curve
 
 def train(
     prepared: Prepared,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], int] = lambda: False,
     *,
     time_limit: float = math.inf,
 ) -> Iterator[Event]:
@@ -83,7 +85,8 @@ def train(
     Args:
         prepared: Configuration, run folder, corpora.
         should_stop: Asked after every step and between batches of an evaluation; when True a
-            checkpoint is saved and the loop ends.
+            checkpoint is saved and the loop ends, on all machines. The number of a signal tells the
+            others which it was.
         time_limit: Seconds after which the run shall be over: the learning rate falls so that it
             is low by then, and the end of the run begins early enough. Such a run does not repeat
             bit by bit.
@@ -98,12 +101,16 @@ def train(
     """
     try:
         peers = Peers(prepared.cluster)
+        for missing in meet(prepared.cluster, should_stop):
+            yield Waiting(missing)
         with peers.blamed():
             replicas = connect(prepared.cluster, prepared.config.train.devices)
             trainer = _Trainer(prepared, replicas, peers, should_stop, time_limit)
             for event in trainer.run():
                 trainer.record(event)
                 yield event
+    except StopRequested:
+        return  # before anything began
     except OUT_OF_MEMORY as error:
         raise TrainingError(
             "there is not enough memory, even for one pair at a time",
@@ -119,7 +126,7 @@ class _Trainer:
         prepared: Prepared,
         replicas: Replicas,
         peers: Peers,
-        should_stop: Callable[[], bool],
+        should_stop: Callable[[], int],
         time_limit: float,
     ) -> None:
         self._prepared = prepared
@@ -155,7 +162,7 @@ class _Trainer:
     def _should_give_up(self) -> bool:
         """Whether to end an evaluation, in which nothing else would tell that a machine died."""
         self._peers.check()
-        return self._should_stop()
+        return bool(self._should_stop())
 
     def _open_logs(self) -> None:
         folder = self._prepared.folder
@@ -191,11 +198,22 @@ class _Trainer:
                 yield from self._train()
                 yield from self._written(wait=True)
                 yield from self._finish()
-            except StopRequested:
+            except StopRequested as stop:
                 if self._is_chief and self._progress.step not in (0, self._saved_step):
                     yield from self._save(is_regular=False)
                 yield from self._written(wait=True)
-                yield Finished(self._progress.step, STOPPED, {}, None)
+                yield self._stopped(stop)
+
+    def _stopped(self, stop: StopRequested) -> Finished:
+        cluster, worker = self._prepared.cluster, stop.worker
+        name = "" if worker is None or worker == cluster.index else cluster.name(worker)
+        return Finished(self._progress.step, STOPPED, {}, None, stop.number, name)
+
+    def _stop_if_asked(self, number: int) -> None:
+        """Stop everywhere when any machine was asked to."""
+        for worker, of_worker in enumerate(self._replicas.numbers(number)):
+            if of_worker:
+                raise StopRequested(of_worker, worker)
 
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
@@ -242,16 +260,12 @@ class _Trainer:
         batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         while self._ended() is None:
-            self._stop_if_asked()
+            self._stop_if_asked(self._should_stop())
             yield from self._one_step(next(batches))
             self._look_at_clock()
-            self._stop_if_asked()
+            self._stop_if_asked(self._should_stop())
             yield from self._evaluate_and_save_if_due()
             yield from self._written()
-
-    def _stop_if_asked(self) -> None:
-        if self._replicas.any(self._should_stop()):
-            raise StopRequested
 
     def _look_at_clock(self) -> None:
         """See what follows from the time; of several machines, the chief's clock counts."""
@@ -353,14 +367,13 @@ class _Trainer:
 
     def _evaluate_on_chief(self) -> Iterator[Event]:
         """Evaluate, or wait for what the chief finds; stop everywhere when it is told to."""
-        is_stopped = False
+        number = 0
         if self._is_chief:
             try:
                 yield self._evaluate()
             except StopRequested:
-                is_stopped = True
-        if self._replicas.any(is_stopped):
-            raise StopRequested
+                number = self._should_stop()
+        self._stop_if_asked(number)
         self._state.copy_progress_from_chief()
 
     def _save(self, *, is_regular: bool) -> Iterator[Saved]:

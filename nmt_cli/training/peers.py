@@ -1,6 +1,6 @@
 """The other machines of a run: notice that one is gone, and say which.
 
-TensorFlow's heartbeats end whatever waits for a machine that died, some ten seconds later. They do
+TensorFlow's heartbeats end whatever waits for a machine that died, within a minute. They do
 not end an evaluation, in which the chief waits for nobody, so it looks for itself now and then.
 """
 
@@ -16,8 +16,11 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.training.cluster import Cluster, split_address
 from nmt_cli.training.memory import OUT_OF_MEMORY
 
+HEARTBEAT_S = 40  # a machine that is silent for so long is given up by worker 0, which counts
+
 _INTERVAL_S = 10.0
 _TIMEOUT_S = 3.0
+_AGAIN = "start all machines again with the same commands: they go on from the last checkpoint"
 _TASK = re.compile(r"/job:worker/(?:replica:0/)?task:([0-9]+)")
 
 
@@ -63,11 +66,12 @@ class Peers:
         except tf.errors.OpError as error:
             if not self._others or isinstance(error, OUT_OF_MEMORY):
                 raise
-            named = {int(index) for index in _TASK.findall(str(error))} & {*self._others}
-            lost = self._unreachable() or named
-            if not lost:
-                raise
-            raise self._lost(lost) from error
+            named = {int(index) for index in _TASK.findall(str(error))}
+            if self._cluster.index in named and "heartbeat" in str(error):
+                raise self._given_up() from error
+            if lost := self._unreachable() or named & {*self._others}:
+                raise self._lost(lost) from error
+            raise
 
     def _unreachable(self) -> set[int]:
         """Return who does not take a connection: the port is TensorFlow's own."""
@@ -82,8 +86,11 @@ class Peers:
 
     def _lost(self, indices: Collection[int]) -> TrainingError:
         names = " and ".join(self._cluster.name(index) for index in sorted(indices))
+        return TrainingError(f"{names} is lost", hint=_AGAIN)
+
+    def _given_up(self) -> TrainingError:
         return TrainingError(
-            f"{names} is lost",
-            hint="start all machines again with the same commands: they go on from the last "
-            "checkpoint",
+            f"this machine was given up by {self._cluster.name(0)}: it was silent for more than "
+            f"{HEARTBEAT_S} seconds",
+            hint=_AGAIN,
         )

@@ -37,7 +37,7 @@ class RunState:
         self._prepared = prepared
         self._replicas = replicas
         config = prepared.config
-        self._check_same_as_chief()
+        self._check_same_everywhere()
         with replicas.scope():
             self.model = self._build_model()
             self.optimizer = Adam(
@@ -50,22 +50,26 @@ class RunState:
         if prepared.start is not None:
             self.assign(None)
 
-    def _check_same_as_chief(self) -> None:
-        """Compare this machine's settings with the chief's, before they share anything.
+    def _check_same_everywhere(self) -> None:
+        """Compare the settings of all machines, on each of them, before they share anything.
 
         Raises:
-            ConfigError: It was given another configuration or another text; names the keys.
+            ConfigError: Some have another configuration or another text; names them and the keys.
         """
         train = self._prepared.config.train.model_dump()
-        settings = self._prepared.settings | {
-            f"train.{name}": value for name, value in train.items()
-        }
-        text = json.dumps(settings)
-        of_chief = json.loads(self._replicas.from_chief(text))
-        changed = changed_settings(of_chief, json.loads(text))
-        if changed:
+        train = {f"train.{name}": value for name, value in train.items()}
+        settings = self._prepared.settings | train
+        of_chief, *others = map(json.loads, self._replicas.texts(json.dumps(settings)))
+        found = {i: changed_settings(of_chief, of_other) for i, of_other in enumerate(others, 1)}
+        cluster = self._replicas.cluster
+        different = [
+            f"{cluster.name(index)} has other settings than worker 0: {', '.join(changed)}"
+            for index, changed in found.items()
+            if changed
+        ]
+        if different:
             raise ConfigError(
-                f"worker 0 has other settings than this one: {', '.join(changed)}",
+                "; ".join(different),
                 hint="give every machine the same configuration and the same text",
             )
 

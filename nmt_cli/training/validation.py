@@ -44,7 +44,16 @@ _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only sampl
 
 
 class StopRequested(Exception):
-    """Training shall save and end here."""
+    """Training shall save and end here.
+
+    Args:
+        number: The signal that asked for it, or 0.
+        worker: The machine that got it; None is this one.
+    """
+
+    def __init__(self, number: int = 0, worker: int | None = None) -> None:
+        super().__init__(number, worker)
+        self.number, self.worker = number, worker
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""Two machines on loopback: the results of one, and what happens when one of them dies."""
+"""Two machines on loopback: the results of one, and what happens when one dies or is stopped."""
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -20,19 +21,25 @@ SECONDS_TO_NOTICE = 60
 
 
 @contextlib.contextmanager
-def two_workers(config: Path, cwd: Path, **settings: Any) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start `nmt train` as worker 0 and worker 1, each in a folder of its own: no shared disk."""
+def two_workers(
+    config: Path, cwd: Path, *, count: int = 2, of_last: str = "", **settings: Any
+) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start `nmt train` as worker 0 and worker 1, each in a folder of its own: no shared disk.
+
+    `count` of 1 leaves worker 1 out; `of_last` is an option that worker 1 alone gets.
+    """
     with socket.socket() as one, socket.socket() as other:
         for free in (one, other):
             free.bind(("127.0.0.1", 0))
         addresses = [f"127.0.0.1:{free.getsockname()[1]}" for free in (one, other)]
     options = [f"--set=train.{key}={value}" for key, value in settings.items()]
     workers = []
-    for index in range(2):
+    for index in range(count):
         folder = cwd / f"machine-{index}"
         folder.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "nmt_cli", "train", str(config), *options]
         command += ["--workers", ",".join(addresses), "--worker-index", str(index)]
+        command += [of_last] if of_last and index == 1 else []
         workers.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True))
     try:
         yield workers
@@ -105,6 +112,62 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
             assert worker.returncode == 0, stderr
             assert f"going on from step {reached:,}" in stderr
     assert events(run)[-1]["step"] == reached + 20
+
+
+def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
+    with two_workers(toy_corpus / "toy.yaml", tmp_path, count=1) as [chief]:
+        assert chief.stderr is not None
+        assert any("waiting for the others" in line for line in chief.stderr)
+        time.sleep(5)
+        chief.send_signal(signal.SIGTERM)
+        _, stderr = chief.communicate(timeout=60)
+        assert chief.returncode == 143, stderr
+
+
+def test_a_stop_on_one_machine_is_told_by_all_and_ends_none_as_finished(toy_corpus, tmp_path):
+    config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
+    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
+    with two_workers(config, tmp_path, **endless) as (chief, other):
+        wait_for_step(run, 10)
+        other.send_signal(signal.SIGTERM)
+        _, of_other = other.communicate(timeout=120)
+        _, of_chief = chief.communicate(timeout=120)
+        assert (chief.returncode, other.returncode) == (143, 143), of_chief
+    assert re.search(r"^worker 1 \(127.0.0.1:\d+\) was asked to stop$", of_chief, re.MULTILINE)
+    assert "was asked to stop" not in of_other
+    assert "saved at step" in of_chief
+    stopped = events(run)[-1]
+    assert (stopped["event"], stopped["signal"]) == ("Finished", signal.SIGTERM)
+
+
+def test_other_settings_are_named_on_every_machine(toy_corpus, tmp_path):
+    other = "--set=model.dropout=0.25"
+    with two_workers(toy_corpus / "toy.yaml", tmp_path, of_last=other) as workers:
+        for worker in workers:
+            _, stderr = worker.communicate(timeout=300)
+            assert worker.returncode == 2, stderr
+            assert "has other settings than worker 0: model.dropout\n" in stderr
+            assert "error: worker 1 (127.0.0.1:" in stderr
+
+
+def test_a_machine_that_stalls_is_waited_for_and_then_given_up(toy_corpus, tmp_path):
+    config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
+    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
+    with two_workers(config, tmp_path, **endless) as (chief, other):
+        wait_for_step(run, 10)
+        other.send_signal(signal.SIGSTOP)
+        time.sleep(20)  # TensorFlow by itself gives up after ten seconds
+        other.send_signal(signal.SIGCONT)
+        reached = max(int(path.name[5:13]) for path in run.glob("checkpoints/step-*"))
+        wait_for_step(run, reached + 20)
+        other.send_signal(signal.SIGSTOP)
+        _, of_chief = chief.communicate(timeout=2 * SECONDS_TO_NOTICE)
+        other.send_signal(signal.SIGCONT)
+        _, of_other = other.communicate(timeout=SECONDS_TO_NOTICE)
+    assert (chief.returncode, other.returncode) == (5, 5), of_chief + of_other
+    assert "error: worker 1 (127.0.0.1:" in of_chief
+    [error] = [line for line in of_other.splitlines() if line.startswith("error: ")]
+    assert re.search(r"given up by worker 0 |worker 0 \(127.0.0.1:\d+\) is lost", error)
 
 
 def test_nonsense_about_machines_is_told_before_anything_is_done(toy_corpus, tmp_path, run_nmt):

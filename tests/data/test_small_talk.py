@@ -26,7 +26,9 @@ from generators.small_talk_script import (
 )
 from generators.small_talk_style import (
     addressed,
+    by_ear,
     casual,
+    misspelt,
     mistyped,
     outside_slots,
     reworded,
@@ -94,7 +96,7 @@ class TestCommittedFiles:
         assert {path.name: text_of(path) for path in (tmp_path / "new").iterdir()} == corpus
 
     def test_are_not_large(self):
-        assert sum(path.stat().st_size for path in CORPUS_DIR.iterdir()) < 1_200_000
+        assert sum(path.stat().st_size for path in CORPUS_DIR.iterdir()) < 1_550_000
 
 
 class TestRows:
@@ -337,6 +339,18 @@ class TestStyle:
         for _ in range(300):
             assert abs(len(slip("favourite", rng)) - 9) <= 1
         assert any(mistyped("Do you know my name?", rng) != "Do you know my name?" for _ in "aaaaa")
+
+    def test_a_word_may_be_written_as_it_sounds(self):
+        rng = random.Random(0)
+        heard = {by_ear("speak", rng) for _ in range(100)}
+        assert {"speek", "spek", "speac"} <= heard
+        assert {by_ear("I", rng), by_ear("who", rng)} <= {"I", "wo", "hwo"}
+
+    def test_a_space_may_be_forgotten(self):
+        rng = random.Random(0)
+        texts = {misspelt("do not go", rng) for _ in range(300)}
+        assert {text.replace(" ", "") for text in texts if text.count(" ") == 1}
+        assert all(len(text) <= len("do not go") + 3 for text in texts)
 
     def test_slots_are_never_mistyped(self):
         rng = random.Random(0)

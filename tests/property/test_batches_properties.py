@@ -30,6 +30,7 @@ plans = st.fixed_dictionaries(
     {
         "tokens_per_batch": st.integers(1, 200),
         "accumulate_steps": st.integers(1, 5),
+        "length_width": st.integers(2, 40),
         "max_length": st.integers(1, 35),
         "seed": st.integers(0, 2**31 - 1),
         "epoch": st.integers(0, 1000),

@@ -113,6 +113,7 @@ def _padding_share(lengths: Ints, config: Config) -> float:
         EncodedCorpus(nothing, source, nothing, target),
         tokens_per_batch=config.train.tokens_per_batch,
         accumulate_steps=config.train.accumulate_steps,
+        length_width=config.train.length_width,
         max_length=config.model.max_length,
         seed=config.seed,
         epoch=0,

@@ -36,8 +36,9 @@ def realistic_corpus(count: int) -> EncodedCorpus:
 
 
 def plan(corpus: EncodedCorpus, **changes) -> WindowPlan:
-    arguments = {"tokens_per_batch": 100, "accumulate_steps": 1, "max_length": 64}
-    return plan_window(corpus, **{**arguments, "seed": 1, "epoch": 0, **changes})
+    arguments = {"tokens_per_batch": 100, "accumulate_steps": 1, "length_width": 2}
+    defaults = {**arguments, "max_length": 64, "seed": 1, "epoch": 0}
+    return plan_window(corpus, **{**defaults, **changes})
 
 
 def all_batches(plan: WindowPlan) -> list[np.ndarray]:
@@ -167,6 +168,22 @@ class TestPlanWindow:
         made = plan(self.corpus)
         means = [self.corpus.target_lengths[indices].mean() for indices in all_batches(made)]
         assert abs(np.corrcoef(np.arange(len(means)), means)[0, 1]) < 0.2
+
+    def test_a_wide_group_makes_batches_fair_samples(self):
+        spreads = []
+        for width in (2, 64):
+            made = plan(self.corpus, length_width=width)
+            spreads.append(
+                np.mean([np.ptp(self.corpus.target_lengths[i]) for i in all_batches(made)])
+            )
+        assert spreads[0] <= 1
+        assert spreads[1] > 5
+
+    def test_sources_are_grouped_by_half_the_width(self):
+        made = plan(self.corpus, length_width=64)
+        groups = [set(self.corpus.source_lengths[i] // 32) for i in all_batches(made)]
+        assert set.union(*groups) == {0, 1}
+        assert sum(len(found) > 1 for found in groups) <= 2  # where one group of targets ends
 
     def test_an_example_longer_than_the_budget_is_a_batch_of_its_own(self):
         made = plan(make_corpus([(5, 5), (50, 50), (5, 5)]), tokens_per_batch=10)

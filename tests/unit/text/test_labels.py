@@ -191,7 +191,13 @@ def test_batches_hold_label_numbers_and_count_source_pieces(encoder, tmp_path):
     rows = [Example((text,), label) for text, label in ROWS * 5]
     corpus = encode_corpora([rows], encoder(), tmp_path / "shards")
     plan = plan_window(
-        corpus, tokens_per_batch=20, accumulate_steps=1, max_length=99, seed=1, epoch=0
+        corpus,
+        tokens_per_batch=20,
+        accumulate_steps=1,
+        length_width=2,
+        max_length=99,
+        seed=1,
+        epoch=0,
     )
     seen = []
     for step in range(plan.num_steps):

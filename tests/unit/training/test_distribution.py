@@ -131,6 +131,8 @@ def test_a_machine_alone_asks_nobody():
     replicas = Replicas()
     assert replicas.any(True) is True
     assert replicas.any(False) is False
+    assert replicas.numbers(15) == [15]
+    assert replicas.texts("tëxt") == ["tëxt"]
     assert replicas.from_chief("tëxt") == "tëxt"
 
 

@@ -65,6 +65,28 @@ def test_who_still_answers_is_named_by_tensorflow(cluster):
         raise tf.errors.UnavailableError(None, None, "no name, and all are there")
 
 
+# What TensorFlow says to a machine whose heartbeats came too late.
+GIVEN_UP = (
+    "Collective ops is aborted by: Unexpected heartbeat request from an already-in-error task: "
+    "/job:worker/replica:0/task:1 with existing error: UNAVAILABLE: Task "
+    "/job:worker/replica:0/task:1 heartbeat timeout. This indicates that the remote task has "
+    "failed, got preempted, or crashed unexpectedly."
+)
+
+
+def test_a_machine_that_was_given_up_says_so(cluster):
+    """Seen from worker 1, whom worker 0 gave up though both are there."""
+    with socket.create_server(("127.0.0.1", 0)) as chief:
+        addresses = (f"127.0.0.1:{chief.getsockname()[1]}", cluster.workers[1])
+        peers = Peers(Cluster(addresses, 1))
+        with pytest.raises(TrainingError) as caught, peers.blamed():
+            raise tf.errors.AbortedError(None, None, GIVEN_UP)
+        assert f"was given up by worker 0 ({addresses[0]}): it was silent" in str(caught.value)
+        own = "Error reported from /job:worker/task:1: a shape is wrong"
+        with pytest.raises(tf.errors.InvalidArgumentError), peers.blamed():
+            raise tf.errors.InvalidArgumentError(None, None, own)
+
+
 @pytest.mark.parametrize("error", [tf.errors.ResourceExhaustedError, tf.errors.UnavailableError])
 def test_other_errors_stay_what_they_are(error, cluster):
     whose = cluster if error is tf.errors.ResourceExhaustedError else ALONE
