@@ -104,12 +104,16 @@ class DataConfig(Section):
     """Where the text is."""
 
     dir: str = key(
-        ".", "folder of the files below; relative to this file, then to the working folder"
+        ".",
+        "folder of the files below; relative to this file, then to the working folder",
+        may_change=True,
     )
     source_lang: str = key(
-        "", "language code of the source, for the model's card (en, de, ko, ...)"
+        "",
+        "language code of the source, for the model's card (en, de, ko, ...)",
+        may_change=True,
     )
-    target_lang: str = key("", "language code of the target")
+    target_lang: str = key("", "language code of the target", may_change=True)
     licence: str = key(
         "", "what the text allows, for the model's card: cc-by-4.0, mit, ...", may_change=True
     )
@@ -441,7 +445,12 @@ class ClassificationConfig(Section):
 class Config(Section):
     """A whole run: data, vocabulary, model, training, search."""
 
-    name: str = key(..., "the run folder below runs/", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    name: str = key(
+        ...,
+        "the run folder below runs/",
+        may_change=True,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+    )
     task: Literal["translation", "chat", "classification"] = key(
         "translation", "what the model is for"
     )

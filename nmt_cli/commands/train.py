@@ -11,7 +11,7 @@ from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.presets import Device
+    from nmt_cli.presets import Choice, Device
     from nmt_cli.training.cluster import Cluster
 
 ConfigArgument = Annotated[
@@ -67,7 +67,7 @@ def train(
     cluster = find_cluster(workers, worker_index, os.environ)
     loaded = load_config(config, overrides)
     if dry_run:
-        _dry_run(loaded)
+        _dry_run(loaded, fresh=fresh)
     else:
         _train(loaded, cluster, fresh=fresh, ends_at=started + seconds)
 
@@ -86,22 +86,34 @@ def _seconds(limit: str | None) -> float:
     return seconds
 
 
-def _dry_run(loaded: "LoadedConfig") -> None:
+def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.text.corpus import Corpora
+    from nmt_cli.text.statistics import sample_evenly
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
-    from nmt_cli.training.auto import resolve, resolve_labels
+    from nmt_cli.training.auto import resolve, resolve_labels, resolve_precision
+    from nmt_cli.training.checkpoint import saved_settings
+    from nmt_cli.training.resume import begun_precision
+    from nmt_cli.training.run import check_samples
+    from nmt_cli.training.run_folder import RunFolder
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
+    samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
+    console.note(f"train: {sum(counts):,} pairs")
+    for split in ("dev", "test"):
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device)
+    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
+    begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
+    config = begun_precision(config, begun, tell=console.note)
+    config = resolve_precision(config, tell=console.note, find_precision=_find_precision)
+    check_samples(config, corpora, list(samples))
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
@@ -119,8 +131,6 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
 
     folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:
-        if fresh:
-            folder.forget()
         with console.live_progress("{task.completed:,.0f} pairs") as progress:
             task = progress.add_task("encoding", total=None) if progress else None
 
@@ -133,7 +143,9 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 tell=console.note,
                 on_encoded=on_encoded,
                 find_device=_find_device,
+                find_precision=_find_precision,
                 cluster=cluster,
+                is_fresh=fresh,
             )
         for warning in prepared.warnings:
             console.warn(warning)
@@ -154,6 +166,15 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
     stop.exit_if_set(view.signal)
     if (late := time.monotonic() - ends_at) > 0:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")
+
+
+def _find_precision() -> "Choice":
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
+    quiet_tensorflow()
+    from nmt_cli.training.device import choose_precision
+
+    return choose_precision()
 
 
 def _find_device() -> "Device":

@@ -92,8 +92,13 @@ def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
         yield np.maximum(np.diff(source), np.diff(target))
 
 
-def check_usable(corpus: EncodedCorpus, max_length: int) -> None:
-    """Check that there is something to train on.
+def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
+    """Check that a split has something to train on or to evaluate.
+
+    Args:
+        corpus: Its examples.
+        max_length: Pieces that both sides of one must fit.
+        split: "train" or "dev".
 
     Raises:
         TrainingError: No example fits `max_length`; says how long the shortest is.
@@ -104,7 +109,7 @@ def check_usable(corpus: EncodedCorpus, max_length: int) -> None:
         longest.append(lengths.max())
     if min(shortest) > max_length:
         raise TrainingError(
-            f"every pair is longer than model.max_length ({max_length} pieces); "
+            f"every pair of {split} is longer than model.max_length ({max_length} pieces); "
             f"the shortest has {min(shortest)}",
             hint=f"raise model.max_length or split the lines, e.g. "
             f"--set model.max_length={max(longest)}",
@@ -190,7 +195,6 @@ def batches_by_length(
     corpus: EncodedCorpus, max_length: int, tokens_per_batch: int
 ) -> list[Indices]:
     """Return all usable examples in batches of similar length, for evaluation; not shuffled."""
-    check_usable(corpus, max_length)
     usable = usable_examples(corpus, max_length)
     counted_lengths = corpus.counted_lengths
     order = usable[np.argsort(counted_lengths[usable], kind="stable")]

@@ -133,8 +133,18 @@ class Subwords:
             "NFKC": normalizers.NFKC,
             "Lowercase": normalizers.Lowercase,
         }
+        return normalizers.Sequence([names[step]() for step in self._steps if step in names])
+
+    @property
+    def settings(self) -> dict[str, str | bool]:
+        """The keys of `TokenizerConfig` that say how text is normalised."""
+        forms = [step.lower() for step in self._steps if step in ("NFC", "NFKC")]
+        return {"normalization": (forms or ["none"])[0], "lowercase": "Lowercase" in self._steps}
+
+    @property
+    def _steps(self) -> list[str]:
         steps = json.loads(self.to_json())["normalizer"]["normalizers"]
-        return normalizers.Sequence([names[s["type"]]() for s in steps if s["type"] in names])
+        return [step["type"] for step in steps]
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without control tokens.

@@ -41,7 +41,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     key_file = folder / _KEY
     wanted = config.tokenizer.vocab_size
-    if key_file.is_file() and wanted in _sizes(key_file.read_text(errors="replace"), key):
+    if key in (kept := _kept(folder)) and wanted in kept[key]:
         return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,13 +52,18 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     return vocabularies, True
 
 
-def _sizes(text: str, key: str) -> list[int]:
-    """Return the sizes that the vocabularies beside a key file answer to; none for another key."""
+def kept_sizes(folder: Path) -> list[int]:
+    """Return the sizes that the vocabularies in a folder answer to; none when there are none."""
+    return next(iter(_kept(folder).values()), [])
+
+
+def _kept(folder: Path) -> dict[str, list[int]]:
+    """Return the sizes by the key of text and settings; nothing when they cannot be read."""
     try:
-        known = json.loads(text)
-        return list(known["sizes"]) if known["key"] == key else []
-    except (ValueError, LookupError, TypeError):
-        return []
+        known = json.loads((folder / _KEY).read_text(errors="replace"))
+        return {known["key"]: list(known["sizes"])}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
 
 
 def check_not_empty(corpora: Corpora) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nmt_cli.config import Config
-from nmt_cli.config_io import LoadedConfig, load_config, value_of, with_values
+from nmt_cli.config_io import AUTO, LoadedConfig, load_config, value_of, with_values
 from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.labels import find_labels
@@ -13,6 +13,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
 
 VOCAB_SIZE = "tokenizer.vocab_size"
+PRECISION = "train.precision"
 LABELS = "classification.labels"
 
 
@@ -37,6 +38,7 @@ def resolve(
     *,
     tell: Callable[[str], None],
     find_device: Callable[[], Device] = lambda: "cpu",
+    is_fresh: bool = False,
 ) -> Config:
     """Return the configuration with a value for every key that says `auto`.
 
@@ -47,6 +49,7 @@ def resolve(
         corpora: Its text.
         tell: Called with a line about each choice.
         find_device: Called when the choices depend on it.
+        is_fresh: The run starts over, whatever it was begun with.
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
@@ -54,7 +57,7 @@ def resolve(
         DataError: The text cannot be read.
     """
     config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
-    if auto and folder.has_begun:
+    if auto and folder.has_begun and not is_fresh:
         begun = load_config(str(folder.config)).config
         tell(f"auto: as {folder.config} says, which this run was begun with")
         return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
@@ -71,6 +74,17 @@ def resolve(
     for key, choice in choices.items():
         tell(f"auto: {key} = {choice.value} ({choice.reason})")
     return config
+
+
+def resolve_precision(
+    config: Config, *, tell: Callable[[str], None], find_precision: Callable[[], Choice]
+) -> Config:
+    """Return the configuration with the number format of this machine if it leaves that open."""
+    if config.train.precision != AUTO:
+        return config
+    choice = find_precision()
+    tell(f"auto: {PRECISION} = {choice.value} ({choice.reason})")
+    return with_values(config, {PRECISION: choice.value}, PRECISION)
 
 
 def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:

@@ -10,6 +10,7 @@ writes between two regular checkpoints is called `step-...-stopped` and goes whe
 written.
 """
 
+import contextlib
 import hashlib
 import json
 import math
@@ -243,10 +244,15 @@ def progress_of(values: dict[str, Any]) -> Progress:
     return Progress(**{**values, **tuples})
 
 
-def _verified_state(path: Path) -> dict[str, Any]:
+def _read_state(path: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
     if state.pop("own_sha256", "") != _digest(state):
         raise ValueError(f"{_STATE} has another sha256")
+    return state
+
+
+def _verified_state(path: Path) -> dict[str, Any]:
+    state = _read_state(path)
     for name, known in state["sha256"].items():
         if sha256_of(path / name) != known:
             raise ValueError(f"{name} has another sha256")
@@ -283,6 +289,22 @@ def _set_aside(path: Path, error: Exception) -> str:
     shutil.rmtree(aside, ignore_errors=True)
     path.rename(aside)
     return f"{path}: damaged ({error}); set aside as {aside.name}"
+
+
+def saved_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of the newest checkpoint that tells them; none without checkpoints.
+
+    All of a run have the same, so neither weights nor optimizer are looked at.
+
+    Raises:
+        TrainingError: One cannot be read, though it may be whole.
+    """
+    for path in sorted(folder.glob("step-*"), reverse=True):
+        unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
+        with unreadable, contextlib.suppress(*_DAMAGES):
+            settings: dict[str, Any] = _read_state(path)["settings"]
+            return settings
+    return {}
 
 
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:

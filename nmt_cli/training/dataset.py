@@ -5,6 +5,7 @@ batches while the device computes. What they make depends on nothing but seed an
 """
 
 import contextlib
+import operator
 import queue
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from nmt_cli.config import Config
+from nmt_cli.errors import TrainingError
 from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus
@@ -59,6 +61,23 @@ class Window(NamedTuple):
     after: Cursor
 
 
+def check_trainable(corpus: EncodedCorpus, config: Config) -> None:
+    """Check that epochs have pairs to train on.
+
+    Raises:
+        TrainingError: No pair is short enough, or the weights leave an epoch without one.
+    """
+    check_usable(corpus, config.model.max_length, "train")
+    sizes = corpus.sizes or (len(corpus),)
+    weights = [train.weight for train in config.data.train]
+    if sum(map(operator.mul, sizes, weights)) < 1.0:
+        raise TrainingError(
+            f"data.train has {sum(sizes):,} pairs, but with weight {max(weights):g} an epoch has "
+            f"none of them",
+            hint="give one corpus a weight of 1.0; the others count beside it",
+        )
+
+
 def iter_steps(
     corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None = None
 ) -> Iterator[StepBatches]:
@@ -69,11 +88,7 @@ def iter_steps(
         config: The run's configuration.
         cursor: Where to begin.
         dropout: Splits their words anew each epoch; None leaves them as they are.
-
-    Raises:
-        TrainingError: No pair is short enough to train on.
     """
-    check_usable(corpus, config.model.max_length)
     windows = _work_ahead(iter_windows(corpus, config, cursor, dropout), 1)
     return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
 

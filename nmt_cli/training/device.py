@@ -7,7 +7,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from nmt_cli.bundle import versions
-from nmt_cli.presets import Device
+from nmt_cli.presets import Choice, Device
 from nmt_cli.resources import available_cores
 
 _CPUINFO = Path("/proc/cpuinfo")
@@ -43,20 +43,18 @@ def describe_environment(replicas: int) -> dict[str, str]:
     }
 
 
-def resolve_precision(precision: str) -> str:
-    """Return "float32" or "bfloat16" for a configuration's `precision`.
-
-    `auto` takes bfloat16 where processor or GPU multiply matrices in it; elsewhere it is slower.
-    """
-    if precision != "auto":
-        return precision
+def choose_precision() -> Choice:
+    """Return bfloat16 where processor or GPU multiply matrices in it; elsewhere it is slower."""
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         fast = details.get("compute_capability", (0, 0)) >= _BFLOAT16_GPU_CAPABILITY
     else:
         fast = bool(_BFLOAT16_CPU_FLAGS & _cpu_flags(_CPUINFO))
-    return "bfloat16" if fast else "float32"
+    device = "GPU" if gpus else "processor"
+    if fast:
+        return Choice("bfloat16", f"the {device} multiplies matrices in it")
+    return Choice("float32", f"the {device} does not multiply matrices in bfloat16")
 
 
 def _cpu_flags(cpuinfo: Path) -> set[str]:

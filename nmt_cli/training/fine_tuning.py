@@ -1,12 +1,15 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import TASKS, Bundle, find_bundle
 from nmt_cli.config import Config
+from nmt_cli.config_io import with_values
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, named_variables
+from nmt_cli.text.vocabulary import Vocabularies
 
 # What has no part in the shapes or the meaning of the weights.
 _FREE = {"dropout", "attention_dropout", "activation_dropout"}
@@ -14,17 +17,27 @@ _OF_DECODER = {"decoder_layers", "tie_embeddings"}
 _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
-def open_start(config: Config) -> Bundle | None:
+def open_start(config: Config, run: Path) -> Bundle | None:
     """Return the bundle that `train.from` names, or None when the run starts anew.
+
+    Args:
+        config: The run's configuration.
+        run: Its folder.
 
     Raises:
         ModelFileError: It is missing or damaged.
-        ConfigError: The configuration describes another architecture; names each key.
+        ConfigError: It is the run's own, or the configuration describes another architecture; names
+            each key.
     """
     if config.train.start is None:
         return None
     labels = config.task == "classification"
     bundle = find_bundle(config.train.start, TASKS if labels else ("translation", "chat"))
+    if bundle.path.resolve().is_relative_to(run.resolve()):
+        raise ConfigError(
+            f"train.from: {bundle.path} is this run's own model, which training would replace",
+            hint="give the new run another name: --set name=NAME",
+        )
     here, there = config.model.model_dump(mode="json"), bundle.manifest.model
     free = _FREE | ({"max_length"} if config.model.positions == "sinusoidal" else set())
     free |= _OF_DECODER if labels else set()
@@ -40,6 +53,30 @@ def open_start(config: Config) -> Bundle | None:
             hint=f"use its own: {settings}",
         )
     return bundle
+
+
+def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Config, str]:
+    """Return the vocabularies of the model to start from, which a run cannot choose.
+
+    Returns:
+        Them, the configuration with the keys of `tokenizer` that are true of them, and what that
+        changed in it, for people; empty when it says so itself.
+
+    Raises:
+        ModelFileError: They are missing or damaged.
+    """
+    found = Vocabularies.load(start.path)
+    if config.task == "classification":
+        found = Vocabularies(found.source, found.source)
+    there = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
+    here = config.tokenizer.model_dump()
+    differing = [key for key in there if there[key] != here[key]]
+    changes = ", ".join(
+        f"tokenizer.{key} is {json.dumps(there[key])}, not {json.dumps(here[key])}"
+        for key in differing
+    )
+    values = {f"tokenizer.{key}": there[key] for key in differing}
+    return found, with_values(config, values, f"the vocabulary of {start.path}"), changes
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:

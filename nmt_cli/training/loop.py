@@ -95,7 +95,7 @@ def train(
         Everything that happens, also written to `events.jsonl`.
 
     Raises:
-        ConfigError: The run was begun with other settings.
+        ConfigError: The first machine was given other settings.
         TrainingError: The loss is not finite again and again, memory or the disk is full, or
             another machine is lost.
     """
@@ -188,9 +188,8 @@ class _Trainer:
         """Yield the events of the whole run."""
         parameters = sum(math.prod(weight.shape) for weight in self._model.weights)
         environment = describe_environment(self._replicas.count)
-        yield Started(
-            self._progress.step, parameters, self._state.precision, self._warnings, environment
-        )
+        precision = self._config.train.precision
+        yield Started(self._progress.step, parameters, precision, self._warnings, environment)
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._writer)
             if self._board is not None:
@@ -218,10 +217,11 @@ class _Trainer:
 
     def _restore(self) -> list[str]:
         """Go to the newest checkpoint; return warnings about damaged ones."""
+        if self._prepared.is_fresh:
+            self._prepared.folder.forget()
         remove_leftovers(self._prepared.folder.path)
         checkpoint, warnings = self._checkpoints.load_latest()
         if checkpoint is not None:
-            self._state.check_settings(checkpoint)
             self._state.assign(checkpoint)
             self._progress = checkpoint.progress
             self._saved_step = checkpoint.progress.step if checkpoint.is_regular else 0

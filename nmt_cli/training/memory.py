@@ -14,13 +14,13 @@ OUT_OF_MEMORY = (tf.errors.ResourceExhaustedError, MemoryError)
 
 
 def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
-    """Return the micro-batches of the first window that need the most memory.
+    """Return the micro-batches that need the most memory, of the first window that has any.
 
     Layers grow with the positions of a batch, attention with the square of its lengths; one batch
     may be the largest by both.
     """
-    window = next(iter_windows(corpus, config, Cursor(), None))
-    corpus, plan = window.corpus, window.plan
+    windows = iter_windows(corpus, config, Cursor(), None)
+    corpus, plan, _, _ = next(window for window in windows if window.plan.num_steps)
     rows = np.diff(plan.starts)
     source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
     target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)

@@ -1,18 +1,22 @@
 """What must be there before the first step: configuration, vocabulary, encoded corpora."""
 
 import functools
+import itertools
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
-from nmt_cli.presets import Device
-from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.presets import Choice, Device
+from nmt_cli.text.batches import check_usable, num_too_long
+from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.held_out import held_out_settings
@@ -23,11 +27,28 @@ from nmt_cli.text.shards import (
     encode_corpora,
     remove_other_shards,
 )
+from nmt_cli.text.statistics import sample_evenly
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
-from nmt_cli.training.auto import VOCAB_SIZE, resolve, resolve_labels, unfilled
+from nmt_cli.training.auto import (
+    VOCAB_SIZE,
+    resolve,
+    resolve_labels,
+    resolve_precision,
+    unfilled,
+)
+from nmt_cli.training.checkpoint import saved_settings
 from nmt_cli.training.cluster import ALONE, Cluster
-from nmt_cli.training.fine_tuning import open_start
+from nmt_cli.training.dataset import check_trainable
+from nmt_cli.training.fine_tuning import open_start, start_vocabularies
+from nmt_cli.training.resume import (
+    TEXT_AND_VOCABULARY,
+    begun_precision,
+    check_settings,
+    check_text_and_keys,
+    run_settings,
+)
 from nmt_cli.training.run_folder import RunFolder
 
 _BLANK = "blank.json"  # beside the training shards
@@ -49,11 +70,13 @@ class Prepared:
         dev: Encoded development corpus.
         dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
+        settings: What must be the same when the run goes on; see `resume.py`.
         start: The model whose weights to begin with, or None.
         num_blank: Label of a training corpus -> its pairs without text on a side, which are left
             out; empty where older shards do not say.
         warnings: What the user should know before training.
         cluster: The machines that train together.
+        is_fresh: The run starts over: what it made before goes when its first step is at hand.
     """
 
     config: Config
@@ -65,10 +88,12 @@ class Prepared:
     dev: EncodedCorpus
     dev_examples: list[Example]
     fingerprint: str
+    settings: dict[str, Any]
     start: Bundle | None
     num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
+    is_fresh: bool = False
 
 
 def prepare(
@@ -77,7 +102,9 @@ def prepare(
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
     find_device: Callable[[], Device] = lambda: "cpu",
+    find_precision: Callable[[], Choice] = lambda: Choice("float32", "any device has it"),
     cluster: Cluster = ALONE,
+    is_fresh: bool = False,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -86,71 +113,108 @@ def prepare(
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
         find_device: Called when the configuration says `auto`.
+        find_precision: Called when that leaves the number format open, and the run begins.
         cluster: The machines that train together.
+        is_fresh: The run starts over. Nothing is deleted yet.
 
     Raises:
-        ConfigError: See `resolve`.
+        ConfigError: See `resolve`, and `check_settings`; then nothing was written.
         DataError: A text file is missing or wrong.
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
         TrainingError: There is nothing to train on, or the disk is full.
     """
-    folder = RunFolder.of(loaded.config, cluster)
+    folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     for split in ("train", "dev", "test"):
         corpora.files(split)
-    config = resolve(loaded, corpora, tell=tell, find_device=find_device)
-    start = open_start(config)
+    config = resolve(loaded, corpora, tell=tell, find_device=find_device, is_fresh=is_fresh)
+    start = open_start(config, run.path)
+    vocabularies, config = _start_vocabularies(start, config, tell)
+    begun = {} if is_fresh else saved_settings(run.checkpoints)
+    config = begun_precision(config, begun, tell=tell)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
-        vocabularies, made = _vocabularies(config, corpora, folder, start)
-        tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+        hashes = FileHashes(folder.path)
+        text = corpus_fingerprint(corpora.files("train"), None, hashes)
+        check_text_and_keys(run, begun, config, text)
+        if vocabularies is None:
+            vocabularies = _own_vocabularies(config, corpora, folder, tell)
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
-        hashes = FileHashes(folder.path)
-        shards = {
-            split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
-            for split in ("train", "dev")
-        }
-        dev_examples = _dev_examples(corpora, shards["dev"])
-        texts = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
-        encoded = _encode(texts, encoder, shards, tell, on_encoded)
-        _keep_dev_examples(dev_examples, shards["dev"])
-        num_blank = _num_blank(config, corpora, shards["train"])
-        remove_other_shards(shards.values())
+        shards = _shard_folders(config, corpora, encoder, folder, hashes)
+        settings = run_settings(config, text, encoder.fingerprint())
+        check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
+        encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
+    config = resolve_precision(config, tell=tell, find_precision=find_precision)
     return Prepared(
         config,
         folder,
         corpora,
         vocabularies,
         encoder,
-        dev_examples=dev_examples,
-        fingerprint=shards["train"].name,
+        settings=run_settings(config, text, encoder.fingerprint()),
         start=start,
-        num_blank=num_blank,
         warnings=warnings,
         cluster=cluster,
+        is_fresh=is_fresh,
         **encoded,
     )
 
 
-def _vocabularies(
-    config: Config, corpora: Corpora, folder: RunFolder, start: Bundle | None
-) -> tuple[Vocabularies, str]:
-    """Return the vocabularies, those of the model to start from if there is one; and whence."""
-    if start is not None:
-        of_start = Vocabularies.load(start.path)
-        if config.task == "classification":
-            of_start = Vocabularies(of_start.source, of_start.source)
-        return of_start, f"of {start.path}"
+def _start_vocabularies(
+    start: Bundle | None, config: Config, tell: Callable[[str], None]
+) -> tuple[Vocabularies | None, Config]:
+    """Return the vocabularies of the model to start from, if any, and the configuration's truth."""
+    if start is None:
+        return None, config
+    vocabularies, config, changes = start_vocabularies(start, config)
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces (of {start.path})")
+    if changes:
+        tell(f"train.from: {changes}, as that vocabulary is")
+    return vocabularies, config
+
+
+def _own_vocabularies(
+    config: Config, corpora: Corpora, folder: RunFolder, tell: Callable[[str], None]
+) -> Vocabularies:
     vocabularies, is_new = load_or_train(config, corpora, folder.path)
-    return vocabularies, "trained" if is_new else "reused"
+    made = "trained" if is_new else "reused"
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+    return vocabularies
+
+
+def _encode_splits(
+    config: Config,
+    corpora: Corpora,
+    encoder: Encoder,
+    shards: Mapping[str, Path],
+    tell: Callable[[str], None],
+    on_encoded: Callable[[str, int], None],
+) -> dict[str, Any]:
+    """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
+    dev_examples = _dev_examples(corpora, shards["dev"])
+    examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
+    encoded = _encode(examples, encoder, shards, tell, on_encoded)
+    _keep_dev_examples(dev_examples, shards["dev"])
+    num_blank = _num_blank(config, corpora, shards["train"])
+    _check_lengths(encoded, config)
+    if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
+        tell(f"pairs left out: {left_out}")
+    remove_other_shards(shards.values())
+    fingerprint = shards["train"].name
+    return {
+        **encoded,
+        "dev_examples": dev_examples,
+        "fingerprint": fingerprint,
+        "num_blank": num_blank,
+    }
 
 
 def _encode(
-    texts: Mapping[str, Iterable[Iterable[Example]]],
+    examples: Mapping[str, Iterable[Iterable[Example]]],
     encoder: Encoder,
     shards: Mapping[str, Path],
     tell: Callable[[str], None],
@@ -161,10 +225,48 @@ def _encode(
     for split, path in shards.items():
         is_new = not path.exists()
         encoded[split] = encode_corpora(
-            texts[split], encoder, path, on_progress=functools.partial(on_encoded, split)
+            examples[split], encoder, path, on_progress=functools.partial(on_encoded, split)
         )
         tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
     return encoded
+
+
+def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None:
+    """Raise TrainingError when training or its first evaluation would have no pair."""
+    check_trainable(encoded["train"], config)
+    check_usable(encoded["dev"], config.model.max_length, "dev")
+
+
+def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
+    """Check on samples what `prepare` checks on all of the text; nothing that is written stays.
+
+    Args:
+        config: The configuration, resolved.
+        corpora: Its text.
+        samples: Pairs of each training corpus.
+
+    Raises:
+        TrainingError: There is nothing to train on or to evaluate.
+    """
+    text = list(texts(itertools.chain.from_iterable(samples), "joint"))
+    subwords = Subwords.train(text, config.tokenizer)
+    encoder = build_encoder(config, Vocabularies(subwords, subwords))
+    dev = sample_evenly(corpora.iter_split("dev"))[0]
+    with tempfile.TemporaryDirectory() as folder:
+        encoded = {
+            split: encode_corpora(of_split, encoder, Path(folder, split))
+            for split, of_split in (("train", samples), ("dev", [dev]))
+        }
+        _check_lengths(encoded, config)
+
+
+def _left_out(encoded: Mapping[str, EncodedCorpus], max_length: int, num_blank: int) -> str:
+    """Return how many pairs of each split are not used and why; nothing when all are."""
+    too_long = f"longer than model.max_length ({max_length:,} pieces)"
+    counts = {f"of {s} {too_long}": num_too_long(c, max_length) for s, c in encoded.items()}
+    counts["of train without text on a side"] = num_blank
+    encoded["train"].release()
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
@@ -189,6 +291,15 @@ def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]
         write_text(kept, json.dumps({label: corpora.num_blank[label] for label in labels}))
     counts: dict[str, int] = json.loads(kept.read_text(encoding="utf-8"))
     return counts
+
+
+def _shard_folders(
+    config: Config, corpora: Corpora, encoder: Encoder, folder: RunFolder, hashes: FileHashes
+) -> dict[str, Path]:
+    return {
+        split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
+        for split in ("train", "dev")
+    }
 
 
 def _shard_name(

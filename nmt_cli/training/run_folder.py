@@ -46,7 +46,7 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """The configuration that the run was begun with, without any `auto`."""
+        """The configuration that the run was begun with, with what `auto` became."""
         return self.path / "config.yaml"
 
     @property

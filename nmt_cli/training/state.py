@@ -1,10 +1,8 @@
 """All state of a run in memory: what a checkpoint holds, where it comes from at the start."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from nmt_cli.config_io import fixed_keys
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.building import build_model
 from nmt_cli.model.classifier import Classifier
@@ -16,13 +14,10 @@ from nmt_cli.training.checkpoint import (
     changed_settings,
     progress_of,
 )
-from nmt_cli.training.device import resolve_precision
 from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.fine_tuning import start_weights, trained_variables
 from nmt_cli.training.optimizer import Adam
 from nmt_cli.training.run import Prepared
-
-_FINGERPRINT = "fingerprint"
 
 
 class RunState:
@@ -36,15 +31,12 @@ class RunState:
         model: The model.
         optimizer: Its optimizer.
         progress: How far the run is.
-        precision: "float32" or "bfloat16".
     """
 
     def __init__(self, prepared: Prepared, replicas: Replicas) -> None:
         self._prepared = prepared
         self._replicas = replicas
         config = prepared.config
-        self._settings = fixed_keys(config) | {_FINGERPRINT: prepared.fingerprint}
-        self.precision = resolve_precision(config.train.precision)
         self._check_same_everywhere()
         with replicas.scope():
             self.model = self._build_model()
@@ -64,13 +56,14 @@ class RunState:
         Raises:
             ConfigError: Some have another configuration or another text; names them and the keys.
         """
-        train = self._prepared.config.train.model_dump() | {"precision": self.precision}
-        settings = self._settings | {f"train.{name}": value for name, value in train.items()}
+        train = self._prepared.config.train.model_dump()
+        train = {f"train.{name}": value for name, value in train.items()}
+        settings = self._prepared.settings | train
         of_chief, *others = map(json.loads, self._replicas.texts(json.dumps(settings)))
         found = {i: changed_settings(of_chief, of_other) for i, of_other in enumerate(others, 1)}
         cluster = self._replicas.cluster
         different = [
-            f"{cluster.name(index)} has other settings than worker 0: {', '.join(_names(changed))}"
+            f"{cluster.name(index)} has other settings than worker 0: {', '.join(changed)}"
             for index, changed in found.items()
             if changed
         ]
@@ -78,19 +71,6 @@ class RunState:
             raise ConfigError(
                 "; ".join(different),
                 hint="give every machine the same configuration and the same text",
-            )
-
-    def check_settings(self, checkpoint: Checkpoint) -> None:
-        """Compare a checkpoint's settings with those of now.
-
-        Raises:
-            ConfigError: Some that must not change have; names them.
-        """
-        changed = _names(changed_settings(checkpoint.settings, self._settings))
-        if changed:
-            raise ConfigError(
-                f"{self._prepared.folder.path} was begun with other settings: {', '.join(changed)}",
-                hint="set them back, give the run another name, or start over with --fresh",
             )
 
     def assign(self, checkpoint: Checkpoint | None) -> None:
@@ -122,7 +102,7 @@ class RunState:
             progress=replace(self.progress, log_bytes=log_bytes),
             weights=read_weights(self.model),
             optimizer=self.optimizer.read_state(),
-            settings=self._settings,
+            settings=self._prepared.settings,
             is_regular=is_regular,
         )
 
@@ -133,11 +113,5 @@ class RunState:
             source_vocab_size=vocabularies.source.vocab_size,
             target_vocab_size=vocabularies.target.vocab_size,
             joint=vocabularies.joint,
-            compute_dtype=self.precision,
+            compute_dtype=config.train.precision,
         )
-
-
-def _names(settings: Sequence[str]) -> list[str]:
-    return [
-        "the training text or its vocabulary" if name == _FINGERPRINT else name for name in settings
-    ]

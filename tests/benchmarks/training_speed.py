@@ -50,14 +50,19 @@ def _measure_steps(loaded, seconds):
     from nmt_cli.model.transformer import Transformer
     from nmt_cli.model.weights import named_variables
     from nmt_cli.training.dataset import Cursor, iter_steps
-    from nmt_cli.training.device import resolve_precision
+    from nmt_cli.training.device import choose_precision
     from nmt_cli.training.optimizer import Adam
     from nmt_cli.training.run import prepare
     from nmt_cli.training.step import Stepper
 
-    prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+    prepared = prepare(
+        loaded,
+        tell=lambda _: None,
+        on_encoded=lambda *_: None,
+        find_precision=choose_precision,
+    )
     config = prepared.config
-    precision = resolve_precision(config.train.precision)
+    precision = config.train.precision
     model = Transformer(
         config.model,
         source_vocab_size=prepared.vocabularies.source.vocab_size,

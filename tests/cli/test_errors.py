@@ -166,6 +166,10 @@ def test_changed_settings_are_named_and_fresh_starts_over(run_nmt, project):
     assert run_nmt("train", "toy.yaml", cwd=project).returncode == 0
     changed = ["train", "toy.yaml", "--set", "model.dropout=0.3"]
     check_fails(run_nmt(*changed, cwd=project), 2, "model.dropout", "--fresh")
+    made = [project / "runs/toy" / name for name in ("checkpoints", "model", "events.jsonl")]
+    missing = run_nmt(*changed, "--fresh", "--set", "data.dir=nope", cwd=project)
+    check_fails(missing, 3, "no such file")
+    assert all(path.exists() for path in made)
     done = run_nmt(*changed, "--fresh", cwd=project)
     assert done.returncode == 0
     assert "going on" not in done.stderr

@@ -71,7 +71,8 @@ def test_dry_run_tells_every_choice_that_auto_makes(run_nmt, texts):
     assert done.returncode == 0, done.stderr
     choices = [line for line in done.stderr.splitlines() if line.startswith("auto: ")]
     keys = [line.split()[1] for line in choices]
-    assert {"tokenizer.vocab_size", "model.d_ff", "train.max_steps"} <= set(keys)
+    expected = {"tokenizer.vocab_size", "model.d_ff", "train.max_steps", "train.precision"}
+    assert expected <= set(keys)
     assert "model.d_model" not in keys
     assert all(line.endswith(")") and " = " in line for line in choices)
     assert not (texts / "runs").exists()

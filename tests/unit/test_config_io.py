@@ -579,6 +579,10 @@ class TestFixedKeys:
             for key in (value.model_dump() if isinstance(value, Section) else [""])
         }
         assert every - fixed_keys(config).keys() == {
+            "name",
+            "data.dir",
+            "data.source_lang",
+            "data.target_lang",
             "data.test",
             "data.licence",
             "chat.rerank",
@@ -599,7 +603,7 @@ class TestFixedKeys:
     def test_they_are_json_data(self, load):
         fixed = fixed_keys(load(GOOD))
         assert json.loads(json.dumps(fixed)) == fixed
-        assert (fixed["name"], fixed["model.d_model"]) == ("x", 128)
+        assert (fixed["seed"], fixed["model.d_model"]) == (1, 128)
         assert fixed["data.train"][0]["source"] == "a.en"
 
     def test_they_change_with_the_configuration(self, load):

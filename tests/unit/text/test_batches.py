@@ -81,20 +81,20 @@ class TestUsableExamples:
     @pytest.mark.parametrize("block", [2, 5, 1000])
     def test_none_is_told_with_the_limit_and_what_to_do(self, block, monkeypatch):
         monkeypatch.setattr("nmt_cli.text.batches._BLOCK", block)
-        check_usable(self.corpus, 3)
+        check_usable(self.corpus, 3, "train")
         with pytest.raises(TrainingError) as caught:
-            check_usable(self.corpus, 2)
+            check_usable(self.corpus, 2, "train")
         assert caught.value.exit_code == 5
         assert str(caught.value) == (
-            "every pair is longer than model.max_length (2 pieces); the shortest has 3"
+            "every pair of train is longer than model.max_length (2 pieces); the shortest has 3"
         )
         assert caught.value.hint == (
             "raise model.max_length or split the lines, e.g. --set model.max_length=9"
         )
 
     def test_dev_tells_it_too(self):
-        with pytest.raises(TrainingError, match=r"model\.max_length \(2 pieces\)"):
-            batches_by_length(self.corpus, 2, 100)
+        with pytest.raises(TrainingError, match=r"every pair of dev .*max_length \(2 pieces\)"):
+            check_usable(self.corpus, 2, "dev")
 
     def test_a_window_without_any_has_no_step(self):
         assert plan(self.corpus, max_length=2).num_steps == 0

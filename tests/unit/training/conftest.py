@@ -13,8 +13,8 @@ def prepare_run(request, toy_corpus, tmp_path, monkeypatch) -> Callable[..., Pre
     """A function that prepares a run in an empty working folder, with the settings `SMALL`."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*overrides: str) -> Prepared:
+    def run(*overrides: str, is_fresh: bool = False) -> Prepared:
         loaded = load_config(str(toy_corpus / "toy.yaml"), [*request.module.SMALL, *overrides])
-        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+        return prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None, is_fresh=is_fresh)
 
     return run

@@ -17,7 +17,7 @@ from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.windows import take as copy_of
-from nmt_cli.training.dataset import Cursor, StepBatches, iter_steps
+from nmt_cli.training.dataset import Cursor, StepBatches, check_trainable, iter_steps
 
 RANDOM = np.random.default_rng(3)
 LENGTHS = RANDOM.integers(2, 12, (2, 90))
@@ -167,7 +167,18 @@ def test_no_usable_pair_is_told_with_the_limit():
     config = make_config().model_copy(update={"model": model})
     longer = copy_of(CORPUS, np.flatnonzero(LENGTHS[0] > 2))
     with pytest.raises(TrainingError, match=r"longer than model\.max_length \(2 pieces\)"):
-        iter_steps(longer, config, START)
+        check_trainable(longer, config)
+
+
+@pytest.mark.parametrize("weights", [(0.01,), (0.02, 0.03)])
+def test_weights_that_leave_an_epoch_empty_are_told(weights):
+    sizes = (90,) if len(weights) == 1 else (10, 20)
+    corpus = dataclasses.replace(CORPUS, sizes=sizes)
+    with pytest.raises(TrainingError, match=rf"weight {max(weights)} .* none of them") as caught:
+        check_trainable(corpus, make_config(weights=weights))
+    assert caught.value.exit_code == 5
+    assert "weight" in caught.value.hint
+    check_trainable(corpus, make_config(weights=(*weights[:-1], 1.0)))
 
 
 def test_what_goes_wrong_ahead_is_told():

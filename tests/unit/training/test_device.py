@@ -4,12 +4,7 @@ import pytest
 import tensorflow as tf
 
 from nmt_cli.training import device
-from nmt_cli.training.device import describe_environment, resolve_precision
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_what_the_user_says_holds(precision):
-    assert resolve_precision(precision) == precision
+from nmt_cli.training.device import choose_precision, describe_environment
 
 
 @pytest.mark.parametrize(
@@ -25,7 +20,9 @@ def test_what_the_user_says_holds(precision):
 def test_a_processor_without_bfloat16_products_takes_float32(monkeypatch, flags, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
     monkeypatch.setattr(device, "_cpu_flags", lambda _: flags)
-    assert resolve_precision("auto") == expected
+    chosen = choose_precision()
+    assert chosen.value == expected
+    assert "processor" in chosen.reason
 
 
 @pytest.mark.parametrize(
@@ -41,7 +38,9 @@ def test_a_gpu_takes_bfloat16_from_ampere_on(monkeypatch, details, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["gpu"])
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
     monkeypatch.setattr(device, "_cpu_flags", lambda _: {"avx512_bf16"})
-    assert resolve_precision("auto") == expected
+    chosen = choose_precision()
+    assert chosen.value == expected
+    assert "GPU" in chosen.reason
 
 
 @pytest.mark.parametrize("name", ["flags\t\t", "Features\t"])

@@ -1,5 +1,7 @@
 """Starting from a bundle: its vocabulary, its weights, a new optimizer; what must fit."""
 
+import shutil
+
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -40,6 +42,9 @@ def tuning(toy_corpus, toy_bundle, tmp_path, monkeypatch):
 def test_training_goes_on_from_the_model(tuning, toy_bundle):
     prepared, told = tuning()
     assert told[0].endswith(f"(of {toy_bundle})")
+    real = open_bundle(toy_bundle).manifest.vocabulary["source"]
+    assert told[1] == f"train.from: tokenizer.vocab_size is {real}, not 300, as that vocabulary is"
+    assert prepared.config.tokenizer.vocab_size == real
     events = list(train(prepared))
     first = next(e for e in events if isinstance(e, Evaluated))
     assert first.step == 1
@@ -65,9 +70,35 @@ def test_another_architecture_is_told_key_by_key(tuning):
     assert "--set model.d_ff=128" in caught.value.hint
 
 
+def test_the_vocabulary_is_as_it_is_whatever_the_settings_say(tuning):
+    other = ["joint=false", "normalization=nfkc", "lowercase=true", "vocab_size=900"]
+    prepared, told = tuning(*(f"tokenizer.{setting}" for setting in other), "tokenizer.dropout=0.1")
+    kept = prepared.config.tokenizer
+    assert (kept.joint, kept.normalization, kept.lowercase, kept.dropout) == (
+        True,
+        "nfc",
+        False,
+        0.1,
+    )
+    assert kept.vocab_size == prepared.vocabularies.source.vocab_size
+    for key in ("joint is true, not false", 'normalization is "nfc", not "nfkc"', "lowercase is"):
+        assert f"tokenizer.{key}" in told[1]
+    assert prepared.warnings == []
+
+
 def test_learned_positions_have_a_length(tuning):
     with pytest.raises(ConfigError, match=r"model\.max_length is 24 there and 99 here"):
         tuning("model.positions=learned", "model.max_length=99")
+
+
+def test_a_runs_own_model_is_told(tuning, toy_bundle, tmp_path):
+    own = tmp_path / "runs" / "tuned" / "model"
+    shutil.copytree(toy_bundle, own)
+    for name in ("runs/tuned", str(own)):
+        with pytest.raises(ConfigError, match=r"runs/tuned/model is this run's own") as caught:
+            tuning(f"train.from={name}")
+        assert "--set name=" in caught.value.hint
+    tuning("train.from=runs/tuned", "name=other")
 
 
 def test_a_model_that_is_not_there_is_told(tuning, tmp_path):

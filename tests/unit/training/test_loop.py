@@ -17,7 +17,7 @@ from nmt_cli.config_io import load_config
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.translator import Translator
-from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.errors import TrainingError
 from nmt_cli.metrics.scores import corpus_scores
 from nmt_cli.training import checkpoint, result
 from nmt_cli.training.events import Evaluated, Finished, Saved, Started, StepDone
@@ -279,8 +279,8 @@ def stopped_run(resumed_and_not, tmp_path, prepare_run) -> Callable[..., Prepare
     """A function that prepares the finished run of `RESUME` again, with changes."""
     shutil.copytree(resumed_and_not[0].parent, tmp_path / "runs")
 
-    def again(*overrides: str) -> Prepared:
-        return prepare_run(*RESUME, *overrides)
+    def again(*overrides: str, **options: bool) -> Prepared:
+        return prepare_run(*RESUME, *overrides, **options)
 
     return again
 
@@ -299,27 +299,14 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_is_used(stopped_ru
     assert "step-00000014: damaged" in warning
 
 
-def test_changed_fixed_settings_are_named(stopped_run):
-    prepared = stopped_run("model.d_ff=32", "train.learning_rate=1e-3", "seed=2")
-    with pytest.raises(ConfigError) as caught:
-        next(train(prepared))
-    message = str(caught.value)
-    assert message.startswith("runs/toy was begun with other settings: ")
-    named = set(message.split(": ", 1)[1].split(", "))
-    # The seed decides which rows are held out, so the text counts as another one too.
-    text = {"the training text or its vocabulary"}
-    assert named - text == {"model.d_ff", "seed", "train.learning_rate"}
-    assert "--fresh" in caught.value.hint
-
-
-def test_changed_text_is_another_run(stopped_run, toy_corpus, tmp_path):
-    copy = tmp_path / "corpus"
-    shutil.copytree(toy_corpus, copy)
-    with (copy / "train.en").open("a") as source, (copy / "train.de").open("a") as target:
-        source.write("red\n")
-        target.write("rot\n")
-    with pytest.raises(ConfigError, match=r"data\.dir, the training text or its vocabulary$"):
-        next(train(stopped_run(f"data.dir={copy}")))
+def test_a_fresh_start_deletes_nothing_before_training_begins(stopped_run):
+    made = [Path("runs/toy", name) for name in ("checkpoints", "model", "events.jsonl")]
+    prepared = stopped_run("train.learning_rate=1e-3", is_fresh=True)
+    assert all(path.exists() for path in made)
+    events = train(prepared)
+    assert next(events).step == 0
+    assert not any(path.exists() for path in made[:2])
+    assert [event["event"] for event in logged(Path("runs/toy"))] == ["Started"]
 
 
 def test_settings_that_may_change_let_a_run_go_on(stopped_run):

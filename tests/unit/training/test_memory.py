@@ -69,3 +69,22 @@ def test_the_largest_by_positions_and_by_squares_of_lengths_are_found():
     shapes = {(b.source.shape, b.target.shape[1]) for b in largest_batches(corpus, config)}
     assert ((1, 150), 150) in shapes
     assert any(rows > 50 and width == 20 for (rows, width), _ in shapes)
+
+
+def test_a_window_without_a_pair_that_fits_is_passed_over():
+    """Of a corpus of weight 0.5 and one pair, every other epoch has none."""
+    lengths = np.array([3, 9, 9, 9])
+    side = (np.full(lengths.sum(), 7, np.uint16), np.cumsum([0, *lengths]))
+    corpus = EncodedCorpus(*side, *side, sizes=(1, 3))
+    config = Config.model_validate(
+        {
+            "name": "x",
+            "data": {
+                "train": [{"file": "a.tsv", "weight": 0.5}, {"file": "b.tsv"}],
+                "dev": [{"rows": 1}],
+            },
+            "model": {"max_length": 5},
+        }
+    )
+    (batch,) = largest_batches(corpus, config)
+    assert batch.source.shape == (1, 3)

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nmt_cli.config_io import auto_keys, load_config, to_yaml
 from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.event_log import EventLog
-from nmt_cli.training.run import prepare
+from nmt_cli.training.run import check_samples, prepare
 from nmt_cli.training.run_folder import RunFolder
 
 
@@ -135,7 +136,7 @@ def test_a_change_of_weights_encodes_nothing_anew(corpus):
 def test_another_vocabulary_encodes_all_anew(corpus):
     first, _, _ = run(corpus)
     second, told, _ = run(corpus, "tokenizer.vocab_size=300")
-    assert [line.split()[-1] for line in told] == ["(trained)", "(encoded)", "(encoded)"]
+    assert [line.split()[-1] for line in told[:3]] == ["(trained)", "(encoded)", "(encoded)"]
     assert second.fingerprint != first.fingerprint
 
 
@@ -178,16 +179,57 @@ def test_a_vocabulary_that_is_filled_warns_of_nothing(corpus):
     assert prepared.warnings == []
 
 
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model.max_length=2"], r"every pair of train is longer than model\.max_length \(2 "),
+        (["model.max_length=9"], r"every pair of dev is longer than model\.max_length \(9 "),
+        (["data.train.0.weight=0.001", "data.dev=[{rows: 600}]"], "weight 0.001 an epoch has none"),
+    ],
+)
+def test_text_that_cannot_be_used_is_told_at_once(corpus, overrides, message):
+    for split, times in (("train", 2), ("dev", 9)):
+        for side in ("en", "de"):
+            path = corpus / f"{split}.{side}"
+            lines = path.read_text().splitlines()
+            path.write_text("".join(" ".join([line] * times) + "\n" for line in lines))
+    with pytest.raises(TrainingError, match=message) as caught:
+        run(corpus, *overrides)
+    assert caught.value.exit_code == 5
+    loaded = load_config(str(corpus / "toy.yaml"), overrides)
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    with pytest.raises(TrainingError, match=message):
+        check_samples(loaded.config, corpora, [list(c) for c in corpora.iter_corpora("train")])
+
+
+def test_what_is_left_out_is_told(corpus):
+    for name, lines in {"train.en": "\nred\n", "train.de": "rot\n\n"}.items():
+        with (corpus / name).open("a") as stream:
+            stream.write(lines)
+    prepared, told, _ = run(corpus, "model.max_length=4")
+    lengths = [
+        np.maximum(c.source_lengths, c.target_lengths) for c in (prepared.train, prepared.dev)
+    ]
+    train, dev = (int((longer > 4).sum()) for longer in lengths)
+    assert train > 0 < dev
+    assert told[-1] == (
+        f"pairs left out: {train} of train longer than model.max_length (4 pieces), "
+        f"{dev} of dev longer than model.max_length (4 pieces), 2 of train without text on a side"
+    )
+    assert run(corpus, "model.max_length=4")[1][-1] == told[-1]  # of shards that are used again
+
+
 class TestAuto:
     ALL = ("tokenizer.vocab_size=auto", "model=auto", "train=auto")
 
     def test_every_choice_is_told_with_its_reason_and_none_is_left_open(self, corpus):
         prepared, told, _ = run(corpus, *self.ALL)
         choices = [line for line in told if line.startswith("auto: ")]
-        assert len(choices) == sum(map(len, auto_keys().values()))
+        assert len(choices) == sum(map(len, auto_keys().values())) + 1
+        assert choices[-1] == "auto: train.precision = float32 (any device has it)"
         assert "auto: model.d_model = 128 (1,500 pairs on a CPU)" in choices
         assert prepared.warnings == []
-        assert prepared.config.train.precision == "auto"
+        assert prepared.config.train.precision == "float32"
 
     def test_a_key_that_is_fixed_stays(self, corpus):
         prepared, told, _ = run(corpus, *self.ALL, "model.d_model=32", "train.max_steps=7")
@@ -214,7 +256,7 @@ class TestAuto:
         assert again.config == first.config
         assert again.fingerprint == first.fingerprint
         assert told[0] == "auto: as runs/toy/config.yaml says, which this run was begun with"
-        assert [line.split()[-1] for line in told[1:]] == ["(reused)"] * 3
+        assert [line.split()[-1] for line in told[1:4]] == ["(reused)"] * 3
 
     def test_a_key_may_be_changed_by_hand_midway(self, corpus):
         self.begin(run(corpus, *self.ALL)[0])
@@ -233,7 +275,7 @@ class TestAuto:
         assert run(corpus, *self.ALL)[0].config.model.encoder_layers == 4
 
     def test_changed_text_keeps_the_choices_and_changes_the_fingerprint(self, corpus):
-        """The loop then refuses to go on, as with fixed settings."""
+        """What is compared to the settings in a checkpoint."""
         first, _, _ = run(corpus, *self.ALL)
         self.begin(first)
         for side in ("en", "de"):

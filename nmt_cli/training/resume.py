@@ -1,0 +1,75 @@
+"""Going on with a run: the settings that it was begun with must not have changed.
+
+They are compared before anything is written, and before TensorFlow starts.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nmt_cli.config import Config
+from nmt_cli.config_io import AUTO, fixed_keys
+from nmt_cli.errors import ConfigError
+from nmt_cli.presets import Choice
+from nmt_cli.text.vocabulary_cache import kept_sizes
+from nmt_cli.training.auto import PRECISION, VOCAB_SIZE, resolve_precision
+from nmt_cli.training.checkpoint import changed_settings
+from nmt_cli.training.run_folder import RunFolder
+
+# Beside the keys of the configuration; called what a message calls them.
+_TEXT, _VOCABULARY = "the training text", "the vocabulary"
+TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
+
+
+def run_settings(config: Config, text: str, vocabulary: str) -> dict[str, Any]:
+    """Return what a checkpoint keeps of a run's settings: all that decides how it goes on.
+
+    Args:
+        config: The run's configuration, with a value for every `auto`.
+        text: Hash of the training text.
+        vocabulary: Hash of the encoder.
+    """
+    return fixed_keys(config) | {_TEXT: text, _VOCABULARY: vocabulary}
+
+
+def begun_precision(
+    config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]
+) -> Config:
+    """Return the configuration with the number format that the run was begun with, if that is open.
+
+    Another machine may be faster in another one, but would not go on with the same run.
+    """
+    if begun.get(PRECISION, AUTO) == AUTO:
+        return config
+    choice = Choice(begun[PRECISION], "this run was begun with it")
+    return resolve_precision(config, tell=tell, find_precision=lambda: choice)
+
+
+def check_text_and_keys(
+    run: RunFolder, begun: Mapping[str, Any], config: Config, text: str
+) -> None:
+    """Compare all that is known before there is a vocabulary; see `check_settings`."""
+    now = fixed_keys(config) | {_TEXT: text}
+    sizes = kept_sizes(run.path)  # the one that was wanted, and the one that the text filled
+    if now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes:
+        now[VOCAB_SIZE] = begun[VOCAB_SIZE]
+    check_settings(run, begun, now)
+
+
+def check_settings(run: RunFolder, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Compare the settings that a run was begun with to those of now.
+
+    Args:
+        run: The run.
+        begun: What its checkpoints keep; nothing for a run that begins.
+        now: The settings of now. One that older checkpoints do not keep is not compared.
+
+    Raises:
+        ConfigError: Some have changed; names them.
+    """
+    shared = begun.keys() & now.keys()
+    changed = changed_settings(*({name: of[name] for name in shared} for of in (begun, now)))
+    if changed:
+        raise ConfigError(
+            f"{run.path} was begun with other settings: {', '.join(changed)}",
+            hint="set them back, give the run another name, or start over with --fresh",
+        )

@@ -1,0 +1,169 @@
+"""Going on with a run: what must be as it was begun with, and what may change."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from nmt_cli.config_io import load_config
+from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.presets import Choice
+from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
+from nmt_cli.training.run import prepare
+
+ARRAYS = {"x": np.zeros(2, np.float32)}
+
+
+@pytest.fixture
+def corpus(toy_corpus, tmp_path, monkeypatch):
+    """A copy of the toy corpus, in an empty working folder, that a test may change."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(toy_corpus, tmp_path / "corpus")
+    return tmp_path / "corpus"
+
+
+def run(corpus, *overrides, **options):
+    """Prepare the toy run and return what there is, and what was told."""
+    told = []
+    loaded = load_config(str(corpus / "toy.yaml"), list(overrides))
+    return prepare(loaded, tell=told.append, on_encoded=lambda *_: None, **options), told
+
+
+def begin(prepared):
+    """Leave the checkpoint that training would; return the run folder."""
+    state = Checkpoint(Progress(step=5), ARRAYS, ARRAYS, dict(prepared.settings))
+    Checkpoints(prepared.folder.checkpoints, keep=1).save(state)
+    return prepared.folder.path
+
+
+def contents(folder):
+    """Return what is in the files below a folder, by path; its cache of hashes apart."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "hashes.json"]
+    return {path: path.read_bytes() for path in files}
+
+
+def test_changed_settings_are_named_before_anything_is_written(corpus):
+    before = contents(folder := begin(run(corpus)[0]))
+    changed = ["tokenizer.vocab_size=300", "model.dropout=0.2", "seed=3"]
+    with pytest.raises(ConfigError) as caught:
+        run(corpus, "train.max_steps=80", *changed)
+    names = ", ".join(sorted(change.split("=")[0] for change in changed))
+    assert str(caught.value) == f"runs/toy was begun with other settings: {names}"
+    assert "--fresh" in caught.value.hint
+    assert contents(folder) == before
+    run(corpus, *changed, is_fresh=True)
+
+
+def test_changed_text_is_named_before_anything_is_written(corpus):
+    before = contents(folder := begin(run(corpus)[0]))
+    for side in ("en", "de"):
+        with (corpus / f"train.{side}").open("a") as stream:
+            stream.write("red\n")
+    with pytest.raises(ConfigError, match=r"other settings: the training text$"):
+        run(corpus)
+    assert contents(folder) == before
+
+
+def test_a_changed_vocabulary_is_named(corpus):
+    path = begin(run(corpus)[0]) / "tokenizer.json"
+    tokenizer = json.loads(path.read_text())
+    tokenizer["normalizer"]["normalizers"].insert(0, {"type": "Lowercase"})
+    path.write_text(json.dumps(tokenizer))
+    with pytest.raises(ConfigError, match=r"other settings: the vocabulary$"):
+        run(corpus)
+
+
+def test_a_refusal_comes_before_tensorflow(corpus):
+    begin(run(corpus)[0])
+    script = (
+        "import sys; from nmt_cli.commands.train import train; from nmt_cli.errors import *\n"
+        f"try: train({str(corpus / 'toy.yaml')!r}, ['seed=3', 'train.precision=auto'],\n"
+        "    dry_run=False, fresh=False, limit=None, workers=None, worker_index=None)\n"
+        "except ConfigError as error: print(error, 'tensorflow' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("other settings: seed False\n")
+
+
+def test_what_no_result_depends_on_may_change(corpus):
+    first = run(corpus)[0]
+    begin(first).rename("runs/other")
+    corpus.rename(corpus.with_name("moved"))
+    changes = ["name=other", "data.source_lang=eng", "data.target_lang=deu", "data.dir=."]
+    again, told = run(corpus.with_name("moved"), *changes)
+    assert (again.folder.path.name, again.settings) == ("other", first.settings)
+    assert [line.split()[-1] for line in told] == ["(reused)"] * 3
+
+
+@pytest.mark.parametrize("wanted", ["5000", "real"])
+def test_a_vocabulary_that_the_text_did_not_fill_is_no_change(corpus, wanted):
+    first = run(corpus, "tokenizer.vocab_size=5000")[0]
+    begin(first)
+    real = str(first.config.tokenizer.vocab_size)
+    again, _ = run(corpus, f"tokenizer.vocab_size={real if wanted == 'real' else wanted}")
+    assert again.settings == first.settings
+
+
+class TestPrecision:
+    OPEN = "train.precision=auto"
+
+    def test_what_is_open_is_chosen_and_told(self, corpus):
+        choice = Choice("bfloat16", "it is fast")
+        prepared, told = run(corpus, self.OPEN, find_precision=lambda: choice)
+        assert prepared.config.train.precision == "bfloat16"
+        assert prepared.settings["train.precision"] == "bfloat16"
+        assert told[-1] == "auto: train.precision = bfloat16 (it is fast)"
+
+    def test_a_run_keeps_it_on_another_machine(self, corpus):
+        begin(run(corpus, self.OPEN, find_precision=lambda: Choice("bfloat16", ""))[0])
+        again, told = run(corpus, self.OPEN, find_precision=None)
+        assert again.config.train.precision == "bfloat16"
+        assert told[0] == "auto: train.precision = bfloat16 (this run was begun with it)"
+        with pytest.raises(ConfigError, match=r"other settings: train\.precision$"):
+            run(corpus)  # which says float32
+
+    def test_a_fresh_start_chooses_anew(self, corpus):
+        begin(run(corpus, self.OPEN, find_precision=lambda: Choice("bfloat16", ""))[0])
+        anew = run(corpus, self.OPEN, is_fresh=True)[0]
+        assert anew.config.train.precision == "float32"
+
+
+def test_settings_of_a_damaged_checkpoint_are_those_of_the_one_before(corpus):
+    prepared = run(corpus)[0]
+    begin(prepared)
+    damaged = prepared.folder.checkpoints / "step-00000009"
+    damaged.mkdir()
+    (damaged / "state.json").write_text('{"own_sha256": "x", "settings": {}}')
+    with pytest.raises(ConfigError, match=r"other settings: seed$"):
+        run(corpus, "seed=2")
+
+
+def test_checkpoints_that_tell_less_are_compared_in_what_they_tell(corpus):
+    """Those of earlier versions have a hash of text and vocabulary together."""
+    prepared = run(corpus)[0]
+    older = {"seed": 1, "name": "x", "fingerprint": prepared.fingerprint}
+    state = Checkpoint(Progress(step=5), ARRAYS, ARRAYS, older)
+    Checkpoints(prepared.folder.checkpoints, keep=1).save(state)
+    run(corpus)
+    with pytest.raises(ConfigError, match=r"other settings: seed$"):
+        run(corpus, "seed=2")
+    with (corpus / "train.en").open("a") as source, (corpus / "train.de").open("a") as target:
+        source.write("red\n")
+        target.write("rot\n")
+    with pytest.raises(ConfigError, match=r"other settings: fingerprint$"):
+        run(corpus)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_told(corpus):
+    """It may be whole: the disk may only be away."""
+    prepared = run(corpus)[0]
+    state = begin(prepared) / "checkpoints" / "step-00000005" / "state.json"
+    state.unlink()
+    state.mkdir()
+    with pytest.raises(TrainingError, match="step-00000005: cannot be read"):
+        run(corpus)
