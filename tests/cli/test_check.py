@@ -33,6 +33,15 @@ def test_json_has_every_finding(run_nmt, texts):
     assert not (texts / "runs").exists()
 
 
+def test_what_is_good_to_know_of_a_line_names_it(run_nmt, texts):
+    lines = (texts / "train.de").read_text().splitlines()
+    lines[4] += "  "
+    (texts / "train.de").write_text("\n".join(lines))
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "train.de:5  needless spaces" in done.stdout
+
+
 def test_without_errors_the_next_command_is_told(run_nmt, texts):
     done = run_nmt("check", "my.yaml", cwd=texts)
     assert done.returncode == 0, done.stderr

@@ -117,9 +117,10 @@ def white_space(chunk: Chunk) -> Iterator[Marks]:
         before = np.concatenate(([True], space[:-1]))
         rows = np.unique(side.rows_at(np.flatnonzero(space & before & (side.codes != 10))))
         ends = side.rows_at(np.flatnonzero(before & (side.codes == 10)))
-        rows = np.union1d(rows, ends)
+        tabs = side.rows_at(np.flatnonzero(side.codes == 9))
+        rows = np.unique(np.concatenate((rows, ends, tabs)))
         rows = rows[side.visible[rows] > 0]
-        yield Marks("white-space", number, rows, np.ones(len(rows)), lambda _: "needless spaces")
+        yield Marks("white-space", number, rows, np.ones(len(rows)), _says("needless spaces"))
 
 
 def identical_sides(

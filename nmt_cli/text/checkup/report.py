@@ -86,6 +86,9 @@ class CorpusRows:
         """Return `file:line` of a row."""
         return f"{self.files[0]}:{self.lines[row]}"
 
+    def _file(self, side: int) -> Path:
+        return self.files[side if len(self.files) == 2 else 0]
+
     def count(self, check: str) -> int:
         """Return the number of rows that a test found."""
         return int(((self.found >> np.uint32(BIT[check])) & 1).sum())
@@ -93,12 +96,13 @@ class CorpusRows:
     def is_trait(self, check: Check) -> bool:
         """Return whether so many rows have it that it is how this corpus is."""
         least = max(TRAIT_ROWS, TRAIT_SHARE * len(self))
-        return check.severity == "info" or (check.may_be_trait and self.count(check.name) >= least)
+        return check.may_be_trait and self.count(check.name) >= least
 
     @property
     def flagged(self) -> npt.NDArray[np.bool_]:
         """[N] whether a row has an error or a warning."""
-        mask = sum(1 << BIT[check.name] for check in CHECKS if not self.is_trait(check))
+        told = (check for check in CHECKS if check.severity != "info" and not self.is_trait(check))
+        mask = sum(1 << BIT[check.name] for check in told)
         flagged: npt.NDArray[np.bool_] = (self.found & np.uint32(mask)) != 0
         return flagged
 
@@ -115,18 +119,17 @@ class CorpusRows:
                 yield from (self._finding(check, mark) for mark in marks)
 
     def _finding(self, check: Check, mark: Mark) -> Finding:
-        file = self.files[mark.side if len(self.files) == 2 else 0]
+        file = self._file(mark.side)
         return Finding(
             check.name, check.severity, file, mark.line, mark.message, mark.text, mark.rank
         )
 
     def _trait(self, check: Check, example: Mark) -> Finding:
         count = self.count(check.name)
-        file = self.files[0]
         return Finding(
             check.name,
             "info",
-            file,
+            self._file(example.side),
             None,
             f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
             f"line {example.line}: {example.message}",

@@ -141,6 +141,13 @@ class TestTraits:
         assert tell(report, "warning") == []
         assert tell(report, "info").count(("markup", "a.tsv", None)) == 1
 
+    def test_a_trait_of_the_target_names_its_file(self, examine):
+        texts = {"a__en": "".join(f"{s}\n" for s, _ in PAIRS)}
+        texts["a__de"] = "".join(f"{t}  \n" for _, t in PAIRS)
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert tell(report, "info").count(("white-space", "a.de", None)) == 1
+        assert not report.corpora[0].flagged.any()
+
     def test_stock_answers_are_one_line_of_information(self, examine):
         pairs = [(source, ("I see.", "Go on!")[i % 2]) for i, (source, _) in enumerate(PAIRS)]
         report = examine("[{file: a.tsv}]", task="chat", a__tsv=tsv(pairs))
