@@ -60,6 +60,7 @@ DAMAGES = {
     "tab": ("white-space", "en", lambda s, t: (s.replace(" ", "\t", 1), t)),
     "spaces at the ends": ("white-space", "de", lambda s, t: (s, f" {t}  ")),
     "duplicate": ("duplicate", "en", lambda s, t: CLEAN[2]),
+    "leaked target": ("leakage", "de", lambda s, t: (s, DEV[1][1])),
     "leak": ("leakage", "en", lambda s, t: (DEV[0][0].upper(), DEV[0][1])),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from nmt_cli.text.checkup.chunk import Side
 from nmt_cli.text.checkup.languages import commonest_language, contradicts, script_of
 from nmt_cli.text.checkup.mojibake import has_lost_letters, repair
 from nmt_cli.text.checkup.numbers import numbers_differ
-from nmt_cli.text.checkup.repeats import duplicates, in_both, stock
+from nmt_cli.text.checkup.repeats import STOCK_TIMES, duplicates, in_both, stock, without_stock
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,9 @@ def test_repeats_against_a_dictionary(numbers, others):
     assert both.rows.tolist() == [i for i, key in enumerate(numbers) if key and key in others]
     assert all(numbers[i] == others[j] for i, j in zip(both.rows, both.firsts, strict=True))
     repeated = [key for key in numbers if key and numbers.count(key) > 1]
+    times = [numbers.count(key) for key in numbers]
+    kept = [key if n <= STOCK_TIMES else 0 for key, n in zip(numbers, times, strict=True)]
+    assert without_stock(keys).tolist() == kept
     assert (stock(keys) is None) == (not repeated)
     if repeated:
         assert stock(keys).share == pytest.approx(len(repeated) / len(numbers))
