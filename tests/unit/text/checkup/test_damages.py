@@ -61,6 +61,7 @@ DAMAGES = {
     "spaces at the ends": ("white-space", "de", lambda s, t: (s, f" {t}  ")),
     "duplicate": ("duplicate", "en", lambda s, t: CLEAN[2]),
     "leaked target": ("leakage", "de", lambda s, t: (s, DEV[1][1])),
+    "repeated words": ("repetition", "en", lambda s, t: (" ".join(["the men"] * 12), t)),
     "leak": ("leakage", "en", lambda s, t: (DEV[0][0].upper(), DEV[0][1])),
 }  # fmt: skip
 

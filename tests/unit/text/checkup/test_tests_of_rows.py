@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.text.checkup.chunk import Side
+from nmt_cli.text.checkup.characters import repetition
+from nmt_cli.text.checkup.chunk import Chunk, Side
 from nmt_cli.text.checkup.languages import commonest_language, contradicts, script_of
 from nmt_cli.text.checkup.mojibake import has_lost_letters, repair
 from nmt_cli.text.checkup.numbers import numbers_differ
@@ -112,6 +113,25 @@ def test_what_looks_garbled_but_is_not(text):
 )
 def test_letters_lost(text, lost):
     assert has_lost_letters(text) == lost
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "ab", "2"]), min_size=1, max_size=24)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(WORDS, min_size=1, max_size=4), st.sampled_from([" ", "  "]))
+def test_loops_against_the_slow_definition(lines, space):
+    def has_loop(words: list[str]) -> bool:
+        return any(
+            words[i : i + size] * 4 == words[i : i + 4 * size] and words[i] != "2"
+            for size in range(1, 5)
+            for i in range(len(words) - 4 * size + 1)
+        )
+
+    chunk = Chunk([space.join(words) for words in lines], ["x"] * len(lines))
+    source, target = repetition(chunk)
+    assert source.rows.tolist() == [row for row, words in enumerate(lines) if has_loop(words)]
+    assert not len(target.rows)
 
 
 def test_languages():
