@@ -57,8 +57,36 @@ def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
     assert done.returncode == 3
     assert "train.de:121" in done.stdout
     assert "1 error" in done.stdout
-    assert "next:" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "next: nmt check my.yaml --fix clean"
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_errors_that_a_copy_does_not_mend_are_for_the_hand(run_nmt, texts):
+    with (texts / "train.de").open("a") as stream:
+        stream.write("Eine mehr.\n")
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == "mend the errors by hand, then again: nmt check my.yaml"
+
+
+def test_a_copy_does_not_go_where_something_is(run_nmt, texts):
+    with (texts / "train.de").open("ab") as stream, (texts / "train.en").open("ab") as other:
+        stream.write(b"\xff\xfe\n")
+        other.write(b"One more.\n")
+    (texts / "clean").mkdir()
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.stderr.splitlines()[-1] == "next: nmt check my.yaml --fix clean-2"
+
+
+def test_what_stands_in_for_a_configuration_is_told(run_nmt, texts):
+    done = run_nmt("check", "--json", cwd=texts)
+    assert "this is quickstart, the bundled sample" in done.stderr
+    assert "nmt.yaml" not in done.stderr
+    (texts / "nmt.yaml").write_text((texts / "my.yaml").read_text())
+    done = run_nmt("check", "--json", cwd=texts)
+    assert "warning: nmt.yaml is not read; that is: nmt check nmt.yaml" in done.stderr
+    done = run_nmt("check", "nmt.yaml", "--json", cwd=texts)
+    assert done.stderr == ""
 
 
 def test_fix_writes_a_copy_that_trains(run_nmt, texts):

@@ -221,7 +221,7 @@ def _describe_run(found: dict[int, str]) -> Callable[[int], str]:
 
 
 def _rows_with_loops(side: Side) -> Ints:
-    """Return the rows that may hold a loop: words in a row that begin, end and are as long alike."""
+    """Return the rows that may hold a loop: words alike in length, first and last character."""
     space = np.flatnonzero(side.kinds & SPACE)
     starts = np.concatenate(([0], space[:-1] + 1))
     is_word = space > starts

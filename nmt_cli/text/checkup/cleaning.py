@@ -29,6 +29,7 @@ from nmt_cli.text.corpus import table_rows
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
+_BY_HAND = ("files", "line-counts", "size")  # errors that leaving rows out does not mend
 _UNREADABLE = (1 << BIT["format"]) | (1 << BIT["encoding"]) | (1 << BIT["empty"])
 _SPACE = "[ \t\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _NEEDLESS = re.compile(rf"{_SPACE}{{2,}}|^{_SPACE}|{_SPACE}$|\t")
@@ -84,9 +85,14 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
     return Config.model_validate(tree), Cleaned(names, dropped, mended)
 
 
+def can_be_cleaned(report: Report) -> bool:
+    """Return whether a copy without the rows that are wrong has no errors."""
+    return not any(f.check in _BY_HAND and f.severity == "error" for f in report.findings)
+
+
 def _check_can_be_cleaned(report: Report) -> None:
     for finding in report.findings:
-        if finding.check in ("files", "line-counts") and finding.severity == "error":
+        if finding.check in _BY_HAND and finding.severity == "error":
             where = f"{finding.file}: " if finding.check == "files" else ""
             raise DataError(
                 f"{where}{finding.message}",
