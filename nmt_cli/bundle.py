@@ -109,7 +109,7 @@ class Manifest:
         """Return the size of the fast engine's files in one number format."""
         folder = f"{CTRANSLATE2}/{number_format}/"
         sizes = (known["bytes"] for name, known in self.files.items() if name.startswith(folder))
-        return sum(sizes) / 1e6
+        return float(sum(sizes)) / 1e6
 
 
 @dataclass(frozen=True)

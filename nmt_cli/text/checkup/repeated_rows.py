@@ -130,7 +130,8 @@ def _mark_shared(
         return f"the {what} is also {held_out.place(row, side)}"
 
     split.mark("leakage", found, describe, side)
-    return np.isin(theirs, ours[found.rows]) & (theirs != 0)
+    lost: npt.NDArray[np.bool_] = np.isin(theirs, ours[found.rows]) & (theirs != 0)
+    return lost
 
 
 def stock_findings(split: SplitRows) -> Iterator[Finding]:

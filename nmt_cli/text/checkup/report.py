@@ -94,7 +94,8 @@ class CorpusRows:
 
     def has(self, check: str) -> npt.NDArray[np.bool_]:
         """Return [N] whether a test found something in a row."""
-        return (self.found & np.uint32(1 << BIT[check])) != 0
+        found: npt.NDArray[np.bool_] = (self.found & np.uint32(1 << BIT[check])) != 0
+        return found
 
     def count(self, check: str) -> int:
         """Return the number of rows that a test found."""
