@@ -98,6 +98,19 @@ class Manifest:
         """What it was trained on, for people."""
         return "texts" if self.classification else "pairs"
 
+    @property
+    def dev_loss(self) -> str:
+        """Its loss on development text, for people; "" where that is not known."""
+        loss = self.training.get("dev_loss")
+        unit = "an example" if self.classification else "a piece"
+        return "" if loss is None else f"{loss:.3f} nats {unit}"
+
+    def megabytes(self, number_format: str) -> float:
+        """Return the size of the fast engine's files in one number format."""
+        folder = f"{CTRANSLATE2}/{number_format}/"
+        sizes = (known["bytes"] for name, known in self.files.items() if name.startswith(folder))
+        return float(sum(sizes)) / 1e6
+
 
 @dataclass(frozen=True)
 class Bundle:

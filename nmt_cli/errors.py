@@ -64,6 +64,16 @@ class TrainingError(NmtError):
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close."""
-    close = difflib.get_close_matches(word, list(choices), n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close.
+
+    The same letters in another order are closest; the first word of a long name counts, too.
+    """
+    names = list(choices)
+    by_first_word = {name.split("_")[0]: name for name in reversed(names)}
+    close = difflib.get_close_matches(word, names) or [
+        by_first_word[first] for first in difflib.get_close_matches(word, by_first_word, cutoff=0.7)
+    ]
+    if not close:
+        return ""
+    best = next((name for name in close if sorted(name) == sorted(word)), close[0])
+    return f" Did you mean '{best}'?"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.train import ConfigArgument, SetOption
+from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
@@ -34,6 +34,7 @@ def check(
     from nmt_cli.config_io import load_config
     from nmt_cli.errors import DataError
 
+    note_stand_in(config, "check")
     loaded = load_config(config, overrides)
     report = _check_up(loaded)
     if json:
@@ -43,10 +44,15 @@ def check(
             console.result(line)
     if fix is not None:
         _fix(loaded, report, Path(fix))
-    elif report.has_errors:
+        return
+    if not json:
+        named = f" {config}" if config else ""
+        if report.has_errors:
+            _tell_mending(named, report)
+        else:
+            _tell_next(named)
+    if report.has_errors:
         raise typer.Exit(DataError.exit_code)
-    elif not json:
-        _tell_next(f" {config}" if config else "")
 
 
 def _check_up(loaded: "LoadedConfig") -> "Report":
@@ -99,6 +105,20 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
     console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
     console.note(f"wrote {path}")
     _tell_next(f" {path}")
+
+
+def _tell_mending(config: str, report: "Report") -> None:
+    from itertools import chain, count
+
+    from nmt_cli import console
+    from nmt_cli.text.checkup.cleaning import can_be_cleaned
+
+    if can_be_cleaned(report):
+        names = chain(["clean"], (f"clean-{number}" for number in count(2)))
+        free = next(name for name in names if not Path(name).exists())
+        console.note(f"next: nmt check{config} --fix {free}")
+    else:
+        console.note(f"mend the errors by hand, then again: nmt check{config}")
 
 
 def _tell_next(config: str) -> None:

@@ -55,10 +55,10 @@ def summary(loaded: "LoadedConfig", report: "Report") -> Iterator[str]:
     yield _cut(f"{loaded.name}, text in {loaded.data_dir}", width)
     yield ""
     yield from _table(loaded, report, width)
-    for (severity, check), group in groupby(report.findings, key=lambda f: (f.severity, f.check)):
-        if severity != "info":
-            yield from _group(severity, check, list(group), loaded.data_dir, width)
-    infos = [finding for finding in report.findings if finding.severity == "info"]
+    rows = [f for f in report.findings if f.severity != "info" or f.line is not None]
+    infos = [f for f in report.findings if f.severity == "info" and f.line is None]
+    for (severity, check), group in groupby(rows, key=lambda f: (f.severity, f.check)):
+        yield from _group(severity, check, list(group), loaded.data_dir, width)
     if infos:
         yield ""
         yield "good to know"

@@ -96,6 +96,8 @@ def evaluate(
     if hypotheses is not None:
         if model is not None or reference is None:
             raise ConfigError("--hypotheses goes with --reference, and without --model")
+        if split != "test":
+            raise ConfigError(f"--split {split} is of a model's own corpus, not of --hypotheses")
         corpus = _corpus_of_files(source, reference, target_lang or "")
         results = [_read_outputs(name, corpus) for name in (hypotheses, *others)]
     else:
@@ -228,11 +230,16 @@ def _other(
     """Return what `--compare` names: a model, settings for the first, or a file of outputs."""
     from nmt_cli.bundle import find_bundle
     from nmt_cli.commands.evaluation_systems import load_system
+    from nmt_cli.errors import ConfigError
 
     if Path(text).is_file():
         return text
     if "=" in text and not Path(text).exists():
-        return load_system(text, first.bundle, [*settings, *text.split(",")], flags, where)
+        try:
+            return load_system(text, first.bundle, [*settings, *text.split(",")], flags, where)
+        except ConfigError as error:
+            problem = str(error).removeprefix(f"--set {text}: ")
+            raise ConfigError(f"--compare {text}: {problem}", hint=error.hint) from error
     return load_system(text, find_bundle(text, (first.bundle.manifest.task,)), [], {}, where)
 
 

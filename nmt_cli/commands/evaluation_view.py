@@ -5,6 +5,7 @@ from typing import Any
 
 from nmt_cli import console
 from nmt_cli.metrics.evaluation import Comparison, Evaluation, value_text, words_text
+from nmt_cli.metrics.scores import bootstrap_signature
 
 _NUM_SAMPLES = 5
 _NUM_PRINTED = 3
@@ -55,7 +56,8 @@ def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
             )
         ]
         size = {evaluation.unit: len(evaluation.corpus.references)}
-        console.result_json(size | {"systems": systems, "samples": samples})
+        test = size | {"paired_bootstrap": bootstrap_signature()}
+        console.result_json(test | {"systems": systems, "samples": samples})
         return
     for problem in evaluation.warnings:
         console.warn(problem)
@@ -67,6 +69,7 @@ def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
             cells[system] += f" ({p})" if p else ""
         rows.append([name, *cells])
     console.result_columns(rows)
+    console.result(f"p: paired bootstrap, {bootstrap_signature()}")
     for sample in samples:
         console.result("")
         sides = [(k, sample[k]) for k in ("source", "reference") if k in sample]

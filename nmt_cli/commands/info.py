@@ -1,11 +1,14 @@
 """`nmt info`: what a model is and how well it does, read from its manifest alone."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nmt_cli.commands.loading import JsonOption
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle import Manifest
 
 
 def info(
@@ -51,14 +54,10 @@ def info(
     }
     if manifest.classification:
         rows |= _labels(manifest.classification)
-    for split, scores in manifest.scores.items():
-        for name, value in scores.items():
-            rows[f"{split} {name}"] = f"{value['score']:.2f}  {value['signature']}"
-    for name, facts in manifest.ctranslate2.get("formats", {}).items():
-        mark = " (used)" if name == manifest.ctranslate2["auto"] else ""
-        rows[name] = _format_facts(facts) + mark
-    if manifest.licence:
-        rows["licence"] = manifest.licence
+    if manifest.dev_loss:
+        rows["dev loss"] = manifest.dev_loss
+    rows |= _scores(manifest) | _formats(manifest)
+    rows["licence"] = manifest.licence or "not stated (data.licence)"
     rows["versions"] = ", ".join(f"{name} {v}" for name, v in manifest.versions.items())
     if verify:
         rows["files"] = f"{len(manifest.files)} verified"
@@ -79,11 +78,29 @@ def _parts(parts: dict[str, int]) -> str:
     return f" ({listed})" if listed else ""
 
 
-def _format_facts(facts: dict[str, Any]) -> str:
-    """Return what is known of a number format of the fast engine."""
-    size = f"{facts['megabytes']:.1f} MB" if "megabytes" in facts else "not measured"
-    for metric in ("bleu", "accuracy"):
-        if facts.get(metric) is not None:
-            rate = f"{facts['lines_per_second']:,.0f} lines/s"
-            return f"{size}, dev {metric} {facts[metric]:.2f}, {rate}"
-    return size
+def _scores(manifest: "Manifest") -> dict[str, str]:
+    """Return the scores, each with how the outputs were searched where there was a search."""
+    beam = _beam(manifest)
+    search = {"dev": " (greedy)", "test": beam} if manifest.task == "translation" else {}
+    return {
+        f"{split} {name}": f"{value['score']:.2f}{search.get(split, '')}  {value['signature']}"
+        for split, scores in manifest.scores.items()
+        for name, value in scores.items()
+    }
+
+
+def _beam(manifest: "Manifest") -> str:
+    return f" (beam {manifest.decode['beam_size']})"
+
+
+def _formats(manifest: "Manifest") -> dict[str, str]:
+    """Return the number formats of the fast engine: size, and what was measured of them."""
+    rows = {}
+    for name, facts in manifest.ctranslate2.get("formats", {}).items():
+        text = f"{facts.get('megabytes', manifest.megabytes(name)):.1f} MB"
+        for metric, search in (("bleu", _beam(manifest)), ("accuracy", "")):
+            if facts.get(metric) is not None:
+                rate = f"{facts['lines_per_second']:,.0f} lines/s"
+                text += f", dev {metric} {facts[metric]:.2f}{search}, {rate}"
+        rows[name] = text + (" (used)" if name == manifest.ctranslate2["auto"] else "")
+    return rows

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from nmt_cli.config import Config
 
-_DEFAULT_FILE = "nmt.yaml"
+DEFAULT_FILE = "nmt.yaml"
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
 _BY_PRESET = ("tokenizer", "model", "train", "decode", "chat")
 _CHAT_DECODE = {"sample": True, "temperature": 0.5, "top_p": 0.9}  # as configs/chat.yaml
@@ -18,7 +18,7 @@ _CHAT_DECODE = {"sample": True, "temperature": 0.5, "top_p": 0.9}  # as configs/
 def init(
     file: Annotated[
         str, typer.Argument(metavar="[FILE]", help="The file to write.")
-    ] = _DEFAULT_FILE,
+    ] = DEFAULT_FILE,
     data: Annotated[
         str, typer.Option("--data", metavar="DIR", help="The folder to look for text in.")
     ] = ".",
@@ -126,7 +126,7 @@ def _discovered(folder: Path, path: Path) -> dict[str, Any]:
     console.note(f"{found.task}: {source} -> {target} ({found.reason})")
     if found.task == "translation" and "source" in found.corpora["train"][0]:
         console.note(f"the other way round: {_reversed(found.corpora, folder, path)}")
-    name = folder.resolve().name if path.name == _DEFAULT_FILE else path.stem
+    name = folder.resolve().name if path.name == DEFAULT_FILE else path.stem
     tree = _tree(_run_name(name), found.task, found.languages, found.corpora)
     is_fixed = folder.is_absolute()
     tree["data"]["dir"] = str(folder) if is_fixed else os.path.relpath(folder, path.parent)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.train import ConfigArgument, SetOption
+from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in
 
 
 def tokenize(
@@ -31,6 +31,7 @@ def tokenize(
     from nmt_cli.training.auto import VOCAB_SIZE, resolve, unfilled
     from nmt_cli.training.run_folder import RunFolder
 
+    note_stand_in(config, "tokenize")
     loaded = load_config(config, overrides)
     run = RunFolder.of(loaded.config)
     folder = run.path

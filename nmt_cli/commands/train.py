@@ -3,10 +3,12 @@
 import math
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.commands.init import DEFAULT_FILE
 from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,11 +67,26 @@ def train(
 
     seconds = _seconds(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
+    note_stand_in(config, "train")
     loaded = load_config(config, overrides)
     if dry_run:
         _dry_run(loaded, fresh=fresh)
     else:
         _train(loaded, cluster, fresh=fresh, ends_at=started + seconds)
+
+
+def note_stand_in(config: str | None, command: str) -> None:
+    """Say that the bundled sample stands in for a configuration that was left out.
+
+    `nmt init` may have written one here; the sample is meant all the same, wherever one is.
+    """
+    from nmt_cli import console
+    from nmt_cli.config_io import DEFAULT_CONFIG
+
+    if config is None:
+        console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
+        if Path(DEFAULT_FILE).is_file():
+            console.warn(f"{DEFAULT_FILE} is not read; that is: nmt {command} {DEFAULT_FILE}")
 
 
 def _seconds(limit: str | None) -> float:

@@ -4,6 +4,7 @@ References: Post 2018, "A Call for Clarity in Reporting BLEU Scores", arXiv 1804
 "Statistical Significance Tests for Machine Translation Evaluation".
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -131,6 +132,11 @@ def p_values(
     ]
 
 
+def bootstrap_signature() -> str:
+    """Return what decides p-values, in the words of sacreBLEU's signatures."""
+    return f"bs:{RESAMPLES}|seed:{os.environ.get('SACREBLEU_SEED', '12345').lower()}"
+
+
 def bleu_tokenizer(language: str) -> str:
     """Return the name of sacreBLEU's tokenizer for a language."""
     return _TOKENIZERS.get(language.replace("_", "-").split("-")[0].lower(), "13a")
@@ -138,7 +144,8 @@ def bleu_tokenizer(language: str) -> str:
 
 def _metric(name: str, language: str) -> Metric:
     if name == "bleu":
-        return BLEU(tokenize=bleu_tokenizer(language))
+        # `force` keeps sacreBLEU from logging what `misuse.warnings` says; it changes no score.
+        return BLEU(tokenize=bleu_tokenizer(language), force=True)
     if name == "ter":
         return TER()
     return CHRF(word_order=2 if name == "chrf++" else 0)

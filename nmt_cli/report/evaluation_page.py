@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from nmt_cli.decoding.judging import Judged
 from nmt_cli.decoding.label_comparison import LabelComparison
 from nmt_cli.metrics.evaluation import Comparison, Evaluation, value_text, words_text
+from nmt_cli.metrics.scores import bootstrap_signature
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.page import facts, page, paragraphs, sections, table, texts
 from nmt_cli.report.svg import bar_figure
@@ -106,13 +107,14 @@ def _scores(evaluation: Comparison) -> str:
             p = evaluation.p_text(system, name)
             cells[system] += f" ({p})" if p else ""
         rows.append((name.replace("_", " "), *cells))
+    test = {"p": bootstrap_signature()} if len(scores) > 1 else {}
     notes = [_P.format(unit=evaluation.unit)] if len(scores) > 1 else []
     notes += [_REPLIES] if any(result.facts for result in evaluation.results) else []
     return (
         table(rows, kind="texts")
         + paragraphs(notes, kind="faint")
         + "<h3>Signatures</h3>\n"
-        + facts(signatures)
+        + facts(signatures | test)
     )
 
 

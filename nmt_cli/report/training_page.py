@@ -42,7 +42,7 @@ def training_page(
     lines = [_task(config), f"{history.state()} (written {written})"]
     parts = {
         "Curves": chart.body() if chart.panels else "",
-        "Scores": _scores(config, manifest) + _evaluations(history.evaluations) + _exports(history),
+        "Scores": _scores(manifest) + _evaluations(history.evaluations) + _exports(history),
         "Samples": _samples(history.evaluations, config),
         "Warnings": paragraphs(history.warnings, kind="warning"),
         "Data": card,
@@ -120,7 +120,7 @@ def _task(config: "Config") -> str:
     return f"{config.task} {languages}".strip()
 
 
-def _scores(config: "Config", manifest: "Manifest | None") -> str:
+def _scores(manifest: "Manifest | None") -> str:
     """Return the scores of the best model so far, with what makes them comparable."""
     if manifest is None:
         return ""
@@ -131,10 +131,9 @@ def _scores(config: "Config", manifest: "Manifest | None") -> str:
         for name, value in scores.items()
     ]
     loss = manifest.training["dev_loss"]
-    unit = "example" if config.task == "classification" else "piece"
     known = {
         "best at step": f"{manifest.training['step']:,}",
-        "dev loss": f"{loss:.3f} nats a {unit}, perplexity {_perplexity(loss)}",
+        "dev loss": f"{manifest.dev_loss}, perplexity {_perplexity(loss)}",
     }
     return facts(known) + (table(rows, kind="texts") if len(rows) > 1 else "")
 

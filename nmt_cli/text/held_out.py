@@ -16,7 +16,7 @@ from nmt_cli.errors import DataError
 
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SPLITS = ("dev", "test")
-_TELLING = 8  # letters and digits of a target from which on it gives a sentence away
+TELLING_LENGTH = 8  # letters and digits of a target from which on it gives a sentence away
 
 
 def held_out_rows(config: Config) -> dict[str, int]:
@@ -81,7 +81,7 @@ class HeldOut:
 
     def _hash_target(self, target: str) -> int:
         folded = _fold(target) if self._by_target else b""
-        return self._hash(folded) if len(folded.decode()) >= _TELLING else 0
+        return self._hash(folded) if len(folded.decode()) >= TELLING_LENGTH else 0
 
     def _hash(self, folded: bytes) -> int:
         digest = hashlib.blake2b(folded, digest_size=8, key=self._key)

@@ -33,6 +33,15 @@ def test_json_has_every_finding(run_nmt, texts):
     assert not (texts / "runs").exists()
 
 
+def test_what_is_good_to_know_of_a_line_names_it(run_nmt, texts):
+    lines = (texts / "train.de").read_text().splitlines()
+    lines[4] += "  "
+    (texts / "train.de").write_text("\n".join(lines))
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "train.de:5  needless spaces" in done.stdout
+
+
 def test_without_errors_the_next_command_is_told(run_nmt, texts):
     done = run_nmt("check", "my.yaml", cwd=texts)
     assert done.returncode == 0, done.stderr
@@ -48,8 +57,36 @@ def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
     assert done.returncode == 3
     assert "train.de:121" in done.stdout
     assert "1 error" in done.stdout
-    assert "next:" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "next: nmt check my.yaml --fix clean"
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_errors_that_a_copy_does_not_mend_are_for_the_hand(run_nmt, texts):
+    with (texts / "train.de").open("a") as stream:
+        stream.write("Eine mehr.\n")
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == "mend the errors by hand, then again: nmt check my.yaml"
+
+
+def test_a_copy_does_not_go_where_something_is(run_nmt, texts):
+    with (texts / "train.de").open("ab") as stream, (texts / "train.en").open("ab") as other:
+        stream.write(b"\xff\xfe\n")
+        other.write(b"One more.\n")
+    (texts / "clean").mkdir()
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.stderr.splitlines()[-1] == "next: nmt check my.yaml --fix clean-2"
+
+
+def test_what_stands_in_for_a_configuration_is_told(run_nmt, texts):
+    done = run_nmt("check", "--json", cwd=texts)
+    assert "this is quickstart, the bundled sample" in done.stderr
+    assert "nmt.yaml" not in done.stderr
+    (texts / "nmt.yaml").write_text((texts / "my.yaml").read_text())
+    done = run_nmt("check", "--json", cwd=texts)
+    assert "warning: nmt.yaml is not read; that is: nmt check nmt.yaml" in done.stderr
+    done = run_nmt("check", "nmt.yaml", "--json", cwd=texts)
+    assert done.stderr == ""
 
 
 def test_fix_writes_a_copy_that_trains(run_nmt, texts):

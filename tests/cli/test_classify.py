@@ -114,6 +114,7 @@ def test_info_and_dry_run_know_classifiers(run_nmt, label_bundle, label_corpus, 
     shown = run_nmt("info", str(label_bundle), cwd=tmp_path).stdout
     assert "3, one a text: bad, good, so so" in shown
     assert "architecture  1 layers" in shown
+    assert " nats an example\n" in shown
     done = run_nmt("train", str(label_corpus / "labels.yaml"), "--dry-run", cwd=tmp_path)
     assert "train: 600 pairs" in done.stderr
     assert "model: " in done.stderr

@@ -1,6 +1,7 @@
 """init, tokenize, train, evaluate and info as processes."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -118,6 +119,7 @@ def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
     heading, *rows = done.stdout.splitlines()
     assert heading.split() == ["h", "r"]
     assert "(p = " in rows[0]
+    assert "p: paired bootstrap, bs:1000|seed:12345" in rows
 
 
 def test_evaluate_writes_a_page_of_what_it_prints(run_nmt, toy_bundle, pairs, tmp_path):
@@ -168,6 +170,9 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     assert done.returncode == 3
     assert "h has 1 lines, the reference has 2" in done.stderr
     assert run_nmt("evaluate", "--hypotheses", "h", cwd=tmp_path).returncode == 2
+    done = run_nmt("evaluate", *pairs, "--hypotheses", "h", "--split", "dev", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--split dev is of a model's own corpus" in done.stderr
 
 
 def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, pairs, tmp_path):
@@ -210,9 +215,10 @@ def test_evaluate_compares_only_models_of_one_task(run_nmt, toy_bundle, toy_chat
     done = run_nmt(*command, "--compare", str(toy_chat), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
     assert "chat" in done.stderr
-    done = run_nmt(*command, "--compare", "beam=1", cwd=tmp_path)
+    done = run_nmt(*command, "--compare", "beem=1", cwd=tmp_path)
     assert done.returncode == 2
-    assert "unknown search option" in done.stderr
+    message = "--compare beem=1: unknown search option. Did you mean 'beam_size'?"
+    assert message in done.stderr
 
 
 def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
@@ -220,6 +226,10 @@ def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     assert "translation" in text
     assert "parameters" in text
     assert " lines/s (used)" in text
+    assert re.search(r"^dev loss +\d\.\d{3} nats a piece$", text, re.M)
+    assert re.search(r"^dev bleu .*\(greedy\) ", text, re.M)
+    assert re.search(r"^float32 .*dev bleu [\d.]+ \(beam \d\)", text, re.M)
+    assert re.search(r"^licence +not stated", text, re.M)
     record = json.loads(run_nmt("info", str(toy_bundle), "--json", cwd=tmp_path).stdout)
     assert record["task"] == "translation"
     assert record["parameters"] == sum(record["parts"].values())
@@ -241,6 +251,13 @@ def test_a_signal_before_the_first_step_ends_at_once(run_nmt, texts):
     assert process.returncode == 143
     assert not (texts / "runs/my/checkpoints").exists()
     assert run_nmt(*command, cwd=texts).returncode == 0
+
+
+def test_info_of_a_chat_model_has_its_loss_and_size(run_nmt, toy_chat, tmp_path):
+    text = run_nmt("info", str(toy_chat), cwd=tmp_path).stdout
+    assert re.search(r"^dev loss +\d\.\d{3} nats a piece$", text, re.M)
+    size = sum(f.stat().st_size for f in (toy_chat / "ctranslate2" / "float32").iterdir())
+    assert f"\nfloat32       {size / 1e6:.1f} MB (used)\n" in text
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

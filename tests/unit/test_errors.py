@@ -32,6 +32,8 @@ def test_a_hint_is_optional():
     [
         ("d_modle", ["d_ff", "d_model", "dropout"], " Did you mean 'd_model'?"),
         ("trian", iter(["train", "test"]), " Did you mean 'train'?"),
+        ("set-de-en", ["set-en-fr", "set-en-de", "set-de-fr"], " Did you mean 'set-en-de'?"),
+        ("beem", ["top_k", "beam_size", "beam_depth"], " Did you mean 'beam_size'?"),
         ("banana", ["d_ff", "d_model"], ""),
         ("x", [], ""),
     ],

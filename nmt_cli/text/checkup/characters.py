@@ -28,9 +28,13 @@ MIN_SCRIPT_LETTERS = 4  # of a line that is judged by its script
 MAIN_SCRIPT_SHARE = 0.1  # less of the side's main script is the wrong one
 FOREIGN_SCRIPT_SHARE = 0.3  # so much in scripts that the side does not use
 RUN_LENGTH = 10  # the same character so many times in a row
-WORD_TIMES = 4  # the same word so many times in a row
+LOOP_WORDS = 4  # so many words in a loop, at most
+LOOP_TIMES = 4  # the same words so many times in a row
 _RULES = frozenset("-_=.*~#^·…─━ 0123456789")  # drawn as lines, rows of dots; long fractions
-_WORD_RUN = re.compile(rf"(?<!\S)(\S*[^\W\d_]\S*)(?:\s+\1){{{WORD_TIMES - 1},}}(?!\S)")
+_LOOP = re.compile(
+    r"(?<!\S)((?=\S*[^\W\d_])\S++"
+    rf"(?: \S++){{0,{LOOP_WORDS - 1}}}?)(?: \1){{{LOOP_TIMES - 1},}}(?!\S)"
+)
 _SEEN_AS = {
     CONTROL: "a control character",
     INVISIBLE: "an invisible character",
@@ -117,9 +121,10 @@ def white_space(chunk: Chunk) -> Iterator[Marks]:
         before = np.concatenate(([True], space[:-1]))
         rows = np.unique(side.rows_at(np.flatnonzero(space & before & (side.codes != 10))))
         ends = side.rows_at(np.flatnonzero(before & (side.codes == 10)))
-        rows = np.union1d(rows, ends)
+        tabs = side.rows_at(np.flatnonzero(side.codes == 9))
+        rows = np.unique(np.concatenate((rows, ends, tabs)))
         rows = rows[side.visible[rows] > 0]
-        yield Marks("white-space", number, rows, np.ones(len(rows)), lambda _: "needless spaces")
+        yield Marks("white-space", number, rows, np.ones(len(rows)), _says("needless spaces"))
 
 
 def identical_sides(
@@ -195,7 +200,7 @@ def _describe_mixed(side: Side) -> Callable[[int], str]:
 
 
 def repetition(chunk: Chunk) -> Iterator[Marks]:
-    """Find a character or a word many times in a row."""
+    """Find a character, a word or a few words many times in a row."""
     for number, side in enumerate(chunk.sides):
         changes = np.flatnonzero(side.codes[1:] != side.codes[:-1]) + 1
         starts = np.concatenate(([0], changes))
@@ -203,8 +208,9 @@ def repetition(chunk: Chunk) -> Iterator[Marks]:
         long = np.flatnonzero(lengths >= RUN_LENGTH)
         runs = {int(side.rows_at(starts[i : i + 1])[0]): chr(side.codes[starts[i]]) for i in long}
         found = {row: sign for row, sign in runs.items() if sign not in _RULES}
-        for row in _rows_with_doubles(side):
-            if row not in found and (match := _WORD_RUN.search(side.lines[row])):
+        for row in _rows_with_loops(side):
+            line = " ".join(side.lines[row].split())
+            if row not in found and (match := _LOOP.search(line)):
                 found[row] = match[1]
         rows = np.array(sorted(found), np.int64)
         yield Marks("repetition", number, rows, np.ones(len(rows)), _describe_run(found))
@@ -214,17 +220,17 @@ def _describe_run(found: dict[int, str]) -> Callable[[int], str]:
     return lambda row: f"{found[row][:40]!r} over and over"
 
 
-def _rows_with_doubles(side: Side) -> Ints:
-    """Return the rows that may hold a word repeated: two words in a row begin and end alike."""
+def _rows_with_loops(side: Side) -> Ints:
+    """Return the rows that may hold a loop: words alike in length, first and last character."""
     space = np.flatnonzero(side.kinds & SPACE)
     starts = np.concatenate(([0], space[:-1] + 1))
-    lengths = space - starts
-    first, last = side.codes[starts], side.codes[np.maximum(space - 1, 0)]
-    alike = (
-        (lengths[1:] == lengths[:-1])
-        & (lengths[1:] > 0)
-        & (first[1:] == first[:-1])
-        & (last[1:] == last[:-1])
-    )
-    twice = alike[1:] & alike[:-1]
-    return np.unique(side.rows_at(starts[:-2][twice]))
+    is_word = space > starts
+    starts, lasts = starts[is_word], space[is_word] - 1
+    first, last = (side.codes[places].astype(np.int64) for places in (starts, lasts))
+    words = ((lasts - starts) << 42) | (first << 21) | last
+    found = [np.zeros(0, np.int64)]
+    for lag in range(1, LOOP_WORDS + 1):
+        needed = (LOOP_TIMES - 1) * lag
+        alike = np.concatenate(([0], np.cumsum(words[lag:] == words[:-lag])))
+        found.append(np.flatnonzero(alike[needed:] - alike[:-needed] == needed))
+    return np.unique(side.rows_at(starts[np.concatenate(found)]))

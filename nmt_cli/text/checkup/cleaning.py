@@ -1,6 +1,7 @@
 """`nmt check --fix`: a cleaned copy of the text, in the same formats, and a list of what it lacks.
 
-Training text loses every row with an error or a warning, unless the characters can be mended.
+Training text loses every row with an error or a warning, unless the characters can be mended;
+needless spaces are taken out of all text.
 Development and test text loses only what cannot be read and what is blank: scores on another set
 could not be compared.
 """
@@ -9,6 +10,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +28,11 @@ from nmt_cli.text.checkup.report import CorpusRows, Report
 from nmt_cli.text.corpus import table_rows
 
 DROPPED = "dropped.tsv"
-_MENDABLE = (1 << BIT["control-characters"]) | (1 << BIT["mojibake"])
+_MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
+_BY_HAND = ("files", "line-counts", "size")  # errors that leaving rows out does not mend
 _UNREADABLE = (1 << BIT["format"]) | (1 << BIT["encoding"]) | (1 << BIT["empty"])
+_SPACE = "[ \t\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+_NEEDLESS = re.compile(rf"{_SPACE}{{2,}}|^{_SPACE}|{_SPACE}$|\t")
 _EXCERPT = 200
 
 
@@ -80,9 +85,14 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
     return Config.model_validate(tree), Cleaned(names, dropped, mended)
 
 
+def can_be_cleaned(report: Report) -> bool:
+    """Return whether a copy without the rows that are wrong has no errors."""
+    return not any(f.check in _BY_HAND and f.severity == "error" for f in report.findings)
+
+
 def _check_can_be_cleaned(report: Report) -> None:
     for finding in report.findings:
-        if finding.check in ("files", "line-counts") and finding.severity == "error":
+        if finding.check in _BY_HAND and finding.severity == "error":
             where = f"{finding.file}: " if finding.check == "files" else ""
             raise DataError(
                 f"{where}{finding.message}",
@@ -209,9 +219,10 @@ def _joined(fields: list[str], is_csv: bool) -> str:
 
 
 def _mend(text: str) -> str:
-    """Return a text without garbled letters, control characters and their like."""
+    """Return a text without garbled letters, control characters and their like, needless spaces."""
     kinds, odd = kind_table(), CONTROL | INVISIBLE | PRIVATE
-    return "".join(sign for sign in repair(text) if not kinds[ord(sign)] & odd)
+    text = "".join(sign for sign in repair(text) if not kinds[ord(sign)] & odd)
+    return " ".join(filter(None, _NEEDLESS.split(text)))
 
 
 def _mend_json(text: str) -> str:

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.text.checkup import characters, mojibake, patterns
-from nmt_cli.text.checkup.chunk import Chunk
+from nmt_cli.text.checkup.chunk import DIGIT, LETTER, Chunk
 from nmt_cli.text.checkup.findings import BIT, Marks
 from nmt_cli.text.checkup.languages import wrong_language
 from nmt_cli.text.checkup.lengths import odd_lengths
 from nmt_cli.text.checkup.numbers import numbers
 from nmt_cli.text.checkup.pieces import PieceCounter, too_long
 from nmt_cli.text.checkup.profile import Profile
+from nmt_cli.text.held_out import TELLING_LENGTH
 
 KEPT = 1000  # rows of a chunk that are described for each test, the worst ones
 EXCERPT = 160  # characters of a line that are kept to be shown
@@ -64,6 +65,7 @@ class Tested(NamedTuple):
         corpus: Number of the corpus.
         lines: [N] uint32 line numbers.
         keys: [N] uint64 by side: texts with the same letters and digits have the same; 0 for none.
+        telling: [N] bool, whether a target is long enough to give a sentence away.
         found: [N] uint32, bit `i` set where test `i` of `CHECKS` found something.
         visible: Characters without spaces, by side.
         worst: The worst rows of each test.
@@ -72,6 +74,7 @@ class Tested(NamedTuple):
     corpus: int
     lines: npt.NDArray[np.uint32]
     keys: tuple[Keys, Keys]
+    telling: npt.NDArray[np.bool_]
     found: npt.NDArray[np.uint32]
     visible: tuple[int, int]
     worst: list[Mark]
@@ -88,8 +91,11 @@ def build_tests(profile: Profile, counter: PieceCounter | None) -> Callable[[Row
         for marks in _all_marks(chunk, keys, profile, counter):
             found[marks.rows] |= np.uint32(1 << BIT[marks.check])
             worst += _described(marks, rows)
-        visible = (int(chunk.sides[0].visible.sum()), int(chunk.sides[1].visible.sum()))
-        return Tested(rows.corpus, np.array(rows.lines, np.uint32), keys, found, visible, worst)
+        source, target = chunk.sides
+        telling = target.count((target.kinds & (LETTER | DIGIT)) != 0) >= TELLING_LENGTH
+        visible = (int(source.visible.sum()), int(target.visible.sum()))
+        lines = np.array(rows.lines, np.uint32)
+        return Tested(rows.corpus, lines, keys, telling, found, visible, worst)
 
     return test
 

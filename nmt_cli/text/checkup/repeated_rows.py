@@ -3,10 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from nmt_cli.text.checkup.findings import BIT, Finding
 from nmt_cli.text.checkup.lines import Keys, Mark
-from nmt_cli.text.checkup.repeats import Repeats, duplicates, in_both, pair_keys, stock
+from nmt_cli.text.checkup.repeats import (
+    Repeats,
+    duplicates,
+    in_both,
+    pair_keys,
+    stock,
+    without_stock,
+)
 from nmt_cli.text.checkup.report import KEPT_FINDINGS, CorpusRows
 
 LEAKAGE = 0.05  # share of dev or test in another split: its scores mean nothing
@@ -41,16 +49,24 @@ class SplitRows:
         ]
         return np.concatenate([np.zeros(0, np.uint64), *keys])
 
-    def place(self, row: int) -> str:
-        """Return `file:line` of a row."""
-        number, within = self._locate(row)
-        return self.corpora[number].place(within)
+    def telling_keys(self) -> Keys:
+        """Return [N] the keys of targets; 0 for short ones, stock phrases, rows marked as leaks."""
+        telling = [corpus.telling & ~corpus.has("leakage") for corpus in self.corpora]
+        return without_stock(self.keys(1) * np.concatenate([np.zeros(0, np.bool_), *telling]))
 
-    def mark(self, check: str, found: Repeats, describe: Callable[[int], str]) -> None:
+    def place(self, row: int, side: int = 0) -> str:
+        """Return `file:line` of a side of a row."""
+        number, within = self._locate(row)
+        return self.corpora[number].place(within, side)
+
+    def mark(
+        self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0
+    ) -> None:
         """Note a finding at rows that repeat others.
 
         Args:
             check: Its name.
+            side: Where it is: 0 for the source or both, 1 for the target.
             found: The rows, rising.
             describe: The row that is repeated -> a message; called for the first rows only.
         """
@@ -62,7 +78,7 @@ class SplitRows:
             rows = found.rows[first:last] - (end - len(corpus))
             corpus.found[rows] |= np.uint32(1 << bit)
             for row, other in zip(rows[:KEPT_FINDINGS], found.firsts[first:last], strict=False):
-                corpus.note(Mark(bit, 1.0, int(corpus.lines[row]), 0, describe(int(other)), ""))
+                corpus.note(Mark(bit, 1.0, int(corpus.lines[row]), side, describe(int(other)), ""))
 
     def _locate(self, row: int) -> tuple[int, int]:
         number = int(np.searchsorted(self._ends, row, side="right"))
@@ -80,13 +96,14 @@ def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Itera
     Args:
         split: Where rows are marked: the split that should lose them.
         held_out: The split that is for judging.
-        pairs: Whether only equal pairs count, not equal sources.
+        pairs: Whether only equal pairs count, not equal sources or targets.
     """
-    ours, theirs = (s.pair_keys() if pairs else s.keys(0) for s in (split, held_out))
-    found = in_both(ours, theirs)
-    what = "the pair" if pairs else "the source"
-    split.mark("leakage", found, lambda row: f"{what} is also {held_out.place(row)}")
-    lost = np.isin(theirs, ours[found.rows]) & (theirs != 0)
+    lost = np.zeros(len(held_out), np.bool_)
+    if pairs:
+        lost |= _mark_shared(split, held_out, "pair", SplitRows.pair_keys)
+    else:
+        lost |= _mark_shared(split, held_out, "source", lambda rows: rows.keys(0))
+        lost |= _mark_shared(split, held_out, "target", SplitRows.telling_keys, side=1)
     share = float(lost.mean()) if len(lost) else 0.0
     if share > LEAKAGE:
         yield Finding(
@@ -96,6 +113,25 @@ def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Itera
             None,
             f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead",
         )
+
+
+def _mark_shared(
+    split: SplitRows,
+    held_out: SplitRows,
+    what: str,
+    keys: Callable[[SplitRows], Keys],
+    side: int = 0,
+) -> npt.NDArray[np.bool_]:
+    """Mark the rows of a split whose key `held_out` has; return which rows of that they have."""
+    ours, theirs = keys(split), keys(held_out)
+    found = in_both(ours, theirs)
+
+    def describe(row: int) -> str:
+        return f"the {what} is also {held_out.place(row, side)}"
+
+    split.mark("leakage", found, describe, side)
+    lost: npt.NDArray[np.bool_] = np.isin(theirs, ours[found.rows]) & (theirs != 0)
+    return lost
 
 
 def stock_findings(split: SplitRows) -> Iterator[Finding]:

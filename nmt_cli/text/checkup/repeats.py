@@ -17,6 +17,9 @@ _TURN = np.uint64(31)
 _WIDTH = np.uint64(64)
 
 
+STOCK_TIMES = 3  # a text in more rows of a split is a stock phrase, which gives nothing away
+
+
 class Repeats(NamedTuple):
     """Rows that repeat others.
 
@@ -59,6 +62,12 @@ def in_both(keys: Keys, held_out: Keys) -> Repeats:
     places = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     rows = np.flatnonzero((ordered[places] == keys) & (keys != 0))
     return Repeats(rows, order[places[rows]])
+
+
+def without_stock(keys: Keys) -> Keys:
+    """Return [N] the keys, 0 for those that more than `STOCK_TIMES` rows have."""
+    _, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return keys * (counts[which] <= STOCK_TIMES)
 
 
 class Stock(NamedTuple):

@@ -29,6 +29,7 @@ class CorpusRows:
         files: Its files.
         lines: [N] uint32 line of each row.
         keys: [N] uint64 by side (see `lines.Tested`).
+        telling: [N] bool (see `lines.Tested`).
         found: [N] uint32 bits of `CHECKS`.
         visible: Characters without spaces, by side.
         is_dialogue: Whether it holds conversations, of which greetings and the like repeat.
@@ -43,6 +44,7 @@ class CorpusRows:
     keys: tuple[Keys, Keys] = field(
         default_factory=lambda: (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
     )
+    telling: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     found: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     visible: tuple[int, int] = (0, 0)
     is_dialogue: bool = False
@@ -74,6 +76,7 @@ class CorpusRows:
         if self._parts:
             self.lines = np.concatenate([part.lines for part in self._parts])
             self.keys = (self._joined_keys(0), self._joined_keys(1))
+            self.telling = np.concatenate([part.telling for part in self._parts])
             self.found = np.concatenate([part.found for part in self._parts])
             sums = (sum(p.visible[0] for p in self._parts), sum(p.visible[1] for p in self._parts))
             self.visible = sums
@@ -82,23 +85,32 @@ class CorpusRows:
     def _joined_keys(self, side: int) -> Keys:
         return np.concatenate([part.keys[side] for part in self._parts])
 
-    def place(self, row: int) -> str:
-        """Return `file:line` of a row."""
-        return f"{self.files[0]}:{self.lines[row]}"
+    def place(self, row: int, side: int = 0) -> str:
+        """Return `file:line` of a side of a row."""
+        return f"{self._file(side)}:{self.lines[row]}"
+
+    def _file(self, side: int) -> Path:
+        return self.files[side if len(self.files) == 2 else 0]
+
+    def has(self, check: str) -> npt.NDArray[np.bool_]:
+        """Return [N] whether a test found something in a row."""
+        found: npt.NDArray[np.bool_] = (self.found & np.uint32(1 << BIT[check])) != 0
+        return found
 
     def count(self, check: str) -> int:
         """Return the number of rows that a test found."""
-        return int(((self.found >> np.uint32(BIT[check])) & 1).sum())
+        return int(self.has(check).sum())
 
     def is_trait(self, check: Check) -> bool:
         """Return whether so many rows have it that it is how this corpus is."""
         least = max(TRAIT_ROWS, TRAIT_SHARE * len(self))
-        return check.severity == "info" or (check.may_be_trait and self.count(check.name) >= least)
+        return check.may_be_trait and self.count(check.name) >= least
 
     @property
     def flagged(self) -> npt.NDArray[np.bool_]:
         """[N] whether a row has an error or a warning."""
-        mask = sum(1 << BIT[check.name] for check in CHECKS if not self.is_trait(check))
+        told = (check for check in CHECKS if check.severity != "info" and not self.is_trait(check))
+        mask = sum(1 << BIT[check.name] for check in told)
         flagged: npt.NDArray[np.bool_] = (self.found & np.uint32(mask)) != 0
         return flagged
 
@@ -115,18 +127,17 @@ class CorpusRows:
                 yield from (self._finding(check, mark) for mark in marks)
 
     def _finding(self, check: Check, mark: Mark) -> Finding:
-        file = self.files[mark.side if len(self.files) == 2 else 0]
+        file = self._file(mark.side)
         return Finding(
             check.name, check.severity, file, mark.line, mark.message, mark.text, mark.rank
         )
 
     def _trait(self, check: Check, example: Mark) -> Finding:
         count = self.count(check.name)
-        file = self.files[0]
         return Finding(
             check.name,
             "info",
-            file,
+            self._file(example.side),
             None,
             f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
             f"line {example.line}: {example.message}",

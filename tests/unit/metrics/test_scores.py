@@ -11,6 +11,7 @@ import sacrebleu
 from nmt_cli.metrics.scores import (
     ALL,
     Score,
+    bootstrap_signature,
     corpus_scores,
     p_values,
     scores_by_length,
@@ -134,6 +135,17 @@ def test_p_values_are_those_of_the_sacrebleu_command(tmp_path):
     found = p_values(systems[0], systems[1:], references, "", ("bleu",))
     assert [values["bleu"] for values in found] == pytest.approx(expected, abs=1e-12)
     assert found[0]["bleu"] > 0.05 > found[1]["bleu"]
+    text = subprocess.run(
+        [sys.executable, "-m", "sacrebleu", *command, "-f", "text"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert bootstrap_signature() in text
+
+
+def test_tokenised_text_is_not_told_by_sacrebleu_itself(caplog):
+    lines = ["a dog , a cat ."] * 200
+    corpus_scores(lines, lines, "de")
+    assert not caplog.records
 
 
 def test_scores_by_length_are_those_of_the_segments_of_that_length():

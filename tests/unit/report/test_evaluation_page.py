@@ -67,6 +67,7 @@ def test_two_systems_have_p_values_and_stand_side_by_side():
     assert first == f"{sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score:.2f}"
     assert " (p = 0." in second
     assert third == f"{first} (the same)"
+    assert "bs:1000|seed:12345" in page.of("section", "dd")
     assert page.of("ul", "li")[-3:] == ["good", "bad", "copy"]
     assert page.of("section", "dt")[-5:] == ["source", "reference", "good", "bad", "copy"]
     assert page.of("body", "p")[:2] == ["beside bad", "beside copy"]

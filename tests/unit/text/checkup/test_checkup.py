@@ -141,6 +141,13 @@ class TestTraits:
         assert tell(report, "warning") == []
         assert tell(report, "info").count(("markup", "a.tsv", None)) == 1
 
+    def test_a_trait_of_the_target_names_its_file(self, examine):
+        texts = {"a__en": "".join(f"{s}\n" for s, _ in PAIRS)}
+        texts["a__de"] = "".join(f"{t}  \n" for _, t in PAIRS)
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert tell(report, "info").count(("white-space", "a.de", None)) == 1
+        assert not report.corpora[0].flagged.any()
+
     def test_stock_answers_are_one_line_of_information(self, examine):
         pairs = [(source, ("I see.", "Go on!")[i % 2]) for i, (source, _) in enumerate(PAIRS)]
         report = examine("[{file: a.tsv}]", task="chat", a__tsv=tsv(pairs))
@@ -177,7 +184,7 @@ class TestRepeats:
         assert ("duplicate", "b.tsv", 2) in tell(report, "warning")
 
     def test_leakage_is_told_where_it_can_be_mended(self, examine):
-        dev = [(f"dev {s}", t) for s, t in PAIRS[:150]]
+        dev = [(f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]]
         train = [*PAIRS, (dev[9][0] + " ...", "another translation")]
         report = examine(
             "[{file: a.tsv}]", dev="[{file: d.tsv}]", a__tsv=tsv(train), d__tsv=tsv(dev)
@@ -185,6 +192,32 @@ class TestRepeats:
         (leak,) = [f for f in report.findings if f.check == "leakage"]
         assert (leak.file.name, leak.line) == ("a.tsv", 301)
         assert leak.message.endswith("d.tsv:10")
+
+    def test_a_target_leaks_alone_unless_it_is_short_or_stock(self, examine):
+        dev = [
+            *((f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]),
+            ("d1", "Ja. 123"),
+            ("d2", "Das geht wohl so."),
+        ]
+        train = [*PAIRS, ("a", "Dev: " + dev[9][1][4:]), ("b", dev[150][1])]
+        train += [(f"{i} c", "Das geht wohl so!") for i in range(4)]
+        texts = {"a__en": "\n".join(s for s, _ in train), "a__de": "\n".join(t for _, t in train)}
+        texts |= {"d__en": "\n".join(s for s, _ in dev), "d__de": "\n".join(t for _, t in dev)}
+        sides = "[{source: X.en, target: X.de}]"
+        files = {"train": sides.replace("X", "a"), "dev": sides.replace("X", "d")}
+        (leak,) = [f for f in examine(**files, **texts).findings if f.check == "leakage"]
+        assert (leak.file.name, leak.line, leak.severity) == ("a.de", 301, "warning")
+        assert leak.message.startswith("the target is also ")
+        assert leak.message.endswith("d.de:10")
+        chat = examine(**files, task="chat", **texts)
+        assert not [f for f in chat.findings if f.check == "leakage"]
+
+    def test_a_leaked_pair_is_told_once(self, examine):
+        dev = [(f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]]
+        texts = {"a__tsv": tsv([*PAIRS, dev[9]]), "d__tsv": tsv(dev)}
+        report = examine("[{file: a.tsv}]", dev="[{file: d.tsv}]", **texts)
+        (leak,) = [f for f in report.findings if f.check == "leakage"]
+        assert leak.message.startswith("the source is also ")
 
     def test_much_leakage_is_an_error(self, examine):
         report = examine(

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.text.checkup.chunk import Side
+from nmt_cli.text.checkup.characters import repetition
+from nmt_cli.text.checkup.chunk import Chunk, Side
 from nmt_cli.text.checkup.languages import commonest_language, contradicts, script_of
 from nmt_cli.text.checkup.mojibake import has_lost_letters, repair
 from nmt_cli.text.checkup.numbers import numbers_differ
-from nmt_cli.text.checkup.repeats import duplicates, in_both, stock
+from nmt_cli.text.checkup.repeats import STOCK_TIMES, duplicates, in_both, stock, without_stock
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,25 @@ def test_letters_lost(text, lost):
     assert has_lost_letters(text) == lost
 
 
+WORDS = st.lists(st.sampled_from(["a", "b", "ab", "2"]), min_size=1, max_size=24)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(WORDS, min_size=1, max_size=4), st.sampled_from([" ", "  "]))
+def test_loops_against_the_slow_definition(lines, space):
+    def has_loop(words: list[str]) -> bool:
+        return any(
+            words[i : i + size] * 4 == words[i : i + 4 * size] and words[i] != "2"
+            for size in range(1, 5)
+            for i in range(len(words) - 4 * size + 1)
+        )
+
+    chunk = Chunk([space.join(words) for words in lines], ["x"] * len(lines))
+    source, target = repetition(chunk)
+    assert source.rows.tolist() == [row for row, words in enumerate(lines) if has_loop(words)]
+    assert not len(target.rows)
+
+
 def test_languages():
     assert commonest_language(["The dog is in the house.", "It was not for you."]) == "en"
     assert commonest_language(["Der Hund ist im Haus.", "Das war nicht für mich."]) == "de"
@@ -162,6 +182,9 @@ def test_repeats_against_a_dictionary(numbers, others):
     assert both.rows.tolist() == [i for i, key in enumerate(numbers) if key and key in others]
     assert all(numbers[i] == others[j] for i, j in zip(both.rows, both.firsts, strict=True))
     repeated = [key for key in numbers if key and numbers.count(key) > 1]
+    times = [numbers.count(key) for key in numbers]
+    kept = [key if n <= STOCK_TIMES else 0 for key, n in zip(numbers, times, strict=True)]
+    assert without_stock(keys).tolist() == kept
     assert (stock(keys) is None) == (not repeated)
     if repeated:
         assert stock(keys).share == pytest.approx(len(repeated) / len(numbers))
