@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_FILE = "nmt.yaml"
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
-_BY_PRESET = ("tokenizer", "model", "train", "decode", "chat")
+_SIZES = ("tokenizer", "model", "train")  # of a preset for any task
+_OF_TASK = ("decode", "chat", "classification")  # of a preset for the same task
 _CHAT_DECODE = {"sample": True, "temperature": 0.5, "top_p": 0.9}  # as configs/chat.yaml
 
 
@@ -183,8 +184,8 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     from nmt_cli.errors import ConfigError, did_you_mean
     from nmt_cli.resources import bundled_configs
 
+    decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
     if preset in (None, "auto"):
-        decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
         return tree | decode, {"tokenizer.vocab_size", "model", "train"}
     configs = bundled_configs()
     if preset not in configs:
@@ -194,8 +195,9 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
             hint=f"auto and these are: {', '.join(configs)}",
         )
     loaded = load_config(str(configs[preset]))
-    sections = loaded.config.model_dump(include=set(_BY_PRESET))
-    return tree | sections, set(loaded.auto)
+    is_same_task = loaded.config.task == tree["task"]
+    wanted = {*_SIZES, *(_OF_TASK if is_same_task else ())}
+    return tree | decode | loaded.config.model_dump(include=wanted), set(loaded.auto)
 
 
 def _rows_to_hold_out(tree: dict[str, Any], path: Path) -> int:
