@@ -39,8 +39,15 @@ def named_pairs(folder: Path, files: list[str], task: str | None) -> Iterator[Co
             f"{folder}: {', '.join(several)}: more than two files belong together",
             hint="say which: nmt init --train SOURCE TARGET --dev SOURCE TARGET",
         )
-    for pair, markers in pairs:
-        if (corpus := _pair(folder, pair, markers, task)) is not None:
+    train: Corpus | None = None
+    # A few labels of dev tell less than those of train, which they are taken as.
+    for pair, markers in sorted(pairs, key=lambda pair: names.split_of(pair[0][0]) != "train"):
+        if train is not None and train.labels and set(markers) == {s.marker for s in train.sides}:
+            text, label = (pair[markers.index(side.marker)] for side in train.sides)
+            entry = {"source": text, "target": label}
+            yield train._replace(split=names.split_of(text), entry=entry, files=pair)
+        elif (corpus := _pair(folder, pair, markers, task)) is not None:
+            train = train or corpus
             yield corpus
 
 

@@ -70,6 +70,13 @@ def test_dev_is_taken_as_train_is_however_few_its_rows(tmp_path):
     assert found.corpora["dev"] == [{"file": "dev.tsv", "columns": ["posting", "kind"]}]
 
 
+def test_dev_labels_in_a_file_are_taken_as_those_of_train_are(tmp_path):
+    for split, count in (("train", 60), ("dev", 2)):
+        write(tmp_path / f"{split}.text", TEXTS[:count])
+        write(tmp_path / f"{split}.label", map(label, range(count)))
+    assert discover(tmp_path).corpora["dev"] == [{"source": "dev.text", "target": "dev.label"}]
+
+
 def test_the_task_says_which_columns_are_wanted(tmp_path):
     rows = [f"{q}\t{a}\t{n % 3}" for n, (q, a) in enumerate(zip(TEXTS, TEXTS[::-1], strict=True))]
     write(tmp_path / "x.tsv", ["Q\tA\tlabel", *rows])
