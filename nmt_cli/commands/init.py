@@ -174,7 +174,7 @@ def _tell_task(task: str, languages: tuple[str, str], labels: tuple[str, ...], r
     what = f"{source} -> {target}"
     if task == "classification":
         shown = ", ".join(labels[:_SHOWN_LABELS]) + (", ..." if labels[_SHOWN_LABELS:] else "")
-        what = f"{len(labels):,} labels ({shown}) of text in {source}"
+        what = (f"{len(labels):,} labels ({shown}) of " if labels else "") + f"text in {source}"
     console.note(f"{task}: {what} ({reason})")
 
 

@@ -65,10 +65,9 @@ def given_pair(source: Path, target: Path, task: str | None) -> Corpus:
     """Return the corpus of two files that the user named, in this order."""
     sides = (side_of(source), side_of(target))
     entry = {"source": str(source), "target": str(target)}
-    markers = [_label_marker(source), _label_marker(target)]
     corpus = Corpus("train", entry, (source.name, target.name), sides, "as given", task or "")
     if task in (None, "classification"):
-        labels = _labels(target, markers[1] or sides[1].marker, task)
+        labels = _labels(target, _role(target), task)
         if labels or task:
             return corpus._replace(task="classification", labels=labels)
     return corpus._replace(task=task or task_of(sides))
@@ -111,8 +110,10 @@ def _labels(path: Path, marker: str, task: str | None) -> tuple[str, ...]:
     return labels if len(labels) > 1 else ()
 
 
-def _label_marker(path: Path) -> str:
-    return next(filter(names.is_labels, names.tokens(path.name)), "")
+def _role(path: Path) -> str:
+    """Return the part of a file's name that says whether it is labels or a side, "" for none."""
+    tokens = names.tokens(path.name)
+    return next((token for token in tokens if names.is_labels(token) or names.is_side(token)), "")
 
 
 def _difference(one: str, other: str) -> tuple[str, str] | None:

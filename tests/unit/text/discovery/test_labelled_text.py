@@ -5,6 +5,7 @@ import json
 import pytest
 
 from nmt_cli.errors import DataError
+from nmt_cli.text.discovery.files import given_pair
 from nmt_cli.text.discovery.folder import discover
 from nmt_cli.text.discovery.sides import UNNAMED_SHARE, few_short_values
 
@@ -97,6 +98,17 @@ def test_labels_are_never_one_of_two_texts(tmp_path, task):
     write(tmp_path / "a.csv", ["text,label", *(f'"{t}",{label(n)}' for n, t in enumerate(TEXTS))])
     with pytest.raises(DataError, match=r"no .* found in a\.csv"):
         discover(tmp_path, task)
+
+
+@pytest.mark.parametrize("target", ["y.label", "y.txt", "answers.txt"])
+def test_files_that_are_given_keep_their_order(tmp_path, target):
+    write(tmp_path / "x.txt", TEXTS)
+    write(tmp_path / target, map(label, range(60)))
+    found = given_pair(tmp_path / "x.txt", tmp_path / target, None)
+    has_labels = target != "answers.txt"  # stock answers of a chat
+    assert (found.task == "classification") is has_labels
+    assert found.labels == (tuple(sorted(LABELS)) if has_labels else ())
+    assert given_pair(tmp_path / target, tmp_path / "x.txt", None).task != "classification"
 
 
 def test_text_without_labels_is_no_classification(tmp_path):
