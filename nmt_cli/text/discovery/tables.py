@@ -161,7 +161,9 @@ def _json_lines(folder: Path, name: str, task: str | None, like: Corpus | None) 
         for key in _keys(records[0])
     ]
     columns = [column for column in columns if column.side.lines]
-    return _corpus(folder, name, columns, task, like, is_ordered=False)
+    # Published pairs are objects of two languages in the order that the set is named by.
+    is_ordered = any(isinstance(value, dict) for value in records[0].values())
+    return _corpus(folder, name, columns, task, like, is_ordered=is_ordered)
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:

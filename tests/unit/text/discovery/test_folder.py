@@ -221,7 +221,7 @@ def test_the_order_of_a_heading_is_the_direction(folder):
 def test_json_lines_with_a_key_within_another(folder):
     records = [{"translation": {"en": e, "ko": k}} for e, k in zip(ENGLISH, KOREAN, strict=True)]
     write(folder / "x.jsonl", map(json.dumps, records))
-    columns = ["translation.ko", "translation.en"]
+    columns = ["translation.en", "translation.ko"]
     assert discover(folder).corpora["train"] == [{"file": "x.jsonl", "columns": columns}]
 
 
