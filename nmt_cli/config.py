@@ -67,7 +67,8 @@ class CorpusConfig(Section):
     columns: list[str | int] | None = key(
         None,
         "the source and target column of `file` (the text and its label, or two texts and their "
-        "label): names of its heading line (or JSON keys), or numbers from 1 when it has none",
+        "label): names of its heading line (or JSON keys, a.b for b within a), or numbers from 1 "
+        "when it has none",
     )
     weight: float = key(
         1.0,

@@ -71,7 +71,28 @@ def _decode_each(
 ) -> Iterator[str]:
     for number, raw in enumerate(raw_lines, first):
         content = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
-        yield _decode(content, name, number, mend)
+        try:
+            yield content.decode("utf-8") if mend is None or _is_utf8(content) else mend(content)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
+                hint=_encoding_hint(raw_lines),
+            ) from error
+
+
+def _encoding_hint(raw_lines: list[bytes]) -> str:
+    """Return how to mend a file; to convert one that is mostly UTF-8 would garble all of it."""
+    if any(not raw.isascii() and _is_utf8(raw) for raw in raw_lines):
+        return "lines beside it are UTF-8: mend this one (nmt check --fix leaves out such lines)"
+    return "convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT"
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:
@@ -91,18 +112,6 @@ def _stdin_bytes() -> IO[bytes]:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
     except (OSError, ValueError):  # a test's, or none at all
         return sys.stdin.buffer
-
-
-def _decode(raw: bytes, name: str, number: int, mend: Callable[[bytes], str] | None) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if mend is not None:
-            return mend(raw)
-        raise DataError(
-            f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
-            hint="convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT",
-        ) from error
 
 
 def sha256_of(path: Path) -> str:

@@ -1,6 +1,7 @@
 """`nmt init`: finds the user's files and writes a commented configuration for them."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +9,15 @@ import typer
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
+    from nmt_cli.text.discovery.folder import Found
 
 DEFAULT_FILE = "nmt.yaml"
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
-_BY_PRESET = ("tokenizer", "model", "train", "decode", "chat")
-_CHAT_DECODE = {"sample": True, "temperature": 0.5, "top_p": 0.9}  # as configs/chat.yaml
+_TASKS = ("translation", "chat", "classification")
+_SIZES = ("tokenizer", "model", "train")  # of a preset for any task
+_OF_TASK = ("decode", "chat", "classification")  # of a preset for the same task
+_CHAT_DECODE = {"sample": True, "temperature": 0.3, "top_p": 0.9}  # as configs/chat.yaml
+_SHOWN_LABELS = 8
 
 
 def init(
@@ -40,6 +45,9 @@ def init(
         str | None,
         typer.Option("--task", metavar="TASK", help="translation, chat or classification."),
     ] = None,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="Translate what is found the other way round.")
+    ] = False,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -55,16 +63,16 @@ def init(
 ) -> None:
     """Write a configuration with every key explained, then print the next command.
 
-    Finds two text files (ko.txt en.txt, train.ko.gz train.en.gz), tables and
-    dialogues by itself, tells the languages, and takes development and test
-    rows out of train where there are none.
+    Finds two text files (ko.txt en.txt, train.ko.gz train.en.gz), tables,
+    dialogues and text with labels by itself, tells the languages, and takes
+    development and test rows out of train where there are none.
 
     Example: nmt init
 
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
     from nmt_cli import console
-    from nmt_cli.errors import ConfigError, DataError
+    from nmt_cli.errors import ConfigError, DataError, did_you_mean
     from nmt_cli.files import os_errors_as, write_text
 
     if json_schema:
@@ -75,57 +83,67 @@ def init(
     path = Path(file)
     if path.exists() and not yes:
         raise ConfigError(f"{path} exists", hint="--yes replaces it")
+    if task not in (None, *_TASKS):
+        raise ConfigError(
+            f"--task {task}: is none of {', '.join(_TASKS)}.{did_you_mean(str(task), _TASKS)}"
+        )
     if train is None and (dev or test):
         raise ConfigError("--dev and --test need --train SRC TGT")
+    if train and reverse:
+        raise ConfigError("--reverse is for text that nmt init finds: swap the names after --train")
     given = {"train": train, "dev": dev, "test": test}
-    tree = _given(given, path) if train else _discovered(Path(data), path)
-    tree["task"] = task or tree["task"]
+    if train:
+        tree = _given(given, path, task)
+    else:
+        tree = _discovered(Path(data), path, task, reverse=reverse)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)  # names of files go by way of it
     text = _configuration(tree, path, preset)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)
     console.note(f"wrote {path}")
-    console.note(f"next: nmt check {path}")
+    console.note(f"next: {shlex.join(['nmt', 'check', str(path)])}")
 
 
-def _given(files: dict[str, tuple[str, str] | None], path: Path) -> dict[str, Any]:
+def _given(
+    files: dict[str, tuple[str, str] | None], path: Path, task: str | None
+) -> dict[str, Any]:
     """Return the beginning of a configuration for files that the user named."""
     from nmt_cli.errors import DataError
-    from nmt_cli.text.discovery import languages_of, side_of
+    from nmt_cli.text.discovery.files import given_pair
 
     missing = [name for names in files.values() for name in names or () if not Path(name).is_file()]
     if missing:
         raise DataError(f"{', '.join(missing)}: no such file")
-    source, target = (side_of(Path(name)) for name in files["train"] or ())
-    languages = languages_of((source, target))
+    source, target = map(Path, files["train"] or ())
+    found = given_pair(source, target, task)
     corpora: dict[str, Any] = {
         split: [_pair(names, path)] for split, names in files.items() if names
     }
-    task = "chat" if languages[0] == languages[1] != "" else "translation"
-    return _tree(_run_name(path.stem), task, languages, corpora)
+    _tell_task(found.task, found.languages, found.labels, "as given")
+    return _tree(_run_name(path.stem), found.task, found.languages, corpora)
 
 
-def _discovered(folder: Path, path: Path) -> dict[str, Any]:
+def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) -> dict[str, Any]:
     """Return the beginning of a configuration for what lies in a folder, and tell what that is."""
     from nmt_cli import console
-    from nmt_cli.errors import DataError
-    from nmt_cli.text.discovery import discover
+    from nmt_cli.errors import ConfigError, DataError
+    from nmt_cli.text.discovery.folder import discover
 
     if not folder.is_dir():
         raise DataError(f"--data {folder}: no such folder")
-    found = discover(folder)
-    for split, corpora in found.corpora.items():
-        for corpus in corpora:
-            names = [corpus[key] for key in ("source", "target", "file") if key in corpus]
-            columns = f", columns {' and '.join(map(str, corpus.get('columns', [])))}"
-            console.note(f"{split}: {', '.join(names)}{columns if 'columns' in corpus else ''}")
-    for name in found.unused:
-        console.note(f"left out: {name}")
-    source, target = (language or "unknown" for language in found.languages)
-    console.note(f"{found.task}: {source} -> {target} ({found.reason})")
-    if found.task == "translation" and "source" in found.corpora["train"][0]:
-        console.note(f"the other way round: {_reversed(found.corpora, folder, path)}")
+    found = discover(folder, task)
+    if reverse and found.task != "translation":
+        raise ConfigError(f"--reverse is for translation: this is {found.task}")
+    if reverse:
+        found = found.reversed()
+    _tell_found(found)
+    if found.task == "translation":
+        options = ["--data", str(folder)] if folder != Path() else []
+        options += ["--task", task] if task else []
+        options += [] if reverse else ["--reverse"]
+        command = shlex.join(["nmt", "init", str(path), *options, "--yes"])
+        console.note(f"the other way round: {command}")
     name = folder.resolve().name if path.name == DEFAULT_FILE else path.stem
     tree = _tree(_run_name(name), found.task, found.languages, found.corpora)
     is_fixed = folder.is_absolute()
@@ -133,14 +151,31 @@ def _discovered(folder: Path, path: Path) -> dict[str, Any]:
     return tree
 
 
-def _reversed(corpora: dict[str, Any], folder: Path, path: Path) -> str:
-    """Return the command that translates the other way."""
-    options = [
-        f" --{split} {folder / found[0]['target']} {folder / found[0]['source']}"
-        for split, found in corpora.items()
-        if found
-    ]
-    return f"nmt init {path} --yes{''.join(options)}"
+def _tell_found(found: "Found") -> None:
+    """Tell what was found where, what it is taken for, and what was left alone."""
+    from nmt_cli import console
+
+    for split, corpora in found.corpora.items():
+        for corpus in corpora:
+            names = [corpus[key] for key in ("source", "target", "file") if key in corpus]
+            columns = f", columns {' and '.join(map(str, corpus.get('columns', [])))}"
+            console.note(f"{split}: {', '.join(names)}{columns if 'columns' in corpus else ''}")
+    for name in found.unused:
+        console.note(f"left out: {name}")
+    _tell_task(found.task, found.languages, found.labels, found.reason)
+    if found.doubt:
+        console.warn(found.doubt)
+
+
+def _tell_task(task: str, languages: tuple[str, str], labels: tuple[str, ...], reason: str) -> None:
+    from nmt_cli import console
+
+    source, target = (language or "unknown" for language in languages)
+    what = f"{source} -> {target}"
+    if task == "classification":
+        shown = ", ".join(labels[:_SHOWN_LABELS]) + (", ..." if labels[_SHOWN_LABELS:] else "")
+        what = (f"{len(labels):,} labels ({shown}) of " if labels else "") + f"text in {source}"
+    console.note(f"{task}: {what} ({reason})")
 
 
 def _tree(
@@ -159,7 +194,7 @@ def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
     data = tree["data"]
     missing = [split for split in ("dev", "test") if not data.get(split)]
     if missing:
-        rows = _rows_to_hold_out(tree, path)
+        rows = _rows_to_hold_out(tree, path, missing)
         tree["data"] = data | {split: [{"rows": rows}] for split in missing}
         _tell_held_out(missing, rows)
     config = _checked(tree)
@@ -183,8 +218,8 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     from nmt_cli.errors import ConfigError, did_you_mean
     from nmt_cli.resources import bundled_configs
 
+    decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
     if preset in (None, "auto"):
-        decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
         return tree | decode, {"tokenizer.vocab_size", "model", "train"}
     configs = bundled_configs()
     if preset not in configs:
@@ -194,21 +229,34 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
             hint=f"auto and these are: {', '.join(configs)}",
         )
     loaded = load_config(str(configs[preset]))
-    sections = loaded.config.model_dump(include=set(_BY_PRESET))
-    return tree | sections, set(loaded.auto)
+    is_same_task = loaded.config.task == tree["task"]
+    wanted = {*_SIZES, *(_OF_TASK if is_same_task else ())}
+    return tree | decode | loaded.config.model_dump(include=wanted), set(loaded.auto)
 
 
-def _rows_to_hold_out(tree: dict[str, Any], path: Path) -> int:
-    """Return how many rows dev and test get, each, from the number of pairs; reads all of train."""
+def _rows_to_hold_out(tree: dict[str, Any], path: Path, splits: list[str]) -> int:
+    """Return how many rows each of the splits gets, from the number of pairs; reads all of train.
+
+    Raises:
+        DataError: There are too few, or they cannot be divided.
+    """
+    from nmt_cli import console
     from nmt_cli.errors import DataError
-    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.text.discovery.rows import check_held_out, read_train
 
     config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
     folder = path.parent / config.data.dir
-    pairs = sum(1 for _ in Corpora(config, folder).iter_split("train"))
-    if pairs < 3:
-        raise DataError(f"{folder}: only {pairs} pairs, too few to train, choose and test on")
-    return max(1, min(_MOST_HELD_OUT, pairs // _HELD_OUT_SHARE))
+    train = read_train(config, folder)
+    if train.problems:
+        more = f" (and {len(train.problems) - 1:,} more)" if train.problems[1:] else ""
+        console.warn(f"{train.problems[0]}{more}; nmt check tells what is wrong where")
+    if train.number < 3:
+        few = f"only {train.number} pairs, too few to train, choose and test on"
+        raise DataError(f"{folder}: {few}")
+    rows = max(1, min(_MOST_HELD_OUT, train.number // _HELD_OUT_SHARE))
+    wanted = dict.fromkeys(("dev", "test"), 0) | dict.fromkeys(splits, rows)
+    check_held_out(train, wanted, config.seed)
+    return rows
 
 
 def _checked(tree: dict[str, Any]) -> "Config":

@@ -330,8 +330,8 @@ def _read_jsonl(
     read: Reader,
     target_text: Callable[[object], object],
 ) -> Iterator[Row]:
-    for number, record in _json_records(path, report, read):
-        *source, target = (record.get(str(column)) for column in columns)
+    for number, record in json_records(path, report, read):
+        *source, target = (json_field(record, str(column)) for column in columns)
         fields = [*source, target_text(target)]
         if not all(isinstance(field, str) for field in fields):
             needs = f"needs text in the keys {' and '.join(map(str, columns))}"
@@ -355,7 +355,7 @@ def _replies(dialogues: Iterable[list[tuple[int, str]]], history_turns: int) -> 
 
 def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[list[tuple[int, str]]]:
     """Read lines of `{"turns": [...]}`; yield the turns of each, with their line numbers."""
-    for number, record in _json_records(path, report, read):
+    for number, record in json_records(path, report, read):
         turns = record.get("turns")
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
             hint = "for question/answer records name the keys: columns: [question, answer]"
@@ -402,9 +402,19 @@ def _with_borrowed_history(
         earlier += (example.source[-1], example.target)
 
 
-def _json_records(
+def json_field(record: dict[str, object], key: str) -> object:
+    """Return the value of a key, or of one within another (`translation.en`); None for none."""
+    if key in record or "." not in key:
+        return record.get(key)
+    outer, _, inner = key.partition(".")
+    nested = record.get(outer)
+    return json_field(nested, inner) if isinstance(nested, dict) else None
+
+
+def json_records(
     path: Path, report: Report, read: Reader
 ) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the objects of a file of JSON lines, each with its line."""
     for number, line in enumerate(read(path), start=1):
         if not line.strip():
             continue

@@ -1,6 +1,7 @@
 """init as a process: folders that nobody prepared, presets, tasks, the schema for editors."""
 
 import json
+import shlex
 
 import pytest
 import yaml
@@ -41,11 +42,12 @@ def test_the_other_way_round_is_the_command_that_it_prints(run_nmt, folder):
     (line,) = [
         line for line in done.stderr.splitlines() if line.startswith("the other way round: ")
     ]
-    command = line.removeprefix("the other way round: nmt ").split()
+    command = shlex.split(line.removeprefix("the other way round: nmt "))
     assert run_nmt(*command, cwd=folder.parent).returncode == 0
     values = yaml.safe_load((folder.parent / "my.yaml").read_text())
     assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
-    assert values["data"]["train"] == [{"source": "books/en.txt", "target": "books/de.txt"}]
+    assert values["data"]["train"] == [{"source": "en.txt", "target": "de.txt"}]
+    assert values["data"]["dir"] == "books"
 
 
 def test_every_key_has_its_type_unit_range_and_default(run_nmt, folder):
@@ -68,6 +70,16 @@ def test_a_preset_brings_the_sizes_of_a_bundled_configuration(run_nmt, folder, p
         assert loaded.config.tokenizer == bundled.tokenizer
 
 
+def test_a_preset_of_another_task_brings_nothing_but_sizes(run_nmt, folder):
+    assert run_nmt("init", "--preset", "chat", cwd=folder).returncode == 0
+    config = load_config(str(folder / "nmt.yaml")).config
+    assert config.model == load_config("chat").config.model
+    assert not config.decode.sample
+    done = run_nmt("init", "--preset", "quickstart", "--task", "chat", "--yes", cwd=folder)
+    assert done.returncode == 0
+    assert load_config(str(folder / "nmt.yaml")).config.decode.sample
+
+
 def test_the_task_can_be_said(run_nmt, folder):
     assert run_nmt("init", "--task", "chat", cwd=folder).returncode == 0
     config = load_config(str(folder / "nmt.yaml")).config
@@ -78,7 +90,8 @@ def test_the_task_can_be_said(run_nmt, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--task", "singing"], 2, "task: should be 'translation', 'chat' or 'classification'"),
+        (["--task", "transation"], 2, "Did you mean 'translation'?"),
+        (["--task", "chat", "--reverse"], 2, "--reverse is for translation"),
         (["--preset", "quickstrat"], 2, "Did you mean 'quickstart'?"),
         (["--data", "nowhere"], 3, "--data nowhere: no such folder"),
         (["--dev", "de.txt", "en.txt"], 2, "--dev and --test need --train"),
@@ -92,12 +105,57 @@ def test_what_is_wrong_is_told_and_nothing_written(run_nmt, folder, arguments, c
     assert not (folder / "nmt.yaml").exists()
 
 
-def test_files_that_are_not_parallel_are_told_at_once(run_nmt, folder):
-    (folder / "en.txt").write_text("one\n")
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("\n".join(ENGLISH[:-3]).encode(), "de.txt has 200 lines, en.txt has 197"),
+        (
+            "\n".join(ENGLISH).encode().replace(b"7 books", b"7 b\xfccher", 1),
+            "en.txt:8: not valid UTF-8",
+        ),
+    ],
+)
+def test_what_only_a_check_can_tell_is_a_warning(run_nmt, folder, content, told):
+    (folder / "en.txt").write_bytes(content)
     done = run_nmt("init", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (warning,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert told in warning
+    assert done.stderr.splitlines()[-1] == "next: nmt check nmt.yaml"
+    done = run_nmt("check", "nmt.yaml", "--json", cwd=folder)
+    findings = json.loads(done.stdout)["findings"]
+    assert {"line-counts", "encoding"} & {finding["check"] for finding in findings}
+
+
+def test_labelled_text_becomes_a_classifier_that_trains(run_nmt, tmp_path):
+    rows = [f'"{line} ({n})",{("bad", "fine")[n % 2]}' for n, line in enumerate(ENGLISH)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    done = run_nmt("init", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "classification: 2 labels (bad, fine) of text in en" in done.stderr
+    done = run_nmt("train", "nmt.yaml", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "train: 180 " in done.stderr
+
+
+def test_labels_as_the_source_would_leave_nothing_to_test_on(run_nmt, folder):
+    (folder / "labels.txt").write_text("good\nbad\n" * 100)
+    names = ["--train", "labels.txt", "en.txt", "--task", "translation"]
+    done = run_nmt("init", *names, cwd=folder)
     assert done.returncode == 3
-    assert "de.txt has 200 lines" in done.stderr
+    assert "rows with one source stay together, and 100 have" in done.stderr
     assert not (folder / "nmt.yaml").exists()
+
+
+def test_two_files_of_one_language_are_a_guess_that_is_told(run_nmt, tmp_path):
+    (tmp_path / "neg.txt").write_text("\n".join(ENGLISH))
+    (tmp_path / "pos.txt").write_text("\n".join(reversed(ENGLISH)))
+    done = run_nmt("init", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "warning: neg.txt and pos.txt: a guess" in done.stderr
+    assert "if their names are labels" in done.stderr
+    done = run_nmt("init", "--task", "chat", "--yes", cwd=tmp_path)
+    assert "warning" not in done.stderr
 
 
 def test_two_pairs_are_too_few(run_nmt, folder):

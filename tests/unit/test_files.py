@@ -108,6 +108,13 @@ class TestReadLines:
         assert str(caught.value) == f"{path}:3: not valid UTF-8 (byte 3 of the line)"
         assert "iconv" in caught.value.hint
 
+    def test_a_stray_byte_in_utf8_is_no_reason_to_convert_the_file(self, tmp_path):
+        path = put(tmp_path / "text", "naïve\n".encode() * 9 + b"na\xefve\n")
+        with pytest.raises(DataError, match=":10: not valid UTF-8") as caught:
+            list(read_lines(path))
+        assert "iconv" not in caught.value.hint
+        assert "nmt check --fix" in caught.value.hint
+
     def test_an_encoded_surrogate_is_not_utf8(self, tmp_path):
         path = put(tmp_path / "text", b"\xed\xa0\x80\n")
         with pytest.raises(DataError, match=":1: not valid UTF-8"):

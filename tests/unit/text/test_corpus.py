@@ -192,6 +192,8 @@ class TestJsonLines:
         assert read(file="a.jsonl") == [("one", "eins"), ("a", "b")]
 
     def test_keys_may_be_named(self, put, read):
+        put("b.jsonl", '{"translation": {"en": "a", "de": "b"}, "x.y": "c"}\n')
+        assert read(file="b.jsonl", columns=["translation.de", "x.y"]) == [("b", "c")]
         put("a.jsonl.gz", '{"Q": "l1\\nl2 \\ud83d\\ude00", "A": "é\u2028"}\r\n')
         assert read(file="a.jsonl.gz", columns=["Q", "A"]) == [("l1\nl2 😀", "é\u2028")]
 

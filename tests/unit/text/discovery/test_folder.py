@@ -7,7 +7,9 @@ import json
 import pytest
 
 from nmt_cli.errors import DataError
-from nmt_cli.text.discovery import Side, discover, languages_of, side_of
+from nmt_cli.text.discovery.files import side_of
+from nmt_cli.text.discovery.folder import discover
+from nmt_cli.text.discovery.sides import Side, languages_of
 from nmt_cli.text.language import language_of
 
 ENGLISH = ["The old man reads a book in the garden.", "We did not see the house by the river."] * 9
@@ -203,3 +205,52 @@ def test_languages(language, tmp_path):
 
 def test_too_little_text_has_no_language():
     assert language_of(["1 2 3", "..."]) == ""
+
+
+def test_the_order_of_a_heading_is_the_direction(folder):
+    rows = ["english\tgerman", *(f"{e}\t{d}" for d, e in zip(GERMAN, ENGLISH, strict=True))]
+    write(folder / "x.tsv", [*rows, "only one cell"])
+    found = discover(folder)
+    assert found.corpora["train"] == [{"file": "x.tsv", "columns": ["english", "german"]}]
+    assert found.languages == ("en", "de")
+    other = found.reversed()
+    assert other.corpora["train"] == [{"file": "x.tsv", "columns": ["german", "english"]}]
+    assert other.languages == ("de", "en")
+
+
+def test_json_lines_with_a_key_within_another(folder):
+    records = [{"translation": {"en": e, "ko": k}} for e, k in zip(ENGLISH, KOREAN, strict=True)]
+    write(folder / "x.jsonl", map(json.dumps, records))
+    columns = ["translation.en", "translation.ko"]
+    assert discover(folder).corpora["train"] == [{"file": "x.jsonl", "columns": columns}]
+
+
+def test_a_stray_byte_or_a_broken_record_is_for_the_check_to_tell(folder):
+    put(folder, train_ko="ko", train_en="en")
+    path = folder / "train.en"
+    path.write_bytes(path.read_bytes().replace(b"man", b"m\xe4n"))
+    assert discover(folder).languages == ("ko", "en")
+    records = [json.dumps({"ko": k, "en": e}) for k, e in zip(KOREAN, ENGLISH, strict=True)]
+    write(folder / "x.jsonl", [*records, "{"])
+    for name in ("train.ko", "train.en"):
+        (folder / name).unlink()
+    assert discover(folder).corpora["train"] == [{"file": "x.jsonl", "columns": ["ko", "en"]}]
+
+
+def test_empty_files_and_folders_that_are_not_looked_into_are_told(folder):
+    folder.mkdir()
+    put(folder / "my data", train_en="en")
+    (folder / "de.txt").touch()
+    with pytest.raises(DataError, match=r"de\.txt is empty; there is text in my data/") as caught:
+        discover(folder)
+    assert f"nmt init --data '{folder}/my data'" in caught.value.hint
+    put(folder, train_ko="ko", train_en="en")
+    assert discover(folder).unused == ["my data/"]
+
+
+def test_two_texts_of_one_language_are_a_doubt_unless_roles_or_the_task_say_chat(folder):
+    put(folder, neg_txt="en", pos_txt="en")
+    assert "if their names are labels" in discover(folder).doubt
+    assert discover(folder, "chat").doubt == ""
+    put(folder, questions_txt="en", answers_txt="en")
+    assert discover(folder).doubt == ""
