@@ -57,7 +57,8 @@ def train(
 
     The same command, run again, goes on from the last checkpoint. With --time
     the learning rate falls so that the run ends well within that time; what can
-    be left out at the end, averages and other number formats, is done if it fits.
+    be left out at the end, test scores, averages, other number formats, is done
+    if it fits.
 
     Example: nmt train my.yaml --time 30m
     """

@@ -440,7 +440,10 @@ class _Trainer:
                 yield self._evaluate(f"dev, {label}")
             weights = self._result.open().load_weights()
             assign_weights(self._model, weights)
-            self._result.finish(weights, self._validator.score_test(), step)
+            has_time = self._time_box.has_time_for_test()
+            scores = self._validator.score_test() if has_time else {}
+            self._result.finish(weights, scores, step)
+            reason += "" if has_time else "; test was not scored: `nmt evaluate` does it"
         if self._chooses_format and not self._time_box.has_time_for_formats():
             reason += "; int8 was not tried: `nmt export --format int8` does it"
         elif self._chooses_format:

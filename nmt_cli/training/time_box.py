@@ -1,10 +1,10 @@
 """A time limit: where the run will end at the pace of its steps, and when it has to.
 
-What comes after the last step takes time, too. A last evaluation and the test set are always done;
+What comes after the last step takes time, too. A last evaluation is always done; the test set,
 averages and other number formats only if they fit, and no more than a share of the limit is put
 aside for them: the outputs of a young model run to their limit, so that all of it could take
 longer than its training. What is put aside follows from the last evaluation, so there must be one
-early.
+early, but of a model that has learned something.
 """
 
 import math
@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-_FIRST_EVALUATION = 0.15  # share of the limit after which there should be one
+_FIRST_EVALUATION = 0.15  # share of the limit after which there should be one,
+_YOUNG = 100  # though not before so many steps, unless
+_LATEST = 0.5  # this share is gone
 _UNKNOWN_FINISH = 0.3  # share put aside before there was one
-_EXTRAS = 0.1  # share put aside, at most, for what can be left out
+_TEST = 0.2  # share put aside, at most, for the test set
+_EXTRAS = 0.1  # and for what is less missed
 _CHECKPOINTS = 40  # from the first step to the last, for the averages, and this far apart:
 _FEWEST_STEPS = 10  # at least; so many also tell the pace, or
 _PACE_SHARE = 0.1  # fewer that took this share of the limit
@@ -111,13 +114,18 @@ class TimeBox:
         if num_steps >= _FEWEST_STEPS or (num_steps > 0 and seconds > _PACE_SHARE * self._seconds):
             # One more: the last step's rate is zero, and there may be a next one.
             last_step = step + 1 + max(0.0, left) * num_steps / seconds
-        is_late = now - self._started > _FIRST_EVALUATION * self._seconds
+        gone = (now - self._started) / self._seconds
+        is_late = gone > (_FIRST_EVALUATION if self._num_steps >= _YOUNG else _LATEST)
         return TimeLeft(last_step, self._evaluation is None and is_late, left <= 0.0)
 
     def has_time_for_average(self) -> bool:
         """Return whether one more evaluation fits in before the test set."""
         last = self._evaluation
         return last is None or self._fits(last.seconds + last.test_seconds)
+
+    def has_time_for_test(self) -> bool:
+        """Return whether the test set can be scored."""
+        return self._evaluation is None or self._fits(self._evaluation.test_seconds)
 
     def has_time_for_formats(self) -> bool:
         """Return whether number formats can still be measured."""
@@ -130,6 +138,7 @@ class TimeBox:
         finish, last = _UNKNOWN_FINISH * self._seconds, self._evaluation
         if last is not None:
             extras = _MARGIN * (_AVERAGES * last.seconds + last.format_seconds)
-            finish = _MARGIN * (last.seconds + last.test_seconds)
+            finish = _MARGIN * last.seconds
+            finish += min(_MARGIN * last.test_seconds, _TEST * self._seconds)
             finish += min(extras, _EXTRAS * self._seconds)
         return self._seconds - (now - self._started) - finish

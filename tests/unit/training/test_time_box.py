@@ -55,7 +55,9 @@ def test_quick_steps_need_not_take_long_to_tell_the_pace(clock):
 
 def test_the_end_of_the_run_gets_its_time(clock):
     box = TimeBox(100.0, clock)
-    clock.now += 14
+    for _ in range(100):
+        clock.now += 0.14
+        box.took_step()
     assert not box.look(9).wants_evaluation
     clock.now += 2
     assert box.look(9).wants_evaluation
@@ -69,6 +71,24 @@ def test_the_end_of_the_run_gets_its_time(clock):
     assert not box.look(9).is_over
     clock.now += 0.2
     assert box.look(9).is_over
+
+
+def test_a_young_model_is_not_evaluated_before_half_the_time(clock):
+    box = TimeBox(100.0, clock)
+    clock.now += 49
+    assert not box.look(9).wants_evaluation
+    clock.now += 2
+    assert box.look(9).wants_evaluation
+
+
+def test_a_test_set_that_does_not_fit_is_left_out_rather_than_the_training(clock):
+    box = TimeBox(100.0, clock)
+    box.took_evaluation(EVALUATION._replace(test_pairs=100_000))
+    assert not box.has_time_for_test()
+    clock.now += 100 - 1.2 * 2 - 20 - 10 - 0.1
+    assert not box.look(9).is_over
+    box.took_evaluation(EVALUATION)
+    assert box.has_time_for_test()
 
 
 def test_outputs_without_end_do_not_end_the_run(clock):
