@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from numpy_transformer import NumpyTransformer
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 # Before TensorFlow is first imported: no log on stderr, and Keras on TensorFlow.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+# A test is no stop-watch: others may hold the processor.
+settings.register_profile("nmt", deadline=None)
+settings.load_profile("nmt")
 
 # What started the tests may ignore Ctrl-C; the commands that they start must hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -52,7 +52,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
 conversations = st.lists(st.tuples(texts, texts), max_size=4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(conversations, min_size=1, max_size=6))
 def test_any_history_is_read_back(tmp_path_factory, states):
     log = ConversationLog(tmp_path_factory.mktemp("log") / "one.jsonl", MODEL)

@@ -29,7 +29,7 @@ def test_the_set_up_commands_are_the_known_ones():
     set_up = [command for command in COMMANDS if "venv" in command]
     assert set_up == [
         "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/nmt train",
-        "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest --cov",
+        "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest --cov -n 2",
     ]
     assert set_up[1] in (ROOT / ".ci" / "run").read_text()
 

@@ -11,7 +11,7 @@ from nmt_cli.text.batches import assemble, batches_by_length, plan_window
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.dataset import Cursor, iter_steps
 
-QUICK = settings(max_examples=80, deadline=None)
+QUICK = settings(max_examples=80)
 
 
 def make_corpus(lengths: list[tuple[int, int]]) -> EncodedCorpus:

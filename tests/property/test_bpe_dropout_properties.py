@@ -11,7 +11,7 @@ from nmt_cli.text.bpe_dropout import WordSplitter
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
 
 LINES = ["the dog sees the cat, and the cats see 12 dogs there.", "Straße größer ΟΔΟΣ ệ 한국어 ▁"]
-QUICK = settings(max_examples=80, deadline=None)
+QUICK = settings(max_examples=80)
 VOCABULARIES = [
     Subwords.train(LINES * 5, TokenizerConfig(vocab_size=size, normalization=form))
     for size, form in ((300, "none"), (340, "nfc"), (420, "nfkc"))

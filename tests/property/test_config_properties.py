@@ -19,7 +19,7 @@ from nmt_cli.config import (
 from nmt_cli.config_io import auto_keys, load_config, to_yaml, value_of
 from nmt_cli.errors import ConfigError
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 NASTY = [
     *("", " ", "no", "010", "12:30", "1e-4", "~", "null", "true", "a: b", "a #b", "'", '"', "\\"),
@@ -199,7 +199,7 @@ def problem(name: str, *overrides: str) -> str:
     return ""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=st.lists(fragments | st.text(max_size=3), max_size=12).map("".join))
 def test_no_file_makes_anything_but_a_told_problem(file, text):
     file.write_bytes(text.encode())
@@ -207,7 +207,7 @@ def test_no_file_makes_anything_but_a_told_problem(file, text):
     assert not found or found.startswith(str(file))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(content=st.binary(max_size=20))
 def test_no_bytes_make_anything_but_a_told_problem(file, content):
     file.write_bytes(content)
@@ -215,7 +215,7 @@ def test_no_bytes_make_anything_but_a_told_problem(file, content):
         load_config(str(file))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     key=st.sampled_from(
         ["seed", "model", "model.d_model", "data.train.0", "data.train.0.file", "a.b"]

@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("lines")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lines=lines, end=st.sampled_from(["\n", "\r\n"]), name=st.sampled_from(["x", "x.gz"]))
 def test_any_lines_come_back(folder, lines, end, name):
     lines = [line.replace("\n", "").rstrip("\r").removeprefix("\ufeff") for line in lines]
@@ -38,7 +38,7 @@ def test_any_lines_come_back(folder, lines, end, name):
     assert list(read_lines(folder / name)) == lines
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(content=st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
 def test_any_bytes_give_lines_or_a_told_problem(folder, content):
     path = folder / "bytes"
@@ -54,7 +54,7 @@ def test_any_bytes_give_lines_or_a_told_problem(folder, content):
         assert list(read_lines(path)) == [ends.sub("", line) for line in expected]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(position=st.integers(0, 10_000), byte=st.integers(0, 255), cut=st.integers(1, 10_000))
 def test_a_damaged_gz_file_gives_a_told_problem_or_its_text(folder, position, byte, cut):
     text = "".join(f"line {number}\n" for number in range(40))

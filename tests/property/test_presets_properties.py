@@ -14,7 +14,7 @@ devices = st.sampled_from(["cpu", "gpu"])
 sides = st.builds(Side, st.integers(1, 10**10), st.integers(1, 30_000), st.just("Latin"))
 texts = st.builds(Text, pair_counts, sides, sides, sides)
 pieces = st.builds(Pieces, st.integers(1, 10**6), st.floats(1, 10**5), st.integers(0, 10**8))
-QUICK = settings(max_examples=50, deadline=None)
+QUICK = settings(max_examples=50)
 
 
 def config_for(pairs: int, device: str) -> Config:

@@ -65,7 +65,7 @@ def rows(corpus: EncodedCorpus) -> list[tuple[list[int], ...]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(given_examples=examples(1), chunk=st.integers(1, 10))
 def test_every_text_comes_back(given_examples, chunk):
     found = encode(given_examples, False, chunk)
@@ -76,7 +76,7 @@ def test_every_text_comes_back(given_examples, chunk):
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(given_examples=examples(4), chunk=st.integers(1, 10))
 def test_chunks_do_not_matter_and_conversations_fit(given_examples, chunk):
     found = encode(given_examples, True, chunk)

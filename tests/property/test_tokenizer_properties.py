@@ -44,7 +44,7 @@ def vocabulary(form: str, lowercase: bool) -> Subwords:
 
 
 @pytest.mark.parametrize(("form", "lowercase"), SETTINGS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(text=SPACED)
 @example(text=" ")
 @example(text="▁")
@@ -62,7 +62,7 @@ def test_nothing_is_lost(form, lowercase, text):
 
 
 @pytest.mark.parametrize("form", ["none", "nfc", "nfkc"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(text=SPACED)
 def test_normalising_is_unicodes_on_assigned_characters(form, text):
     """Assigned in Unicode 3.2: `tokenizers` 0.23 knows those up to Unicode 9, Python many more."""
@@ -72,7 +72,7 @@ def test_normalising_is_unicodes_on_assigned_characters(form, text):
     assert vocabulary(form, False).normalise(assigned) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(one=SPACED, other=SPACED)
 def test_different_texts_have_different_ids(one, other):
     subwords = vocabulary("nfc", False)
@@ -80,7 +80,7 @@ def test_different_texts_have_different_ids(one, other):
     assert (subwords.encode(one) == subwords.encode(other)) == same_text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ids=st.lists(st.integers(0, 300), max_size=20))
 def test_any_ids_make_a_text(ids):
     subwords = vocabulary("nfc", False)
@@ -88,7 +88,7 @@ def test_any_ids_make_a_text(ids):
     assert text.encode().decode() == text  # no half of a surrogate pair
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=texts)
 def test_bytes_stand_only_for_characters_that_are_no_pieces(text):
     """A typed `<0x0A>` is never the byte 10: byte pieces spell the unknown characters, in order."""
@@ -100,7 +100,7 @@ def test_bytes_stand_only_for_characters_that_are_no_pieces(text):
     assert spelt.decode() == "".join(char for char in escaped if char not in known)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     corpus=st.lists(texts, min_size=1, max_size=6),
     vocab_size=st.integers(300, 420),

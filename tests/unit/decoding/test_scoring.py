@@ -55,7 +55,7 @@ def banned_by_hand(written: list[int], size: int, vocab_size: int) -> list[bool]
     return [(*recent, piece) in ngrams for piece in range(vocab_size)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.integers(0, 7).flatmap(
         lambda length: st.lists(

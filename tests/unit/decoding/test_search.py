@@ -371,7 +371,7 @@ def has_repeat(ids, size) -> bool:
     return len(set(ngrams)) < len(ngrams)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),
     size=st.integers(1, 4),

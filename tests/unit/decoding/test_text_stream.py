@@ -1,7 +1,7 @@
 """Ids one by one give the text of all of them, never half a character."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.config import TokenizerConfig
@@ -25,14 +25,12 @@ def as_bytes(text: bytes) -> list[int]:
     return [FIRST_BYTE + byte for byte in text]
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
 def test_the_pieces_make_up_the_text(text):
     whole = SUBWORDS.decode(SUBWORDS.encode(text)).strip()
     assert "".join(pieces_of(SUBWORDS.encode(text))) == whole.removesuffix("\ue000").rstrip()
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, SUBWORDS.vocab_size - 1), max_size=30))
 def test_whatever_the_ids_the_text_is_one_line_of_whole_characters(ids):
     text = "".join(pieces_of(ids))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -136,7 +136,6 @@ def test_the_terminal_shows_the_last_layers_mean_in_percent(make_picture):
 words = st.text(st.sampled_from("abc한글ü漢"), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(words, min_size=1, max_size=5),
     columns=st.lists(words, min_size=1),

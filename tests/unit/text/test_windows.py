@@ -13,7 +13,7 @@ from nmt_cli.text.windows import EpochWindows, permute, ranges, take
 
 
 class TestPermute:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(size=st.integers(1, 5000), key=st.lists(st.integers(0, 2**31), min_size=1, max_size=4))
     def test_every_index_goes_to_a_place_of_its_own(self, size, key):
         assert np.sort(permute(np.arange(size), size, key)).tolist() == list(range(size))
@@ -48,7 +48,7 @@ corpora = st.lists(
 
 
 class TestEpochWindows:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(corpora=corpora, seed=st.integers(0, 99), window=st.integers(1, 50))
     def test_ten_epochs_deal_out_each_corpus_by_its_weight(self, corpora, seed, window):
         sizes, weights = zip(*corpora, strict=True)

@@ -36,7 +36,7 @@ CACHES = [WordCache(subwords) for subwords in VOCABULARIES]
 texts = st.text(max_size=12) | st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(batch=st.lists(texts, max_size=4))
 def test_the_ids_are_the_same_as_without_it(batch):
     for subwords, cache in zip(VOCABULARIES, CACHES, strict=True):

@@ -61,7 +61,6 @@ def test_other_numbers(source, target):
 LATIN = st.text(st.sampled_from("abcXYZ äöüßéñçÄÖÜ ,.!?"), max_size=30)
 
 
-@settings(deadline=None)
 @given(LATIN)
 def test_clean_text_is_not_repaired(text):
     assert repair(text) == text
@@ -118,7 +117,7 @@ def test_letters_lost(text, lost):
 WORDS = st.lists(st.sampled_from(["a", "b", "ab", "2"]), min_size=1, max_size=24)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(WORDS, min_size=1, max_size=4), st.sampled_from([" ", "  "]))
 def test_loops_against_the_slow_definition(lines, space):
     def has_loop(words: list[str]) -> bool:
@@ -153,7 +152,6 @@ def fold(text: str) -> str:
     return "".join(c if c == "ß" else c.casefold() for c in composed if c.isalnum())
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_keys_are_equal_where_letters_and_digits_are(lines):
     keys = Side(lines).keys()
@@ -164,7 +162,6 @@ def test_keys_are_equal_where_letters_and_digits_are(lines):
             assert (keys[i] == keys[j]) == (left == right)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=40), st.lists(st.integers(0, 6), max_size=9)
 )
