@@ -54,7 +54,7 @@ def test_it_is_written_at_each_evaluation_and_goes_on_with_the_run(follow):
     page = Page(report.path.read_text())
     shown = [h.partition(":")[0] for h in page.of("h3") if h.startswith("Step")]
     assert {"Step 5", "Step 10", "Step 15", "Step 20"} <= set(shown)
-    assert "From step 0, step 11 on" in page.of("h3")
+    assert "From step 0, step 10 on" in page.of("h3")
     assert "finished at step 20" in page.of("body", "p")[1]
     card = page.of("section", "dd")
     assert (
