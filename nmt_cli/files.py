@@ -72,12 +72,15 @@ def _decode_each(
     for number, raw in enumerate(raw_lines, first):
         content = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
         try:
-            yield content.decode("utf-8") if mend is None or _is_utf8(content) else mend(content)
+            line = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
-                hint=_encoding_hint(raw_lines),
-            ) from error
+            if mend is None:
+                raise DataError(
+                    f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
+                    hint=_encoding_hint(raw_lines),
+                ) from error
+            line = mend(content)
+        yield line
 
 
 def _encoding_hint(raw_lines: list[bytes]) -> str:

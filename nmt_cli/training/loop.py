@@ -259,8 +259,8 @@ class _Trainer:
             dropout = MergeDropout(prepared.encoder, probability, config.seed)
         batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
+        self._stop_if_asked(self._should_stop())  # there is nothing to save yet
         while self._ended() is None:
-            self._stop_if_asked(self._should_stop())
             yield from self._one_step(next(batches))
             self._look_at_clock()
             self._stop_if_asked(self._should_stop())

@@ -49,12 +49,12 @@ def test_it_is_written_at_each_evaluation_and_goes_on_with_the_run(follow):
             assert shown == [f"Step {step}" for step in reversed(seen)]
             assert event.samples[0].output in page.of("dd")
     assert seen == [5, 10]
-    assert "stopped at step 10" in Page(report.path.read_text()).of("body", "p")[1]
+    assert "stopped at step 11" in Page(report.path.read_text()).of("body", "p")[1]
     _, report = list(follow())[-1]
     page = Page(report.path.read_text())
     shown = [h.partition(":")[0] for h in page.of("h3") if h.startswith("Step")]
     assert {"Step 5", "Step 10", "Step 15", "Step 20"} <= set(shown)
-    assert "From step 0, step 10 on" in page.of("h3")
+    assert "From step 0, step 11 on" in page.of("h3")
     assert "finished at step 20" in page.of("body", "p")[1]
     card = page.of("section", "dd")
     assert (
