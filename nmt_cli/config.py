@@ -248,6 +248,11 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         unit="pieces",
         ge=2,
     )
+    optimizer: Literal["adam", "muon"] = key(
+        "adam",
+        "muon moves the matrices of the layers equally far in every direction, which learns in "
+        "fewer steps; Adam then moves the rest",
+    )
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
         "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
     )

@@ -1,30 +1,34 @@
-"""Adam (Kingma & Ba 2015, arXiv 1412.6980) with the paper's betas for Transformers, and clipping.
+"""Adam (Kingma & Ba 2015, arXiv 1412.6980) with the betas for Transformers, or Muon; and clipping.
 
     m = beta1 m + (1 - beta1) g        v = beta2 v + (1 - beta2) g^2
     w = w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)
 
 (algorithm 1 in the order of section 2's last paragraph); with decoupled weight decay, if any, taken
-off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w. And, if asked for,
+off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w. With Muon, the
+matrices between hidden states follow `muon.py` instead, and Adam moves the rest. And, if asked for,
 a moving average of the weights (Polyak & Juditsky 1992; the decay is smaller at first, so that the
 first weights are soon forgotten): a = d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)).
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
 from nmt_cli.model.weights import Arrays
+from nmt_cli.training import muon
 
 Tensor = Any
+Rule = Literal["adam", "muon"]
 BETA_1, BETA_2, EPSILON = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, section 5.3
 
 
-class Adam:
+class Optimizer:
     """The optimizer's state and its step.
 
     Args:
         variables: The weights to train, by name.
+        rule: What moves the matrices between hidden states; Adam moves all others.
         clip_norm: Largest norm of the whole gradient; 0 never clips.
         weight_decay: Decoupled decay; 0 is none.
         average_decay: Of the moving average of the weights; 0 keeps none.
@@ -37,6 +41,7 @@ class Adam:
         self,
         variables: dict[str, Any],
         *,
+        rule: Rule,
         clip_norm: float,
         weight_decay: float,
         average_decay: float = 0.0,
@@ -44,9 +49,12 @@ class Adam:
         self.weights = {name: variable.value for name, variable in variables.items()}
         self._clip_norm = clip_norm
         self._weight_decay = weight_decay
+        hidden = [name for name, w in self.weights.items() if muon.is_hidden_matrix(name, w)]
+        self._by_muon = hidden if rule == "muon" else []
         zeros = {name: tf.zeros(weight.shape) for name, weight in self.weights.items()}
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
-        self._v = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
+        by_adam = {name: zero for name, zero in zeros.items() if name not in self._by_muon}
+        self._v = {name: tf.Variable(zero, trainable=False) for name, zero in by_adam.items()}
         self._average_decay = average_decay
         averaged = self.weights if average_decay else {}
         self._average = {
@@ -74,25 +82,39 @@ class Adam:
     def _update(self, gradients: list[Tensor], norm: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if self._clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
-        for (name, weight), gradient in zip(self.weights.items(), gradients, strict=True):
-            if self._weight_decay:
+        by_name = dict(zip(self.weights, gradients, strict=True))
+        if self._weight_decay:
+            for weight in self.weights.values():
                 _subtract(weight, rate * self._weight_decay * weight)
-            tf.raw_ops.ResourceApplyAdam(
-                var=weight.handle,
-                m=self._m[name].handle,
-                v=self._v[name].handle,
-                beta1_power=tf.constant(BETA_1) ** step,
-                beta2_power=tf.constant(BETA_2) ** step,
-                lr=rate,
-                beta1=BETA_1,
-                beta2=BETA_2,
-                epsilon=EPSILON,
-                grad=gradient,
-            )
+        for name in self._v:
+            self._step_by_adam(name, by_name[name], rate, step)
+        momenta = {name: self._momentum(name, by_name[name]) for name in self._by_muon}
+        for name, fall in muon.steps(momenta).items():
+            _subtract(self.weights[name], rate * fall)
         decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():
             _subtract(average, (1.0 - decay) * (average - self.weights[name]))
         return tf.constant(True)
+
+    def _step_by_adam(self, name: str, gradient: Tensor, rate: Tensor, step: Tensor) -> None:
+        tf.raw_ops.ResourceApplyAdam(
+            var=self.weights[name].handle,
+            m=self._m[name].handle,
+            v=self._v[name].handle,
+            beta1_power=tf.constant(BETA_1) ** step,
+            beta2_power=tf.constant(BETA_2) ** step,
+            lr=rate,
+            beta1=BETA_1,
+            beta2=BETA_2,
+            epsilon=EPSILON,
+            grad=gradient,
+        )
+
+    def _momentum(self, name: str, gradient: Tensor) -> Tensor:
+        """Add a gradient to m; return Nesterov's look ahead of it."""
+        m = self._m[name]
+        _subtract(m, (1.0 - muon.MU) * (m - gradient))
+        return muon.MU * m + (1.0 - muon.MU) * gradient
 
     def reset(self) -> None:
         """Forget all earlier steps; the moving average is that of the weights as they are."""
@@ -106,7 +128,7 @@ class Adam:
         return {name: np.array(variable.numpy()) for name, variable in self._average.items()}
 
     def read_state(self) -> Arrays:
-        """Return m, v and the average of every weight, as `m.NAME`, `v.NAME`, `average.NAME`."""
+        """Return m, v (where Adam keeps it) and average as `m.NAME`, `v.NAME`, `average.NAME`."""
         return {
             f"{kind}.{name}": np.array(variable.numpy())
             for kind, slots in self._slots().items()

@@ -16,7 +16,7 @@ from nmt_cli.training.checkpoint import (
 )
 from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.fine_tuning import start_weights, trained_variables
-from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.optimizer import Optimizer
 from nmt_cli.training.run import Prepared
 
 
@@ -40,8 +40,9 @@ class RunState:
         self._check_same_everywhere()
         with replicas.scope():
             self.model = self._build_model()
-            self.optimizer = Adam(
+            self.optimizer = Optimizer(
                 trained_variables(self.model, config),
+                rule=config.train.optimizer,
                 clip_norm=config.train.clip_norm,
                 weight_decay=config.train.weight_decay,
                 average_decay=config.train.average_decay,

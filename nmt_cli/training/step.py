@@ -15,7 +15,7 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.loss import LossSums, loss_sums
-from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.optimizer import Optimizer
 
 Tensor = Any
 _IDS = tf.TensorSpec([None, None], tf.int32)
@@ -66,7 +66,7 @@ class Stepper:
     def __init__(
         self,
         model: Any,
-        optimizer: Adam,
+        optimizer: Optimizer,
         config: Config,
         replicas: Replicas | None = None,
         loss: LossFunction = loss_sums,

@@ -51,7 +51,7 @@ def _measure_steps(loaded, seconds):
     from nmt_cli.model.weights import named_variables
     from nmt_cli.training.dataset import Cursor, iter_steps
     from nmt_cli.training.device import choose_precision
-    from nmt_cli.training.optimizer import Adam
+    from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.run import prepare
     from nmt_cli.training.step import Stepper
 
@@ -71,7 +71,9 @@ def _measure_steps(loaded, seconds):
         compute_dtype=precision,
     )
     variables = named_variables(model)
-    optimizer = Adam(variables, clip_norm=config.train.clip_norm, weight_decay=0.0)
+    optimizer = Optimizer(
+        variables, rule=config.train.optimizer, clip_norm=config.train.clip_norm, weight_decay=0.0
+    )
     stepper = Stepper(model, optimizer, config)
     sizes = {name: int(variable.value.shape.num_elements()) for name, variable in variables.items()}
     encoder = sum(size for name, size in sizes.items() if name.startswith("encoder."))

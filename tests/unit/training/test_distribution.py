@@ -28,7 +28,7 @@ from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.training.cluster import ALONE
 from nmt_cli.training.distribution import Replicas, connect
-from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.optimizer import Optimizer
 from nmt_cli.training.step import Stepper
 
 corpora = {"train": [{"file": "a.tsv"}], "dev": [{"file": "b.tsv"}]}
@@ -45,8 +45,8 @@ BATCHES = [
 def five_steps(replicas, dropout):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
-        optimizer = Adam(
-            named_variables(model), clip_norm=1.0, weight_decay=0.01, average_decay=0.9
+        optimizer = Optimizer(
+            named_variables(model), rule="adam", clip_norm=1.0, weight_decay=0.01, average_decay=0.9
         )
     config = Config.model_validate({"name": "x", "data": corpora})
     stepper = Stepper(model, optimizer, config, replicas)

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import adam_step
 
-from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.optimizer import Optimizer
 
 START = {"a": np.array([[1.0, -2.0], [0.5, 4.0]]), "b": np.array([3.0, -1.0, 0.0])}
 FLOAT32 = {"rtol": 2e-6, "atol": 1e-7}  # a dozen roundings
@@ -18,7 +18,7 @@ def make(clip_norm=0.0, weight_decay=0.0, average_decay=0.0):
     weights = {name: tf.Variable(value, dtype=tf.float32) for name, value in START.items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
     decays = {"weight_decay": weight_decay, "average_decay": average_decay}
-    return Adam(variables, clip_norm=clip_norm, **decays), weights
+    return Optimizer(variables, rule="adam", clip_norm=clip_norm, **decays), weights
 
 
 def gradients(step: int) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
 from nmt_cli.training.loss import loss_sums
-from nmt_cli.training.optimizer import Adam
+from nmt_cli.training.optimizer import Optimizer
 from nmt_cli.training.step import Stepper
 
 SOURCES = [[7, 8, 9, 2], [6, 2], [10, 10, 2], [8, 7, 6, 9, 2]]
@@ -48,7 +48,7 @@ def make_stepper(make_model):
 
     def make(seed=1, dropout=0.0, **train):
         model = make_model(dropout=dropout, attention_dropout=dropout, activation_dropout=dropout)
-        optimizer = Adam(named_variables(model), clip_norm=0.0, weight_decay=0.0)
+        optimizer = Optimizer(named_variables(model), rule="adam", clip_norm=0.0, weight_decay=0.0)
         return Stepper(model, optimizer, config(seed, **train)), model, optimizer
 
     return make
@@ -119,7 +119,7 @@ def test_the_loss_is_per_target_piece(make_pair):
     model, reference = make_pair()
     stepper = Stepper(
         model,
-        Adam(named_variables(model), clip_norm=0.0, weight_decay=0.0),
+        Optimizer(named_variables(model), rule="adam", clip_norm=0.0, weight_decay=0.0),
         config(label_smoothing=0.1),
     )
     plain = smoothed = 0.0

@@ -1,0 +1,121 @@
+"""Muon against NumPy's singular value decomposition and against the algorithm written out."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt_cli.training import muon
+from nmt_cli.training.optimizer import Optimizer
+
+KERNEL, FUSED = "encoder.layer1.feed_forward.kernel", "decoder.layer2.self_att.query_key_value"
+TABLE, SCALE = "embedding", "encoder.layer1.norm.scale"
+SHAPES = {KERNEL: (6, 10), FUSED: (6, 18), TABLE: (7, 6), SCALE: (6,)}
+FLOAT32 = {"rtol": 2e-3, "atol": 2e-5}  # five rounds of products
+
+
+def random_arrays(seed: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return {name: random.normal(size=shape) for name, shape in SHAPES.items()}
+
+
+def make(rule="muon"):
+    """Return an optimizer and its weights as tf variables."""
+    weights = {n: tf.Variable(value, dtype=tf.float32) for n, value in random_arrays(0).items()}
+    variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
+    return Optimizer(variables, rule=rule, clip_norm=0.0, weight_decay=0.0), weights
+
+
+def apply(optimizer, step, rate=0.01, scale=1.0):
+    """Take a step as training does: inside a graph."""
+    values = [tf.constant(scale * g, tf.float32) for g in random_arrays(step).values()]
+    arguments = (tf.constant(1.0), tf.constant(rate), tf.constant(float(step)))
+    tf.function(optimizer.apply, autograph=False)(values, *arguments)
+
+
+def newton_schulz(x: np.ndarray) -> np.ndarray:
+    """Return Jordan's iteration of one matrix, in float64, from its singular values alone."""
+    u, values, v = np.linalg.svd(x, full_matrices=False)
+    values = values / np.linalg.norm(x)
+    for _ in range(5):
+        values = 3.4445 * values - 4.7750 * values**3 + 2.0315 * values**5
+    return (u * values) @ v
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (4, 9), (9, 4), (1, 5), (128, 256)])
+def test_the_polar_factor_has_the_directions_and_no_lengths(shape):
+    x = np.random.default_rng(1).normal(size=(3, *shape))
+    found = muon.polar(tf.constant(x, tf.float32)).numpy()
+    for matrix, result in zip(x, found, strict=True):
+        u, values, v = np.linalg.svd(matrix, full_matrices=False)
+        within = np.diag(u.T @ result @ v.T)
+        asked = values / np.linalg.norm(matrix) > 0.002
+        assert np.all((within[asked] > 0.65) & (within[asked] < 1.25))
+        np.testing.assert_allclose(result, newton_schulz(matrix), **FLOAT32)
+
+
+def test_a_matrix_of_nothing_moves_nothing():
+    assert not np.any(muon.polar(tf.zeros([1, 4, 6])))
+
+
+def test_five_steps_equal_the_algorithm():
+    optimizer, weights = make()
+    expected = {name: random_arrays(0)[name] for name in (KERNEL, FUSED)}
+    m = {name: np.zeros(SHAPES[name]) for name in expected}
+    for step in range(1, 6):
+        apply(optimizer, step)
+        for name in expected:
+            gradient = random_arrays(step)[name]
+            m[name] = 0.95 * m[name] + 0.05 * gradient
+            ahead = 0.95 * m[name] + 0.05 * gradient
+            for part in np.split(np.arange(SHAPES[name][1]), 3 if name == FUSED else 1):
+                length = muon.STEP_SCALE * max(6, len(part)) ** 0.5
+                expected[name][:, part] -= 0.01 * length * newton_schulz(ahead[:, part])
+    for name, value in expected.items():
+        np.testing.assert_allclose(weights[name], value, **FLOAT32)
+
+
+def test_the_length_of_the_gradient_does_not_matter():
+    optimizer, weights = make()
+    other, other_weights = make()
+    apply(optimizer, 1)
+    apply(other, 1, scale=1000.0)
+    for name in (KERNEL, FUSED):
+        np.testing.assert_allclose(weights[name], other_weights[name], **FLOAT32)
+
+
+def test_tables_and_vectors_stay_with_adam():
+    optimizer, weights = make()
+    adam, adam_weights = make("adam")
+    for step in (1, 2, 3):
+        apply(optimizer, step)
+        apply(adam, step)
+    for name in (TABLE, SCALE):
+        np.testing.assert_array_equal(weights[name], adam_weights[name])
+    for name in (KERNEL, FUSED):
+        assert np.any(weights[name].numpy() != adam_weights[name].numpy())
+    assert set(adam.read_state()) - set(optimizer.read_state()) == {f"v.{KERNEL}", f"v.{FUSED}"}
+
+
+def test_what_is_read_can_be_assigned_and_goes_on_equally():
+    whole, whole_weights = make()
+    for step in (1, 2, 3):
+        apply(whole, step)
+    first, first_weights = make()
+    apply(first, 1)
+    second, second_weights = make()
+    second.assign_state(first.read_state())
+    for name, weight in second_weights.items():
+        weight.assign(first_weights[name])
+    for step in (2, 3):
+        apply(second, step)
+    for name in SHAPES:
+        np.testing.assert_array_equal(second_weights[name], whole_weights[name])
+
+
+def test_a_reset_forgets_all_steps():
+    optimizer, _ = make()
+    apply(optimizer, 1)
+    optimizer.reset()
+    assert not any(np.any(array) for array in optimizer.read_state().values())
