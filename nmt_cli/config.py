@@ -252,6 +252,7 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         "adam",
         "muon moves the matrices of the layers equally far in every direction, which learns in "
         "fewer steps; Adam then moves the rest",
+        may_be_auto=True,
     )
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
         "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True

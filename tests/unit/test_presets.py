@@ -100,6 +100,12 @@ def test_the_peak_rate_fits_schedule_width_and_norm():
     assert noam.learning_rate * (128 * noam.warmup_steps) ** -0.5 == pytest.approx(plain, rel=0.1)
 
 
+def test_muon_is_for_batches_that_are_large_beside_the_width():
+    assert chosen(29_000).train.optimizer == chosen(2_000_000).train.optimizer == "muon"
+    assert chosen(3_000).train.optimizer == "adam"
+    assert chosen(29_000, model={"d_model": 512}).train.optimizer == "adam"
+
+
 def test_every_reason_is_one_short_line():
     choices = choose(CONFIG, set(PRESETS), situation(3_000))[1]
     choices["tokenizer.vocab_size"] = vocab_size(text(3_000), joint=True)
