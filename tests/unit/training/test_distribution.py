@@ -42,11 +42,11 @@ BATCHES = [
     Batch(np.array([[8, 7, 6, 9, 2]], np.int32), np.array([[7, 2]], np.int32)),
 ]
 
-def five_steps(replicas, dropout):
+def five_steps(replicas, dropout, rule="adam"):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
         optimizer = Optimizer(
-            named_variables(model), rule="adam", clip_norm=1.0, weight_decay=0.01, average_decay=0.9
+            named_variables(model), rule=rule, clip_norm=1.0, weight_decay=0.01, average_decay=0.9
         )
     config = Config.model_validate({"name": "x", "data": corpora})
     stepper = Stepper(model, optimizer, config, replicas)
@@ -57,6 +57,7 @@ def five_steps(replicas, dropout):
 both = connect(ALONE, "auto")
 one, two = five_steps(Replicas(), 0.0), five_steps(both, 0.0)
 dropped, again = five_steps(both, 0.3), five_steps(both, 0.3)
+by_muon = five_steps(Replicas(), 0.0, "muon"), five_steps(both, 0.0, "muon")
 replicas_equal = all(
     np.array_equal(*(part.numpy() for part in variable.value.values))
     for variable in named_variables(two[3]._model).values()
@@ -74,6 +75,7 @@ print(json.dumps({
     "traces": two[3]._gradients.experimental_get_tracing_count(),
     "replicas_equal": replicas_equal,
     "repeats": dropped[0] == again[0],
+    "by_muon": [[r.loss for r in run[0]] for run in by_muon],
     "drops": dropped[0][0].loss != two[0][0].loss,
 }))
 """
@@ -98,6 +100,12 @@ def test_two_devices_take_the_steps_of_one(two_devices):
     assert max(found["apart"].values()) < 1e-4
     assert found["replicas_equal"]
     assert found["traces"] == 1
+
+
+def test_two_devices_take_the_steps_of_one_by_muon_too(two_devices):
+    one, two = two_devices["by_muon"]
+    assert two == pytest.approx(one, rel=1e-5)
+    assert one != two_devices["losses"][0]
 
 
 def test_dropout_on_two_devices_repeats(two_devices):
