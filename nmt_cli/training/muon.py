@@ -3,8 +3,8 @@
     m = mu m + (1 - mu) g        u = mu m + (1 - mu) g
     w = w - rate * scale * sqrt(max(rows, columns)) * polar(u)
 
-where polar(U V^T of a singular value decomposition U S V^T) leaves the directions of u and sets
-their lengths to one: those that few examples ask for, too, which Adam hardly moves. The factor
+where polar(U S V^T) = U V^T leaves the singular directions of u and sets all their lengths to one:
+of those that few examples ask for, too, in which Adam hardly moves. The factor
 before it, of Liu et al. 2025 (arXiv 2502.16982, section 2.2), makes the elements of a step about as
 large as Adam's, so that both take the same learning rate. It is for the matrices between hidden
 states; tables, vectors and output layers stay with Adam.
