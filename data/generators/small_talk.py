@@ -2,11 +2,13 @@
 
     cd data && python -m generators.small_talk [OUT_DIR]
 
-The corpus has single questions with answers (`train.tsv.gz`, `dev.tsv`, `test.tsv`) and dialogues
-whose answers depend on earlier turns (`dialogues.train.jsonl.gz`, `dialogues.dev.jsonl`). Its text
-is written by hand in `small_talk_text`; the generator fills the slots of the templates, varies
-how questions are typed, and puts dialogues together. Every run writes the same text; the large
-files are packed, as most of their bytes are answers that come again and again.
+The corpus has single questions with answers (`train.tsv.gz`, `dev.tsv`, `test.tsv`), dialogues
+whose answers depend on earlier turns (`dialogues.train.jsonl.gz`, `dialogues.dev.jsonl`) and
+follow-ups (`follow-ups.train.tsv.gz`): an answer that depends on the exchange before it, in which
+Nemo's turn is in words that the model shall read but not write. Its text is written by hand in
+`small_talk_text`; the generator fills the slots of the templates, varies how questions are typed,
+and puts dialogues together. Every run writes the same text; the large files are packed, as most
+of their bytes are answers that come again and again.
 """
 
 import argparse
@@ -14,10 +16,12 @@ import gzip
 import json
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from generators.small_talk_dialogues import Dialogue, DialogueMaker, follow_up_conversations
+from generators.small_talk_follow_ups import FollowUp, FollowUpMaker
 from generators.small_talk_rows import (
     DEV,
     TEST,
@@ -41,6 +45,8 @@ SEED = 2024
 GROUP = 10
 DATA_DIR = Path(__file__).parent.parent
 
+AnyRow = TypeVar("AnyRow", Row, FollowUp)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -52,6 +58,8 @@ class Sample:
         wording: How users say it.
         rows_per_intent: The number of questions of an intent, at least.
         dialogues: The number of dialogues of each split that has some.
+        follow_ups: The number of follow-ups of each split that has some.
+        follow_up_weights: How often a dialogue has follow-ups of some kinds, if not as the others.
         packed: The splits whose files are packed.
     """
 
@@ -60,6 +68,8 @@ class Sample:
     wording: Wording
     rows_per_intent: int
     dialogues: Mapping[str, int]
+    follow_ups: Mapping[str, int] = field(default_factory=dict)
+    follow_up_weights: Mapping[str, int] = field(default_factory=dict)
     packed: Collection[str] = ()
 
     def file_name(self, kind: str, split: str) -> str:
@@ -70,9 +80,15 @@ class Sample:
 ENGLISH = Sample(
     name="small-talk-en",
     text_dir=TEXT_DIR,
-    wording=Wording(spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3),
+    wording=Wording(
+        spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3, filled_gaps=0.4
+    ),
     rows_per_intent=400,
-    dialogues={TRAIN: 15000, DEV: 100},
+    dialogues={TRAIN: 6000, DEV: 100},
+    follow_ups={TRAIN: 15000},
+    # All intents answer it alike: if it came as often as the others, a model would say "Yes,
+    # really!" to whatever it does not understand.
+    follow_up_weights={"really": 1},
     packed={TRAIN},
 )
 
@@ -82,7 +98,7 @@ def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
     intents = read_intents(sample.text_dir)
     tables = read_slots(sample.text_dir / "slots.txt")
     written = read_conversations(sample.text_dir / "dialogues.txt")
-    conversations = [*written, *follow_up_conversations(intents)]
+    conversations = [*written, *follow_up_conversations(intents, sample.follow_up_weights)]
     files = {}
     held_out: set[str] = set()
     for split in (DEV, TEST, TRAIN):  # what is held out is known before what is trained on
@@ -102,10 +118,18 @@ def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
             intents, conversations, tables, split, rng, sample.wording, taken
         ).make(number)
         files[sample.file_name("dialogues.{}.jsonl", split)] = format_dialogues(dialogues)
+    for split, number in sample.follow_ups.items():
+        rng = random.Random(f"{seed} follow-ups {split}")
+        more = read_conversations(sample.text_dir / "follow_ups.txt")
+        follow_ups = FollowUpMaker(
+            intents, [*conversations, *more], tables, split, rng, sample.wording, held_out
+        ).make_follow_ups(number)
+        name = sample.file_name("follow-ups.{}.tsv", split)
+        files[name] = format_follow_ups(near_their_like(follow_ups, rng))
     return files
 
 
-def near_their_like(rows: Sequence[Row], rng: random.Random) -> list[Row]:
+def near_their_like(rows: Sequence[AnyRow], rng: random.Random) -> list[AnyRow]:
     """Return shuffled rows in another order: those of a few intents, then those of a few others.
 
     Packing finds a text again when it is not far back: so the file is a third smaller.
@@ -121,6 +145,13 @@ def format_rows(rows: Iterable[Row]) -> str:
     """Return rows as tab-separated lines under a header."""
     lines = ["question\tanswer\tintent"]
     lines += [f"{row.question}\t{row.answer}\t{row.intent}" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def format_follow_ups(rows: Iterable[FollowUp]) -> str:
+    """Return follow-ups as tab-separated lines under a header."""
+    lines = ["asked\tsaid\tquestion\tanswer"]
+    lines += [f"{row.asked}\t{row.said}\t{row.question}\t{row.answer}" for row in rows]
     return "\n".join(lines) + "\n"
 
 

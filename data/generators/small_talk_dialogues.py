@@ -77,14 +77,18 @@ class DialogueMaker:
         longest = self._rng.randint(shortest, max(shortest, self._wording.max_exchanges))
         room = self._rng.randint(shortest, longest) - len(core)
         opening, closing = [], []
-        if room and self._rng.random() < OPENING_SHARE:
+        gap = next((i for i, exchange in enumerate(core) if exchange.after_gap), 0)
+        share = self._wording.filled_gaps
+        filled = gap > 0 and share > 0 and self._rng.random() < share
+        if filled:
+            room = max(room, 1)
+        if room and not filled and self._rng.random() < OPENING_SHARE:
             opening = self._exchange_about(self._openings.draw())
             room -= 1
-        if room and self._rng.random() < CLOSING_SHARE:
+        if room and not filled and self._rng.random() < CLOSING_SHARE:
             closing = self._exchange_about(self._closings.draw())
             room -= 1
         others = [self._exchange_about(self._fillings.draw()) for _ in range(room)]
-        gap = next((i for i, exchange in enumerate(core) if exchange.after_gap), 0)
         turns = self._turns(core)
         before, after = turns[: 2 * gap], turns[2 * gap :]
         middle = [turn for exchange in others for turn in exchange]
@@ -120,10 +124,16 @@ class DialogueMaker:
         return self._rng.choice(options)
 
 
-def follow_up_conversations(intents: Mapping[str, Intent]) -> Iterator[Conversation]:
-    """Yield a conversation for each way to go on after an intent."""
+def follow_up_conversations(
+    intents: Mapping[str, Intent], weights: Mapping[str, int] | None = None
+) -> Iterator[Conversation]:
+    """Yield a conversation for each way to go on after an intent.
+
+    `weights` has those of the kinds that come more or less often than others.
+    """
     for intent in intents.values():
         start = Exchange([f"@{intent.name}"], [f"@{intent.name}"])
         for kind, answers in intent.follow_ups.items():
             exchanges = [start, Exchange([f"@{kind}"], answers)]
-            yield Conversation(f"{intent.name}_{kind}", FOLLOW_UP_WEIGHT, exchanges)
+            weight = (weights or {}).get(kind, FOLLOW_UP_WEIGHT)
+            yield Conversation(f"{intent.name}_{kind}", weight, exchanges)

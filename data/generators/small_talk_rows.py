@@ -42,12 +42,14 @@ class Wording:
         first_turn: How users type the first turn of a chat.
         later_turn: How they type the others.
         max_exchanges: The longest dialogue with talk about other things in it.
+        filled_gaps: The share of the gaps of conversations that surely have such talk in them.
     """
 
     phrasings: Phrasing
     first_turn: Typing
     later_turn: Typing
     max_exchanges: int
+    filled_gaps: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ The text lies in plain files beside this module, in `small_talk_text`:
 * `slots.txt` has the tables of words that fill a `{slot}`: a header `[column | column]`, then a
   row a line.
 * `dialogues.txt` has the conversations; it explains its format itself.
+* `follow_ups.txt`, if there is one, has more of them, in which only Nemo's last turn is learnt.
 * Each other file has intents. An intent starts with `[name]`, or `[name] place` (see `Place`),
   and every following line starts with a mark:
 
       ? a phrasing for training
       ~ a phrasing that training never sees (for dev and test)
       ! an answer
+      = what Nemo may have said in place of an answer: read before a follow-up and never learnt
       > intent: the answer when the user goes on with that intent ("> why: Because ...")
 
 In phrasings and user turns `(one|two|)` is a choice; a text that ends without a mark gets a "?" or
@@ -70,6 +72,7 @@ class Intent:
     phrasings: list[str] = field(default_factory=list)
     held_out: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
     follow_ups: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -174,6 +177,14 @@ def spread(template: str, rng: random.Random) -> list[str]:
     return [_end(" ".join(text.split())) for text in texts]
 
 
+def one_choice(template: str, rng: random.Random) -> str:
+    """Return one of the texts that a template allows, without a mark at its end if it has none."""
+    while choice := _CHOICE.search(template):
+        part = rng.choice(choice[1].split("|"))
+        template = template[: choice.start()] + part + template[choice.end() :]
+    return " ".join(template.split())
+
+
 def _end(text: str) -> str:
     """Return `text` with a question mark or a full stop if it has no mark at the end.
 
@@ -231,7 +242,7 @@ def read_intents(directory: Path = TEXT_DIR) -> dict[str, Intent]:
     """Read all the intents, by name."""
     intents: dict[str, Intent] = {}
     for path in sorted(directory.glob("*.txt")):
-        if path.name in {"slots.txt", "dialogues.txt"}:
+        if path.name in {"slots.txt", "dialogues.txt", "follow_ups.txt"}:
             continue
         for name, place, lines in _sections(path):
             if name in intents:
@@ -284,7 +295,7 @@ def _sections(path: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _parse_intent(intent: Intent, lines: Iterable[str]) -> Intent:
-    parts = {"?": intent.phrasings, "~": intent.held_out, "!": intent.answers}
+    parts = {"?": intent.phrasings, "~": intent.held_out, "!": intent.answers, "=": intent.heard}
     for line in lines:
         mark, text = line.split(" ", 1)
         if mark == ">":

@@ -7,7 +7,7 @@ them.
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from generators.small_talk_script import Record, asks, fill
 
@@ -133,6 +133,53 @@ AFTER_ALL = (
 )
 AFTER_QUESTIONS = (" please", " pls", "??", " then", " anyway", "?!", " exactly", " though")
 
+# What a bot may say in place of Nemo's words.
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    "and how are you": ("how about you", "what about you", "and yourself", "how are you doing"),
+    "and you": ("how about you", "what about you", "and yourself", "you"),
+    "and yours": ("what about yours", "how about you", "and what's yours"),
+    "because": ("since",),
+    "best": ("most", "the most", "a lot"),
+    "can't": ("cannot", "am not able to", "can never"),
+    "chat": ("talk", "talk to people"),
+    "chat bot": ("chatbot", "bot", "computer program"),
+    "colour": ("color",),
+    "computer": ("machine", "PC", "little computer"),
+    "do you want": ("would you like", "want", "don't you want"),
+    "do you want to hear": ("would you like to hear", "want to hear", "shall I tell you"),
+    "don't": ("do not",),
+    "favourite": ("favorite", "absolute favourite"),
+    "glad": ("happy", "pleased", "so glad"),
+    "great": ("good", "nice", "wonderful", "cool"),
+    "how about": ("what about", "maybe"),
+    "how nice": ("oh nice", "lovely", "that's great", "cool"),
+    "i'm": ("I am", "well, I'm"),
+    "i'm fine": ("I'm good", "I'm doing well", "I'm okay", "doing great", "all good here"),
+    "i'm sorry to hear that": ("oh no", "I'm so sorry", "that's sad", "sorry to hear that"),
+    "it's": ("it is", "that's"),
+    "like": ("love", "enjoy", "really like", "like"),
+    "lovely": ("nice", "beautiful", "great", "cool"),
+    "my name is": ("I'm", "I'm called", "they call me"),
+    "nice to meet you": ("hello", "good to meet you", "great to meet you", "pleased to meet you"),
+    "no": ("nope", "no, no"),
+    "of course": ("sure", "yes", "certainly"),
+    "shall i": ("should I", "can I", "may I", "do you want me to", "would you like me to"),
+    "thank you": ("thanks", "thanks for asking", "many thanks"),
+    "thanks": ("thank you", "thanks a lot"),
+    "very": ("really", "so", "quite"),
+    "very well": ("quite well", "really good", "pretty good"),
+    "what happened": ("what's wrong", "what went wrong", "why", "what's the matter"),
+    "what is": ("what's", "tell me,"),
+    "wonderful": ("great", "fantastic", "very nice"),
+    "would you like": ("do you want", "want"),
+    "you're welcome": ("no problem", "any time", "my pleasure", "gladly"),
+}
+OTHER_BEGINNINGS = (
+    *("Well! ", "Oh! ", "Hm. ", "Good question! ", "Let me see. ", "Ah! ", "Haha! ", "Okay! "),
+    *("Sure! ", "Hey! ", "I see. ", "Oh, thanks for asking! ", "Aw! ", "To be honest: "),
+)
+OTHER_WORD, BEGUN, SHORTENED, WORD_LEFT_OUT = 0.6, 0.15, 0.35, 0.2
+
 REWORDED, ADDRESSED, CASUAL, WITHOUT_APOSTROPHES = 0.25, 0.08, 0.5, 0.4
 MISTYPED, MISSPELT = 0.35, 0.15
 SHORT_FORM, MISTYPED_WORD, MISSPELT_WORD, RUN_TOGETHER = 0.4, 0.3, 0.4, 0.04
@@ -180,6 +227,10 @@ _WORD = re.compile(r"[A-Za-z']{3,}")
 _SOUND = re.compile(
     "(?<=[A-Za-z])(?:" + "|".join(sorted(SOUNDS, key=len, reverse=True)) + ")|wh|ph|kn|th"
 )
+_OTHER_WORD = re.compile(
+    r"\b(" + "|".join(sorted(OTHER_WORDS, key=len, reverse=True)) + r")\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 _SHORT_FORM = re.compile(
     r"\b(" + "|".join(sorted(SHORT_FORMS, key=len, reverse=True)) + r")\b", re.IGNORECASE
 )
@@ -218,6 +269,46 @@ def reworded(text: str, rng: random.Random) -> str:
         return rng.choice(SHORT_FORMS[found[0].lower()])
 
     return _SHORT_FORM.sub(replace, text)
+
+
+def retold(template: str, rng: random.Random) -> str:
+    """Return something that Nemo says, more or less in the words of another bot."""
+    sentences = _SENTENCE_END.split(template)
+    if len(sentences) > 1 and rng.random() < SHORTENED:
+        sentences = shortened(sentences, rng)
+    text = " ".join(sentences)
+    if rng.random() < WORD_LEFT_OUT:
+        text = without_a_word(text, rng)
+    text = outside_slots(text, lambda part: in_other_words(part, rng))
+    return rng.choice(OTHER_BEGINNINGS) + text if rng.random() < BEGUN else text
+
+
+def shortened(sentences: Sequence[str], rng: random.Random) -> list[str]:
+    """Return all of the sentences but one; no question and nothing with a slot goes."""
+    spare = [text for text in sentences if "{" not in text and not text.endswith("?")]
+    gone = rng.choice(spare) if 0 < len(spare) < len(sentences) or len(spare) > 1 else None
+    return [text for text in sentences if text != gone]
+
+
+def without_a_word(text: str, rng: random.Random) -> str:
+    """Return a text without one of its short words, if it has many words."""
+    words = text.split()
+    short = [at for at, word in enumerate(words) if word.isalpha() and len(word) <= 3]
+    if len(words) < 5 or not short:
+        return text
+    del words[rng.choice(short)]
+    return " ".join(words)
+
+
+def in_other_words(text: str, rng: random.Random) -> str:
+    """Return a text with some of its words replaced by others that say much the same."""
+
+    def replace(found: re.Match[str]) -> str:
+        if rng.random() >= OTHER_WORD:
+            return found[0]
+        return rng.choice(OTHER_WORDS[found[0].lower()])
+
+    return _OTHER_WORD.sub(replace, text)
 
 
 def addressed(text: str, rng: random.Random) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from generators import small_talk
 from generators.small_talk_dialogues import DialogueMaker, follow_up_conversations
+from generators.small_talk_follow_ups import FollowUpMaker
 from generators.small_talk_rows import DEV, TEST, TRAIN, lines_of, spread_phrasings
 from generators.small_talk_script import (
     Deck,
@@ -31,12 +32,14 @@ from generators.small_talk_style import (
     misspelt,
     mistyped,
     outside_slots,
+    retold,
     reworded,
     slip,
     typed,
 )
 
 CORPUS_DIR = Path(small_talk.__file__).parent.parent / "small-talk-en"
+FOLLOW_UPS = small_talk.TEXT_DIR / "follow_ups.txt"
 SPLITS = (TRAIN, DEV, TEST)
 
 
@@ -59,6 +62,13 @@ def dialogues(corpus):
         split: [json.loads(line)["turns"] for line in corpus[name].splitlines()]
         for split, name in ((TRAIN, "dialogues.train.jsonl.gz"), (DEV, "dialogues.dev.jsonl"))
     }
+
+
+@pytest.fixture(scope="module")
+def follow_ups(corpus):
+    lines = corpus["follow-ups.train.tsv.gz"].splitlines()
+    assert lines[0] == "asked\tsaid\tquestion\tanswer"
+    return [tuple(line.split("\t")) for line in lines[1:]]
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +161,8 @@ class TestRows:
 
 
 @pytest.fixture(scope="module")
-def answers(rows, dialogues):
-    answers = {row[1] for split in SPLITS for row in rows[split]}
+def answers(rows, dialogues, follow_ups):
+    answers = {row[1] for split in SPLITS for row in rows[split]} | {row[3] for row in follow_ups}
     return answers | {turn for turns in chain(*dialogues.values()) for turn in turns[1::2]}
 
 
@@ -224,6 +234,45 @@ class TestDialogues:
         taken = {"knock knock", "knock, knock"}
         turns = dialogue_maker(intents, greeting, taken).make(20)
         assert not any(fold(turn) in taken for dialogue in turns for turn in dialogue[::2])
+
+
+class TestFollowUps:
+    def test_rows(self, follow_ups):
+        assert len(set(follow_ups)) == len(follow_ups) >= 10_000
+        for row in follow_ups:
+            assert len(row) == 4
+            assert all(cell and cell == cell.strip() for cell in row)
+            assert not re.search(r"[{}|@]", " ".join(row))
+
+    def test_nobody_says_what_is_held_out(self, rows, follow_ups):
+        said = {fold(text) for row in follow_ups for text in (row[0], row[2])}
+        assert said & {fold(row[0]) for split in (DEV, TEST) for row in rows[split]} == set()
+
+    def test_nemo_is_heard_in_other_words_than_it_learns(self, follow_ups, answers):
+        heard = {row[1] for row in follow_ups}
+        assert len(heard - answers) > len(heard & answers)
+
+    def test_what_was_told_is_in_the_answer(self, intents):
+        recalls = [c for c in read_conversations(FOLLOW_UPS) if c.name == "recall_name"]
+        rng, wording = random.Random(0), small_talk.ENGLISH.wording
+        maker = FollowUpMaker(intents, recalls, read_slots(), TRAIN, rng, wording)
+        names = {row["name"].lower() for table in read_slots() for row in table if "name" in row}
+        for row in maker.make_follow_ups(50):
+            assert any(name in row.asked.lower() for name in names & set(words(row.answer)))
+
+    def test_anything_may_come_before(self, intents):
+        thanks = [c for c in read_conversations(FOLLOW_UPS) if c.name == "after_all_thanks"]
+        rng, wording = random.Random(0), small_talk.ENGLISH.wording
+        maker = FollowUpMaker(intents, thanks, read_slots(), TRAIN, rng, wording)
+        rows = maker.make_follow_ups(50)
+        assert len({row.asked for row in rows}) > 40
+        assert {row.answer for row in rows} == set(intents["thanks"].answers)
+
+    def test_conversations_refer_to_intents(self, intents):
+        for conversation in read_conversations(FOLLOW_UPS):
+            first, second = conversation.exchanges
+            texts = [*first.questions, *first.answers, *second.questions, *second.answers]
+            assert {t[1:] for t in texts if t.startswith("@")} <= {*intents, "*", ""}
 
 
 class TestScript:
@@ -359,6 +408,12 @@ class TestStyle:
             text = typed("My name is {name} and I like {colour} colours.", values, rng).lower()
             assert "quentin" in text
             assert "purple" in text
+
+    def test_retold_keeps_slots_and_questions(self):
+        rng = random.Random(0)
+        told = {retold("Hello {name}! I'm Nemo. How are you?", rng) for _ in range(200)}
+        assert len(told) > 20
+        assert all("{name}" in text and text.endswith("?") for text in told)
 
     def test_outside_slots(self):
         assert outside_slots("one {two} three", str.upper) == "ONE {two} THREE"
