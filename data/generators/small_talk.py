@@ -4,7 +4,7 @@
 
 The corpus has single questions with answers (`train.tsv.gz`, `dev.tsv`, `test.tsv`), dialogues
 whose answers depend on earlier turns (`dialogues.train.jsonl.gz`, `dialogues.dev.jsonl`) and
-follow-ups (`follow-ups.train.tsv.gz`): an answer that depends on the exchange before it, in which
+follow-ups (`follow-ups.train.jsonl.gz`): an answer that depends on the exchange before it, in which
 Nemo's turn is in words that the model shall read but not write. Its text is written by hand in
 `small_talk_text`; the generator fills the slots of the templates, varies how questions are typed,
 and puts dialogues together. Every run writes the same text; the large files are packed, as most
@@ -84,7 +84,7 @@ ENGLISH = Sample(
         spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3, filled_gaps=0.4
     ),
     rows_per_intent=400,
-    dialogues={TRAIN: 6000, DEV: 100},
+    dialogues={TRAIN: 5800, DEV: 100},
     follow_ups={TRAIN: 15000},
     # All intents answer it alike: if it came as often as the others, a model would say "Yes,
     # really!" to whatever it does not understand.
@@ -124,7 +124,7 @@ def make_corpus(seed: int = SEED, sample: Sample = ENGLISH) -> dict[str, str]:
         follow_ups = FollowUpMaker(
             intents, [*conversations, *more], tables, split, rng, sample.wording, held_out
         ).make_follow_ups(number)
-        name = sample.file_name("follow-ups.{}.tsv", split)
+        name = sample.file_name("follow-ups.{}.jsonl", split)
         files[name] = format_follow_ups(near_their_like(follow_ups, rng))
     return files
 
@@ -149,9 +149,9 @@ def format_rows(rows: Iterable[Row]) -> str:
 
 
 def format_follow_ups(rows: Iterable[FollowUp]) -> str:
-    """Return follow-ups as tab-separated lines under a header."""
-    lines = ["asked\tsaid\tquestion\tanswer"]
-    lines += [f"{row.asked}\t{row.said}\t{row.question}\t{row.answer}" for row in rows]
+    """Return follow-ups as lines of JSON: dialogues of which only the last turn is learnt."""
+    turns = ([row.asked, row.said, row.question, row.answer] for row in rows)
+    lines = (json.dumps({"turns": t, "learn": "last"}, ensure_ascii=False) for t in turns)
     return "\n".join(lines) + "\n"
 
 

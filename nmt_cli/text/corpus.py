@@ -341,42 +341,50 @@ def _read_jsonl(
         yield Row(number, Example(tuple(texts), target))
 
 
-def _replies(dialogues: Iterable[list[tuple[int, str]]], history_turns: int) -> Iterator[Row]:
-    """Yield each of the bot's turns; user and bot alternate, the user begins.
+# The turns with their lines, and the number of the first bot's turn that is learnt.
+Dialogue = tuple[list[tuple[int, str]], int]
+
+
+def _replies(dialogues: Iterable[Dialogue], history_turns: int) -> Iterator[Row]:
+    """Yield the bot's turns that are learnt; user and bot alternate, the user begins.
 
     Its source is the user's turn before it and up to `history_turns` turns before that.
     """
-    for dialogue in dialogues:
+    for dialogue, first_learnt in dialogues:
         turns = [turn for _, turn in dialogue]
-        for reply in range(1, len(turns), 2):
+        for reply in range(first_learnt, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
             yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
 
 
-def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[list[tuple[int, str]]]:
-    """Read lines of `{"turns": [...]}`; yield the turns of each, with their line numbers."""
+def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[Dialogue]:
+    """Read lines of `{"turns": [...]}`.
+
+    With `"learn": "last"` the bot's turns before the last are read and not learnt.
+    """
     for number, record in json_records(path, report, read):
         turns = record.get("turns")
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
             hint = "for question/answer records name the keys: columns: [question, answer]"
             report(LineError(path, number, 'needs {"turns": ["...", "..."]}', hint=hint))
             continue
-        yield [(number, turn) for turn in turns]
+        is_last_only = record.get("learn") == "last" and len(turns) > 1
+        yield [(number, turn) for turn in turns], len(turns) // 2 * 2 - 1 if is_last_only else 1
 
 
-def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[list[tuple[int, str]]]:
+def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[Dialogue]:
     """Read a turn a line, with blank lines between dialogues."""
     numbered = enumerate(read(path), start=1)
     for is_blank, lines in itertools.groupby(numbered, lambda line: not line[1].strip()):
         if not is_blank:
-            yield list(lines)
+            yield list(lines), 1
 
 
 def _suffix(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix
 
 
-_DIALOGUES: dict[str, Callable[[Path, Report, Reader], Iterator[list[tuple[int, str]]]]] = {
+_DIALOGUES: dict[str, Callable[[Path, Report, Reader], Iterator[Dialogue]]] = {
     ".jsonl": _json_dialogues,
     ".txt": _text_dialogues,
 }

@@ -66,9 +66,8 @@ def dialogues(corpus):
 
 @pytest.fixture(scope="module")
 def follow_ups(corpus):
-    lines = corpus["follow-ups.train.tsv.gz"].splitlines()
-    assert lines[0] == "asked\tsaid\tquestion\tanswer"
-    return [tuple(line.split("\t")) for line in lines[1:]]
+    records = map(json.loads, corpus["follow-ups.train.jsonl.gz"].splitlines())
+    return [tuple(record["turns"]) for record in records if record["learn"] == "last"]
 
 
 @pytest.fixture(scope="module")
