@@ -341,6 +341,7 @@ def _read_jsonl(
         yield Row(number, Example(tuple(texts), target))
 
 
+_LEARN_HINT = 'give "last" if only the last reply is to be learnt, or leave it out'
 # The turns with their lines, and the number of the first bot's turn that is learnt.
 Dialogue = tuple[list[tuple[int, str]], int]
 
@@ -360,7 +361,7 @@ def _replies(dialogues: Iterable[Dialogue], history_turns: int) -> Iterator[Row]
 def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[Dialogue]:
     """Read lines of `{"turns": [...]}`.
 
-    With `"learn": "last"` the bot's turns before the last are read and not learnt.
+    With `"learn": "last"` what the bot says before its last turn is read and not learnt.
     """
     for number, record in json_records(path, report, read):
         turns = record.get("turns")
@@ -368,8 +369,12 @@ def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[Dialog
             hint = "for question/answer records name the keys: columns: [question, answer]"
             report(LineError(path, number, 'needs {"turns": ["...", "..."]}', hint=hint))
             continue
-        is_last_only = record.get("learn") == "last" and len(turns) > 1
-        yield [(number, turn) for turn in turns], len(turns) // 2 * 2 - 1 if is_last_only else 1
+        learnt = record.get("learn", "all")
+        if learnt not in ("all", "last"):
+            report(LineError(path, number, f'"learn" is {json.dumps(learnt)}', hint=_LEARN_HINT))
+            continue
+        last = len(turns) // 2 * 2 - 1
+        yield [(number, turn) for turn in turns], last if learnt == "last" and last > 0 else 1
 
 
 def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[Dialogue]:

@@ -243,6 +243,27 @@ class TestDialogues:
         put("d.jsonl", '{"turns": ["u1", "b1", "u2"]}\n{"turns": ["u"]}\n{"turns": []}\n')
         assert self.read(corpora, history=3) == [(("u1",), "b1")]
 
+    @pytest.mark.parametrize("end", [[], ["u3"]])
+    def test_of_a_dialogue_only_the_last_reply_may_be_learnt(self, put, corpora, end):
+        turns = ["u1", "b1", "u2", "b2", *end]
+        put("d.jsonl", json.dumps({"turns": turns, "learn": "last"}))
+        assert self.read(corpora, history=3) == [(("u1", "b1", "u2"), "b2")]
+
+    def test_where_nothing_is_said_all_replies_are_learnt(self, put, corpora):
+        for learn in ("all", "last"):
+            put("d.jsonl", json.dumps({"turns": ["u1"], "learn": learn}))
+            assert self.read(corpora, history=3) == []
+        put("d.jsonl", json.dumps({"turns": ["u1", "b1", "u2", "b2"], "learn": "all"}))
+        assert len(self.read(corpora, history=3)) == 2
+
+    @pytest.mark.parametrize("learn", ['"first"', "1", "null", "[]"])
+    def test_what_else_may_be_learnt_is_told(self, put, corpora, tmp_path, learn):
+        put("d.jsonl", '{"turns": ["a", "b"], "learn": ' + learn + "}")
+        with pytest.raises(DataError) as caught:
+            self.read(corpora, history=3)
+        assert str(caught.value) == f'{tmp_path}/d.jsonl:1: "learn" is {learn}'
+        assert '"last"' in caught.value.hint
+
     def test_blank_questions_and_replies_are_left_out(self, put, corpora):
         put("d.jsonl", '{"turns": ["u1", " ", "u2", "b2"]}\n{"turns": ["", "b1"]}\n')
         assert self.read(corpora, history=3) == [(("u1", " ", "u2"), "b2")]
