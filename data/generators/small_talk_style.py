@@ -7,7 +7,7 @@ them.
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from generators.small_talk_script import Record, asks, fill
 
@@ -227,13 +227,17 @@ _WORD = re.compile(r"[A-Za-z']{3,}")
 _SOUND = re.compile(
     "(?<=[A-Za-z])(?:" + "|".join(sorted(SOUNDS, key=len, reverse=True)) + ")|wh|ph|kn|th"
 )
-_OTHER_WORD = re.compile(
-    r"\b(" + "|".join(sorted(OTHER_WORDS, key=len, reverse=True)) + r")\b", re.IGNORECASE
-)
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
-_SHORT_FORM = re.compile(
-    r"\b(" + "|".join(sorted(SHORT_FORMS, key=len, reverse=True)) + r")\b", re.IGNORECASE
-)
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of whole words, the longest first."""
+    parts = "|".join(sorted(words, key=len, reverse=True))
+    return re.compile(rf"\b({parts})\b", re.IGNORECASE)
+
+
+_OTHER_WORD = _any_of(OTHER_WORDS)
+_SHORT_FORM = _any_of(SHORT_FORMS)
 
 
 def typed(template: str, values: Record, rng: random.Random) -> str:
@@ -262,13 +266,7 @@ def outside_slots(template: str, change: Callable[[str], str]) -> str:
 
 def reworded(text: str, rng: random.Random) -> str:
     """Return the text with some of its words in a form that people type instead."""
-
-    def replace(found: re.Match[str]) -> str:
-        if rng.random() >= SHORT_FORM:
-            return found[0]
-        return rng.choice(SHORT_FORMS[found[0].lower()])
-
-    return _SHORT_FORM.sub(replace, text)
+    return _replaced(text, _SHORT_FORM, SHORT_FORMS, SHORT_FORM, rng)
 
 
 def retold(template: str, rng: random.Random) -> str:
@@ -286,7 +284,7 @@ def retold(template: str, rng: random.Random) -> str:
 def shortened(sentences: Sequence[str], rng: random.Random) -> list[str]:
     """Return all of the sentences but one; no question and nothing with a slot goes."""
     spare = [text for text in sentences if "{" not in text and not text.endswith("?")]
-    gone = rng.choice(spare) if 0 < len(spare) < len(sentences) or len(spare) > 1 else None
+    gone = rng.choice(spare) if spare else None
     return [text for text in sentences if text != gone]
 
 
@@ -302,13 +300,22 @@ def without_a_word(text: str, rng: random.Random) -> str:
 
 def in_other_words(text: str, rng: random.Random) -> str:
     """Return a text with some of its words replaced by others that say much the same."""
+    return _replaced(text, _OTHER_WORD, OTHER_WORDS, OTHER_WORD, rng)
+
+
+def _replaced(
+    text: str,
+    pattern: re.Pattern[str],
+    others: Mapping[str, Sequence[str]],
+    share: float,
+    rng: random.Random,
+) -> str:
+    """Return the text with a share of what the pattern finds in one of its other forms."""
 
     def replace(found: re.Match[str]) -> str:
-        if rng.random() >= OTHER_WORD:
-            return found[0]
-        return rng.choice(OTHER_WORDS[found[0].lower()])
+        return rng.choice(others[found[0].lower()]) if rng.random() < share else found[0]
 
-    return _OTHER_WORD.sub(replace, text)
+    return pattern.sub(replace, text)
 
 
 def addressed(text: str, rng: random.Random) -> str:

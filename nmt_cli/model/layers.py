@@ -23,9 +23,15 @@ from nmt_cli.text.tokenizer import PAD_ID
 
 _MASKED = -1e9  # far below any real score, yet finite, so that a fully masked row is no NaN
 _UINT16_VALUES = 1 << 16
+_FUSED = {"query_key_value": 3, "key_value": 2}  # matrices that lie side by side in one weight
 
 Tensor = Any  # TensorFlow ships no types
 AttentionMaps = dict[str, Tensor]
+
+
+def num_fused(name: str) -> int:
+    """Return how many matrices lie side by side in a weight, by its name, dotted or not."""
+    return _FUSED.get(name.rpartition(".")[2], 1)
 
 
 class RandomStream:
@@ -258,11 +264,11 @@ class Layer(keras.layers.Layer):
         """Call the layer's `call` directly."""
         return self.call(*args, **kwargs)
 
-    def _matrix(self, name: str, rows: int, columns: int, fused: int = 1) -> Tensor:
-        """Add `fused` Glorot-uniform matrices [rows, columns] side by side."""
+    def _matrix(self, name: str, rows: int, columns: int) -> Tensor:
+        """Add a Glorot-uniform matrix [rows, columns], or as many side by side as are fused."""
         limit = (6.0 / (rows + columns)) ** 0.5
         random = self._random(name)
-        return self._weight(name, random.uniform(-limit, limit, (rows, fused * columns)))
+        return self._weight(name, random.uniform(-limit, limit, (rows, num_fused(name) * columns)))
 
     def _normal(self, name: str, rows: int, columns: int) -> Tensor:
         """Add a matrix [rows, columns] drawn from N(0, 1/columns)."""
@@ -352,7 +358,7 @@ class SelfAttention(Layer):
         super().__init__(name, seed)
         self.num_heads = num_heads
         self.attention_dropout = attention_dropout
-        self.query_key_value = self._matrix("query_key_value", d_model, d_model, fused=3)
+        self.query_key_value = self._matrix("query_key_value", d_model, d_model)
         self.output_projection = self._matrix("output", d_model, d_model)
 
     def call(
@@ -428,7 +434,7 @@ class CrossAttention(Layer):
         self.num_heads = num_heads
         self.attention_dropout = attention_dropout
         self.query = self._matrix("query", d_model, d_model)
-        self.key_value = self._matrix("key_value", d_model, d_model, fused=2)
+        self.key_value = self._matrix("key_value", d_model, d_model)
         self.output_projection = self._matrix("output", d_model, d_model)
 
     def project_memory(self, states: Tensor, packing: Packing) -> KeysValues:

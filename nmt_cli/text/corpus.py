@@ -373,8 +373,8 @@ def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[Dialog
         if learnt not in ("all", "last"):
             report(LineError(path, number, f'"learn" is {json.dumps(learnt)}', hint=_LEARN_HINT))
             continue
-        last = len(turns) // 2 * 2 - 1
-        yield [(number, turn) for turn in turns], last if learnt == "last" and last > 0 else 1
+        first_learnt = max(1, len(turns) // 2 * 2 - 1) if learnt == "last" else 1
+        yield [(number, turn) for turn in turns], first_learnt
 
 
 def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[Dialogue]:

@@ -4,10 +4,10 @@
     w = w - rate * scale * sqrt(max(rows, columns)) * polar(u)
 
 where polar(U S V^T) = U V^T leaves the singular directions of u and sets all their lengths to one:
-of those that few examples ask for, too, in which Adam hardly moves. The factor
-before it, of Liu et al. 2025 (arXiv 2502.16982, section 2.2), makes the elements of a step about as
-large as Adam's, so that both take the same learning rate. It is for the matrices between hidden
-states; tables, vectors and output layers stay with Adam.
+of those that few examples ask for, too, in which Adam hardly moves. The factor before it, of Liu et
+al. 2025 (arXiv 2502.16982, section 2.2), makes the elements of a step about as large as Adam's, so
+that both take the same learning rate. It is for the matrices between hidden states; tables, vectors
+and output layers stay with Adam.
 """
 
 from collections import defaultdict
@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
+
+from nmt_cli.model.layers import num_fused
 
 Tensor = Any
 MU = 0.95
@@ -25,8 +27,6 @@ STEP_SCALE = 0.4  # Liu et al. have 0.2; models of a few million weights bear mo
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _ROUNDS = 5
 _TINY = 1e-7
-
-_FUSED = {"query_key_value": 3, "key_value": 2}  # matrices that lie side by side in one weight
 
 
 def is_hidden_matrix(name: str, weight: Any) -> bool:
@@ -59,7 +59,7 @@ def steps(momenta: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def polar(x: Tensor) -> Tensor:
     """Return about the nearest matrix with orthonormal rows or columns of each [K, rows, columns].
 
-    All its singular values are between 0.7 and 1.2, but for those below a 500th of the norm.
+    All its singular values are between about 0.7 and 1.2, but for those below a 500th of the norm.
     """
     is_tall = x.shape[1] > x.shape[2]
     x = tf.linalg.matrix_transpose(x) if is_tall else x
@@ -72,7 +72,7 @@ def polar(x: Tensor) -> Tensor:
 
 def _matrices(name: str, weight: Tensor) -> list[Tensor]:
     """Return the matrices that lie side by side in a weight."""
-    parts: list[Tensor] = tf.split(weight, _FUSED.get(name.rpartition(".")[2], 1), axis=1)
+    parts: list[Tensor] = tf.split(weight, num_fused(name), axis=1)
     return parts
 
 

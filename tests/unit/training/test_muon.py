@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from nmt_cli.config import ModelConfig
+from nmt_cli.model.layers import num_fused
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.model.weights import named_variables
 from nmt_cli.training import muon
 from nmt_cli.training.optimizer import Optimizer
 
@@ -98,24 +102,15 @@ def test_tables_and_vectors_stay_with_adam():
     assert set(adam.read_state()) - set(optimizer.read_state()) == {f"v.{KERNEL}", f"v.{FUSED}"}
 
 
-def test_what_is_read_can_be_assigned_and_goes_on_equally():
-    whole, whole_weights = make()
-    for step in (1, 2, 3):
-        apply(whole, step)
-    first, first_weights = make()
-    apply(first, 1)
-    second, second_weights = make()
-    second.assign_state(first.read_state())
-    for name, weight in second_weights.items():
-        weight.assign(first_weights[name])
-    for step in (2, 3):
-        apply(second, step)
-    for name in SHAPES:
-        np.testing.assert_array_equal(second_weights[name], whole_weights[name])
-
-
-def test_a_reset_forgets_all_steps():
-    optimizer, _ = make()
-    apply(optimizer, 1)
-    optimizer.reset()
-    assert not any(np.any(array) for array in optimizer.read_state().values())
+def test_the_matrices_of_a_model_are_those_of_its_layers():
+    sizes = {"d_model": 8, "d_ff": 12, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+    config = ModelConfig(**sizes, positions="learned", max_length=16)
+    model = Transformer(config, source_vocab_size=300, target_vocab_size=310, joint=False, seed=1)
+    weights = {name: variable.value for name, variable in named_variables(model).items()}
+    hidden = {name for name in weights if muon.is_hidden_matrix(name, weights[name])}
+    others = {name for name, w in weights.items() if len(w.shape) == 2} - hidden
+    assert len(hidden) == 4 + 7  # attention 2 and 5 (query_key_value is one), feed-forward 2 each
+    assert all(max(weights[name].shape) in (16, 300, 310) for name in others)
+    for name in hidden:
+        for matrix in tf.split(weights[name], num_fused(name), axis=1):
+            assert set(matrix.shape) <= {8, 12}
