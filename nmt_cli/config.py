@@ -254,6 +254,12 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         "fewer steps; Adam then moves the rest",
         may_be_auto=True,
     )
+    muon_rms: float = key(
+        0.4,
+        "how large the elements of a step by muon are before the learning rate, root mean square: "
+        "less is better for small batches",
+        gt=0.0,
+    )
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
         "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
     )

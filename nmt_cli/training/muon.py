@@ -1,13 +1,13 @@
 """Muon: steps that are equally long in every direction of a matrix (Jordan et al. 2024).
 
     m = mu m + (1 - mu) g        u = mu m + (1 - mu) g
-    w = w - rate * scale * sqrt(max(rows, columns)) * polar(u)
+    w = w - rate * rms * sqrt(max(rows, columns)) * polar(u)
 
 where polar(U S V^T) = U V^T leaves the singular directions of u and sets all their lengths to one:
 of those that few examples ask for, too, in which Adam hardly moves. The factor before it, of Liu et
-al. 2025 (arXiv 2502.16982, section 2.2), makes the elements of a step about as large as Adam's, so
-that both take the same learning rate. It is for the matrices between hidden states; tables, vectors
-and output layers stay with Adam.
+al. 2025 (arXiv 2502.16982, section 2.2), gives the elements of a step the same root mean square,
+whatever the shape of the matrix; Adam's is between 0.2 and 0.4. It is for the matrices between
+hidden states; tables, vectors and output layers stay with Adam.
 """
 
 from collections import defaultdict
@@ -20,7 +20,6 @@ from nmt_cli.model.layers import num_fused
 
 Tensor = Any
 MU = 0.95
-STEP_SCALE = 0.4  # Liu et al. have 0.2; models of a few million weights bear more
 
 # Newton-Schulz of degree 5, Jordan's coefficients: five rounds bring singular values from 0.002
 # up to between about 0.7 and 1.2, which is near enough.
@@ -34,11 +33,12 @@ def is_hidden_matrix(name: str, weight: Any) -> bool:
     return len(weight.shape) == 2 and ".layer" in name
 
 
-def steps(momenta: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def steps(momenta: Mapping[str, Tensor], rms: float) -> dict[str, Tensor]:
     """Return by how much each weight falls at a rate of one.
 
     Args:
         momenta: u of each weight, [rows, columns], by its dotted name.
+        rms: Root mean square of the elements of each step.
     """
     parts = {name: _matrices(name, momentum) for name, momentum in momenta.items()}
     by_shape: dict[tuple[int, int], list[Tensor]] = defaultdict(list)
@@ -47,7 +47,7 @@ def steps(momenta: Mapping[str, Tensor]) -> dict[str, Tensor]:
             by_shape[tuple(matrix.shape)].append(matrix)
     # Matrices of one shape together: a product of many is faster than many products.
     found = {
-        shape: iter(tf.unstack(_step_of(tf.stack(matrices))))
+        shape: iter(tf.unstack(rms * max(shape) ** 0.5 * polar(tf.stack(matrices))))
         for shape, matrices in by_shape.items()
     }
     return {
@@ -74,7 +74,3 @@ def _matrices(name: str, weight: Tensor) -> list[Tensor]:
     """Return the matrices that lie side by side in a weight."""
     parts: list[Tensor] = tf.split(weight, num_fused(name), axis=1)
     return parts
-
-
-def _step_of(momenta: Tensor) -> Tensor:
-    return STEP_SCALE * max(momenta.shape[1:]) ** 0.5 * polar(momenta)

@@ -45,6 +45,7 @@ class RunState:
                 rule=config.train.optimizer,
                 clip_norm=config.train.clip_norm,
                 weight_decay=config.train.weight_decay,
+                muon_rms=config.train.muon_rms,
                 average_decay=config.train.average_decay,
             )
         self.progress = Progress()

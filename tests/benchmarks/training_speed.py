@@ -72,7 +72,11 @@ def _measure_steps(loaded, seconds):
     )
     variables = named_variables(model)
     optimizer = Optimizer(
-        variables, rule=config.train.optimizer, clip_norm=config.train.clip_norm, weight_decay=0.0
+        variables,
+        rule=config.train.optimizer,
+        clip_norm=config.train.clip_norm,
+        weight_decay=0.0,
+        muon_rms=config.train.muon_rms,
     )
     stepper = Stepper(model, optimizer, config)
     sizes = {name: int(variable.value.shape.num_elements()) for name, variable in variables.items()}

@@ -46,7 +46,12 @@ def five_steps(replicas, dropout, rule="adam"):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
         optimizer = Optimizer(
-            named_variables(model), rule=rule, clip_norm=1.0, weight_decay=0.01, average_decay=0.9
+            named_variables(model),
+            rule=rule,
+            clip_norm=1.0,
+            weight_decay=0.01,
+            muon_rms=0.2,
+            average_decay=0.9,
         )
     config = Config.model_validate({"name": "x", "data": corpora})
     stepper = Stepper(model, optimizer, config, replicas)

@@ -16,6 +16,7 @@ from nmt_cli.training.optimizer import Optimizer
 KERNEL, FUSED = "encoder.layer1.feed_forward.kernel", "decoder.layer2.self_att.query_key_value"
 TABLE, SCALE = "embedding", "encoder.layer1.norm.scale"
 SHAPES = {KERNEL: (6, 10), FUSED: (6, 18), TABLE: (7, 6), SCALE: (6,)}
+RMS = 0.3
 FLOAT32 = {"rtol": 2e-3, "atol": 2e-5}  # five rounds of products
 
 
@@ -28,7 +29,7 @@ def make(rule="muon"):
     """Return an optimizer and its weights as tf variables."""
     weights = {n: tf.Variable(value, dtype=tf.float32) for n, value in random_arrays(0).items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
-    return Optimizer(variables, rule=rule, clip_norm=0.0, weight_decay=0.0), weights
+    return Optimizer(variables, rule=rule, clip_norm=0.0, weight_decay=0.0, muon_rms=RMS), weights
 
 
 def apply(optimizer, step, rate=0.01, scale=1.0):
@@ -74,7 +75,7 @@ def test_five_steps_equal_the_algorithm():
             m[name] = 0.95 * m[name] + 0.05 * gradient
             ahead = 0.95 * m[name] + 0.05 * gradient
             for part in np.split(np.arange(SHAPES[name][1]), 3 if name == FUSED else 1):
-                length = muon.STEP_SCALE * max(6, len(part)) ** 0.5
+                length = RMS * max(6, len(part)) ** 0.5
                 expected[name][:, part] -= 0.01 * length * newton_schulz(ahead[:, part])
     for name, value in expected.items():
         np.testing.assert_allclose(weights[name], value, **FLOAT32)

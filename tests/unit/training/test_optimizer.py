@@ -19,7 +19,8 @@ def make(clip_norm=0.0, weight_decay=0.0, average_decay=0.0, rule="adam"):
     weights = {name: tf.Variable(value, dtype=tf.float32) for name, value in START.items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
     decays = {"weight_decay": weight_decay, "average_decay": average_decay}
-    return Optimizer(variables, rule=rule, clip_norm=clip_norm, **decays), weights
+    optimizer = Optimizer(variables, rule=rule, clip_norm=clip_norm, muon_rms=0.2, **decays)
+    return optimizer, weights
 
 
 def gradients(step: int) -> dict[str, np.ndarray]:
