@@ -108,6 +108,15 @@ class TestCommittedFiles:
         assert sum(path.stat().st_size for path in CORPUS_DIR.iterdir()) < 1_550_000
 
 
+def test_words_of_a_slot_are_in_order():
+    """Then none is cut in two by the end of a line: "ice" would be followed by "cream"."""
+    for table in read_slots():
+        if len(table[0]) == 1:
+            entries = [entry.lower() for row in table for entry in row.values()]
+            in_order = sorted(set(entries), key=lambda entry: (entry.isdigit() * len(entry), entry))
+            assert entries == in_order
+
+
 class TestRows:
     @pytest.mark.parametrize(("split", "at_least"), [(TRAIN, 20_000), (DEV, 250), (TEST, 250)])
     def test_size(self, rows, split, at_least):
