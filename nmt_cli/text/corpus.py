@@ -401,15 +401,19 @@ def _with_borrowed_history(
     """Put the exchanges before it in front of every so many example that has no history.
 
     A conversation moves from one subject to the next; a model that only saw single questions is
-    lost as soon as anything stands before the one it is asked.
+    lost as soon as anything stands before the one it is asked. One exchange, two and so on are
+    put there in turn: a conversation begins with few.
     """
-    earlier: collections.deque[str] = collections.deque(maxlen=history_turns // 2 * 2)
-    due = 0.0
+    most = history_turns // 2
+    earlier: collections.deque[str] = collections.deque(maxlen=2 * most)
+    due, borrowed = 0.0, 0
     for example in examples:
         due += share if len(example.source) == 1 else 0.0
         if len(example.source) == 1 and due >= 1.0:
             due -= 1.0
-            yield Example((*earlier, *example.source), example.target)
+            turns = 2 * (borrowed % max(1, most) + 1)
+            borrowed += 1
+            yield Example((*list(earlier)[-turns:], *example.source), example.target)
         else:
             yield example
         earlier += (example.source[-1], example.target)

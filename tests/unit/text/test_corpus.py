@@ -301,14 +301,14 @@ class TestDialogues:
             (
                 5,
                 1.0,
-                [("a",), ("a", "1", "b"), ("a", "1", "b", "2", "c"), ("b", "2", "c", "3", "d")],
+                [("a",), ("a", "1", "b"), ("b", "2", "c"), ("b", "2", "c", "3", "d")],
             ),
             (2, 0.0, [("a",), ("b",), ("c",), ("d",)]),
             (1, 1.0, [("a",), ("b",), ("c",), ("d",)]),
         ],
     )
     def test_single_rows_borrow_the_rows_before_them(self, put, tmp_path, history, share, expected):
-        """Whole exchanges, so that the speakers alternate, and as many as the history takes."""
+        """Whole exchanges, so that the speakers alternate; one and as many as are taken in turn."""
         put("a.tsv", "a\t1\nb\t2\nc\t3\nd\t4\n")
         chat = {"history_turns": history, "borrowed_history": share}
         data = {"train": [{"file": "a.tsv"}], "dev": [{"file": "a.tsv"}]}
