@@ -67,7 +67,8 @@ class Encoder:
 
     def fingerprint(self) -> str:
         """Return a hash of everything that decides which ids a text gets."""
-        template = [self.is_chat, self.persona, self.max_length if self.is_chat else None]
+        turns = "newest first" if self.is_chat else False
+        template = [turns, self.persona, self.max_length if self.is_chat else None]
         text = self.source.to_json() + self.target.to_json() + json.dumps(template)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,10 +1,12 @@
 """A conversation, or the texts to classify -> one source sequence, in training and in use alike.
 
-    <persona> ... <user> How are you? <bot> Fine, thanks. And you? <user> Tired. </s>
+    <persona> ... <user> Tired. <bot> Fine, thanks. And you? <user> How are you? </s>
 
-The speaker tokens are control ids, so no text that somebody types can fake one. What does not fit
-the model is cut from the left: whole early turns first, then the front of the last turn. A persona
-may take half of the room; the rest of a longer one is left out.
+The newest turn comes first, so that what is to be answered stands at the same positions whatever
+was said before: a small model learns sooner what follows from what. The speaker tokens are control
+ids, so no text that somebody types can fake one. What does not fit the model is left out: whole
+early turns first, then the front of the last turn. A persona may take half of the room; the rest of
+a longer one is left out.
 
     The weather is nice. </s> It is sunny. </s>
 
@@ -19,7 +21,7 @@ from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 def join_turns(
     turns: Sequence[Sequence[int]], *, persona: Sequence[int], max_length: int
 ) -> list[int]:
-    """Return the source ids of a conversation whose last turn is the user's.
+    """Return the source ids, newest turn first, of a conversation whose last turn is the user's.
 
     Args:
         turns: Ids of each turn, oldest first; speakers alternate.
@@ -35,7 +37,7 @@ def join_turns(
             break
         if not parts and len(part) > room:
             part = [USER_ID, *part[len(part) - max(room - 1, 0) :]] if room > 0 else []
-        parts.insert(0, part)
+        parts.append(part)
         room -= len(part)
     return [*head, *(i for part in parts for i in part), EOS_ID]
 

@@ -54,9 +54,9 @@ def test_replies_are_to_the_whole_conversation(subwords):
     engine = EchoEngine()
     outputs = decode_examples(engine, encoder(subwords, is_chat=True), examples, OPTIONS)
     hello, there, dog = subwords.encode_batch(["hello", "there", "dog"])
-    conversation = [USER_ID, *hello, BOT_ID, *there, USER_ID, *dog, EOS_ID]
+    conversation = [USER_ID, *dog, BOT_ID, *there, USER_ID, *hello, EOS_ID]
     assert conversation in engine.sources
-    assert [output.split() for output in outputs] == [["hello", "there", "dog"], ["the", "bird"]]
+    assert [output.split() for output in outputs] == [["dog", "there", "hello"], ["the", "bird"]]
 
 
 def config(target_lang: str) -> Config:

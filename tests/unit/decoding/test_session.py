@@ -97,8 +97,8 @@ def test_the_model_sees_the_last_turns_with_their_speakers(vocabularies):
     assert replies == ["one", "two", "three"]
     assert engine.sources == [
         [USER_ID, *encode("hello"), EOS_ID],
-        [USER_ID, *encode("hello"), BOT_ID, *encode("one"), USER_ID, *encode("how"), EOS_ID],
-        [USER_ID, *encode("how"), BOT_ID, *encode("two"), USER_ID, *encode("fine"), EOS_ID],
+        [USER_ID, *encode("how"), BOT_ID, *encode("one"), USER_ID, *encode("hello"), EOS_ID],
+        [USER_ID, *encode("fine"), BOT_ID, *encode("two"), USER_ID, *encode("how"), EOS_ID],
     ]
     assert session.turns == ["hello", "one", "how", "two", "fine", "three"]
 

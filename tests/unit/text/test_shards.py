@@ -80,9 +80,9 @@ class TestEncoder:
         assert encoder.encode_sources(sources) == [
             [
                 *head,
-                *(USER_ID, *english.encode("the dog")),
-                *(BOT_ID, *english.encode("sees")),
                 *(USER_ID, *english.encode("a cat")),
+                *(BOT_ID, *english.encode("sees")),
+                *(USER_ID, *english.encode("the dog")),
                 EOS_ID,
             ],
             [*head, USER_ID, *english.encode("dog"), EOS_ID],

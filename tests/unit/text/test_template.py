@@ -14,9 +14,9 @@ def test_the_four_marks_differ():
     assert max(U, B, P, E) < 6  # control ids: no text can make them
 
 
-def test_speakers_alternate_and_the_last_is_the_user():
-    assert join_turns(TURNS, persona=[], max_length=99) == [U, 11, B, 21, 22, U, 31, 32, 33, E]
-    assert join_turns(TURNS[1:], persona=[], max_length=99) == [B, 21, 22, U, 31, 32, 33, E]
+def test_speakers_alternate_from_the_last_turn_on_which_is_the_users():
+    assert join_turns(TURNS, persona=[], max_length=99) == [U, 31, 32, 33, B, 21, 22, U, 11, E]
+    assert join_turns(TURNS[1:], persona=[], max_length=99) == [U, 31, 32, 33, B, 21, 22, E]
     assert join_turns([[11]], persona=[], max_length=99) == [U, 11, E]
 
 
@@ -27,9 +27,9 @@ def test_a_persona_comes_first():
 @pytest.mark.parametrize(
     ("max_length", "expected"),
     [
-        (10, [U, 11, B, 21, 22, U, 31, 32, 33, E]),
-        (9, [B, 21, 22, U, 31, 32, 33, E]),
-        (8, [B, 21, 22, U, 31, 32, 33, E]),
+        (10, [U, 31, 32, 33, B, 21, 22, U, 11, E]),
+        (9, [U, 31, 32, 33, B, 21, 22, E]),
+        (8, [U, 31, 32, 33, B, 21, 22, E]),
         (7, [U, 31, 32, 33, E]),
         (5, [U, 31, 32, 33, E]),
         (4, [U, 32, 33, E]),
@@ -37,7 +37,7 @@ def test_a_persona_comes_first():
         (2, [U, E]),
     ],
 )
-def test_what_does_not_fit_is_cut_from_the_left(max_length, expected):
+def test_early_turns_that_do_not_fit_are_left_out(max_length, expected):
     assert join_turns(TURNS, persona=[], max_length=max_length) == expected
 
 
@@ -47,7 +47,7 @@ def test_no_turn_is_left_out_between_two_that_stay():
 
 
 def test_the_persona_stays_when_turns_are_cut():
-    assert join_turns(TURNS, persona=[7], max_length=10) == [P, 7, B, 21, 22, U, 31, 32, 33, E]
+    assert join_turns(TURNS, persona=[7], max_length=10) == [P, 7, U, 31, 32, 33, B, 21, 22, E]
     assert join_turns(TURNS, persona=[7], max_length=6) == [P, 7, U, 32, 33, E]
 
 
