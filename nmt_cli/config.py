@@ -277,6 +277,11 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "auto", "number format of activations; auto takes bfloat16 where the processor has it"
     )
+    lanes: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
+        "auto",
+        "parts of each batch that a processor computes side by side, which keeps its cores busy "
+        "with a small model; auto is one a core, for a wide model or a GPU just one",
+    )
     devices: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
         "auto", "GPUs of each machine to train on; auto is all", may_change=True
     )

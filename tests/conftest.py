@@ -60,7 +60,7 @@ tokenizer: {vocab_size: 360}
 model: {d_model: 32, d_ff: 128, num_heads: 2, encoder_layers: 1, decoder_layers: 1,
         dropout: 0.0, max_length: 24}
 train: {max_steps: 300, tokens_per_batch: 600, schedule: inverse_sqrt, learning_rate: 5.0e-3,
-        warmup_steps: 50, precision: float32, eval_steps: 150, checkpoint_steps: 25,
+        warmup_steps: 50, precision: float32, lanes: 1, eval_steps: 150, checkpoint_steps: 25,
         keep_checkpoints: 3, average_checkpoints: 3}
 decode: {beam_size: 2, max_length: 24}
 """

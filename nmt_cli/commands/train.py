@@ -12,6 +12,7 @@ from nmt_cli.commands.init import DEFAULT_FILE
 from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
+    from nmt_cli.config import Config
     from nmt_cli.config_io import LoadedConfig
     from nmt_cli.presets import Choice, Device
     from nmt_cli.training.cluster import Cluster
@@ -113,9 +114,9 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
-    from nmt_cli.training.auto import resolve, resolve_labels, resolve_precision
+    from nmt_cli.training.auto import resolve, resolve_for_machine, resolve_labels
     from nmt_cli.training.checkpoint import saved_settings
-    from nmt_cli.training.resume import begun_precision
+    from nmt_cli.training.resume import as_begun
     from nmt_cli.training.run import check_samples
     from nmt_cli.training.run_folder import RunFolder
 
@@ -129,8 +130,8 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
     config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
     begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
-    config = begun_precision(config, begun, tell=console.note)
-    config = resolve_precision(config, tell=console.note, find_precision=_find_precision)
+    config = as_begun(config, begun, tell=console.note)
+    config = resolve_for_machine(config, tell=console.note, choose=_choose_for_machine)
     check_samples(config, corpora, list(samples))
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
@@ -161,18 +162,20 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 tell=console.note,
                 on_encoded=on_encoded,
                 find_device=_find_device,
-                find_precision=_find_precision,
+                choose_for_machine=_choose_for_machine,
                 cluster=cluster,
                 is_fresh=fresh,
             )
         for warning in prepared.warnings:
             console.warn(warning)
         quiet_tensorflow()
+        from nmt_cli.training.device import share_cores
         from nmt_cli.training.events import Waiting
         from nmt_cli.training.loop import train as train_loop
 
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
+        share_cores(int(prepared.config.train.lanes))
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic()
@@ -186,13 +189,13 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")
 
 
-def _find_precision() -> "Choice":
+def _choose_for_machine(config: "Config") -> "dict[str, Choice]":
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 
     quiet_tensorflow()
-    from nmt_cli.training.device import choose_precision
+    from nmt_cli.training.device import choose_for_machine
 
-    return choose_precision()
+    return choose_for_machine(config)
 
 
 def _find_device() -> "Device":

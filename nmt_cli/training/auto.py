@@ -1,6 +1,6 @@
 """Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nmt_cli.config import Config
@@ -13,7 +13,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
 
 VOCAB_SIZE = "tokenizer.vocab_size"
-PRECISION = "train.precision"
+PRECISION, LANES = "train.precision", "train.lanes"  # what the machine decides, not the text
 LABELS = "classification.labels"
 
 
@@ -76,15 +76,26 @@ def resolve(
     return config
 
 
-def resolve_precision(
-    config: Config, *, tell: Callable[[str], None], find_precision: Callable[[], Choice]
+def resolve_for_machine(
+    config: Config,
+    *,
+    tell: Callable[[str], None],
+    choose: Callable[[Config], Mapping[str, Choice]],
 ) -> Config:
-    """Return the configuration with the number format of this machine if it leaves that open."""
-    if config.train.precision != AUTO:
+    """Return the configuration with a value for what the machine decides, where that is open.
+
+    Args:
+        config: The configuration.
+        tell: Called with a line about each choice.
+        choose: Returns the choices by key; called when one is open.
+    """
+    if AUTO not in (config.train.precision, config.train.lanes):
         return config
-    choice = find_precision()
-    tell(f"auto: {PRECISION} = {choice.value} ({choice.reason})")
-    return with_values(config, {PRECISION: choice.value}, PRECISION)
+    for key, choice in choose(config).items():
+        if value_of(config, key) == AUTO:
+            tell(f"auto: {key} = {choice.value} ({choice.reason})")
+            config = with_values(config, {key: choice.value}, key)
+    return config
 
 
 def unfilled(config: Config, vocabularies: Vocabularies) -> str | None:

@@ -11,13 +11,14 @@ from nmt_cli.config_io import AUTO, fixed_keys
 from nmt_cli.errors import ConfigError
 from nmt_cli.presets import Choice
 from nmt_cli.text.vocabulary_cache import kept_sizes
-from nmt_cli.training.auto import PRECISION, VOCAB_SIZE, resolve_precision
+from nmt_cli.training.auto import LANES, PRECISION, VOCAB_SIZE, resolve_for_machine
 from nmt_cli.training.checkpoint import changed_settings
 from nmt_cli.training.run_folder import RunFolder
 
 # Beside the keys of the configuration; called what a message calls them.
 _TEXT, _VOCABULARY = "the training text", "the vocabulary"
 TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
+_LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
 
 
 def run_settings(config: Config, text: str, vocabulary: str) -> dict[str, Any]:
@@ -31,17 +32,20 @@ def run_settings(config: Config, text: str, vocabulary: str) -> dict[str, Any]:
     return fixed_keys(config) | {_TEXT: text, _VOCABULARY: vocabulary}
 
 
-def begun_precision(
-    config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]
-) -> Config:
-    """Return the configuration with the number format that the run was begun with, if that is open.
+def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:
+    """Return the configuration with what the machine decided when the run was begun, if any did.
 
-    Another machine may be faster in another one, but would not go on with the same run.
+    Another machine may be faster in another way, but would not go on with the same run.
     """
-    if begun.get(PRECISION, AUTO) == AUTO:
+    if not begun:
         return config
-    choice = Choice(begun[PRECISION], "this run was begun with it")
-    return resolve_precision(config, tell=tell, find_precision=lambda: choice)
+    values = {PRECISION: begun.get(PRECISION, AUTO), LANES: begun.get(LANES, _LANES_BEFORE)}
+    choices = {
+        key: Choice(value, "this run was begun with it")
+        for key, value in values.items()
+        if value != AUTO
+    }
+    return resolve_for_machine(config, tell=tell, choose=lambda _: choices)
 
 
 def check_text_and_keys(

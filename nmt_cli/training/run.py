@@ -32,10 +32,12 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
 from nmt_cli.training.auto import (
+    LANES,
+    PRECISION,
     VOCAB_SIZE,
     resolve,
+    resolve_for_machine,
     resolve_labels,
-    resolve_precision,
     unfilled,
 )
 from nmt_cli.training.checkpoint import saved_settings
@@ -44,7 +46,7 @@ from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start, start_vocabularies
 from nmt_cli.training.resume import (
     TEXT_AND_VOCABULARY,
-    begun_precision,
+    as_begun,
     check_settings,
     check_text_and_keys,
     run_settings,
@@ -96,13 +98,18 @@ class Prepared:
     is_fresh: bool = False
 
 
+def _any_machine(config: Config) -> dict[str, Choice]:
+    reason = "any device has it"
+    return {PRECISION: Choice("float32", reason), LANES: Choice(1, reason)}
+
+
 def prepare(
     loaded: LoadedConfig,
     *,
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
     find_device: Callable[[], Device] = lambda: "cpu",
-    find_precision: Callable[[], Choice] = lambda: Choice("float32", "any device has it"),
+    choose_for_machine: Callable[[Config], Mapping[str, Choice]] = _any_machine,
     cluster: Cluster = ALONE,
     is_fresh: bool = False,
 ) -> Prepared:
@@ -113,7 +120,7 @@ def prepare(
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
         find_device: Called when the configuration says `auto`.
-        find_precision: Called when that leaves the number format open, and the run begins.
+        choose_for_machine: Called when a key is open that the machine decides, and the run begins.
         cluster: The machines that train together.
         is_fresh: The run starts over. Nothing is deleted yet.
 
@@ -132,7 +139,7 @@ def prepare(
     start = open_start(config, run.path)
     vocabularies, config = _start_vocabularies(start, config, tell)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
-    config = begun_precision(config, begun, tell=tell)
+    config = as_begun(config, begun, tell=tell)
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
@@ -148,7 +155,7 @@ def prepare(
         settings = run_settings(config, text, encoder.fingerprint())
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
-    config = resolve_precision(config, tell=tell, find_precision=find_precision)
+    config = resolve_for_machine(config, tell=tell, choose=choose_for_machine)
     return Prepared(
         config,
         folder,

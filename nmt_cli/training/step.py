@@ -1,7 +1,7 @@
 """One optimizer step as graph code: gradients of each micro-batch, added up, then one update.
 
 All sizes are dynamic, so each function is traced once for a whole run. All randomness is a function
-of (seed, step, micro-batch, replica), so a resumed run repeats an uninterrupted one.
+of (seed, step, micro-batch, replica, lane), so a resumed run repeats an uninterrupted one.
 """
 
 import math
@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from nmt_cli.config import Config
 from nmt_cli.model.layers import RandomStream
-from nmt_cli.text.batches import Batch
+from nmt_cli.text.batches import Batch, shares
 from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.loss import LossSums, loss_sums
 from nmt_cli.training.optimizer import Optimizer
@@ -58,7 +58,8 @@ class Stepper:
     Args:
         model: The model to train.
         optimizer: Its optimizer; knows the weights to train.
-        config: Label smoothing and seed.
+        config: Label smoothing, seed, and the lanes that a replica's share of a micro-batch is cut
+            into; "auto" must have become a number.
         replicas: The devices that model and optimizer were made on.
         loss: What the model is trained by.
     """
@@ -78,13 +79,12 @@ class Stepper:
         self._seed = config.seed
         self._loss = loss
         self._weights = list(optimizer.weights.values())
+        self._num_lanes = int(config.train.lanes)
+        lanes = [Batch(_IDS, _IDS)] * self._num_lanes
         self._gradients = tf.function(
             self._gradients_of,
             autograph=False,
-            input_signature=[
-                [Batch(_IDS, _IDS)] * self._replicas.num_local,
-                tf.TensorSpec([3], tf.int32),
-            ],
+            input_signature=[[lanes] * self._replicas.num_local, tf.TensorSpec([3], tf.int32)],
         )
         shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
         sums = [Gradients(shapes, _SCALAR, _SCALAR)] * self._replicas.num_local
@@ -105,7 +105,8 @@ class Stepper:
         total: list[Gradients] = []
         for index, batch in enumerate(micro_batches):
             seed = tf.constant([self._seed, number, index * self._replicas.count], tf.int32)
-            found = self._gradients(self._replicas.local_shares(batch), seed)
+            local = self._replicas.local_shares(batch)
+            found = self._gradients([shares(share, self._num_lanes) for share in local], seed)
             total = self._add(total, found) if total else found
         return total
 
@@ -122,19 +123,25 @@ class Stepper:
         sums = [self._evaluate(batch.source, batch.target) for batch in batches]
         return float(sum(s.plain for s in sums)) / float(sum(s.num_tokens for s in sums))
 
-    def _gradients_of(self, batches: list[Batch], seed: Tensor) -> list[Gradients]:
+    def _gradients_of(self, lanes: list[list[Batch]], seed: Tensor) -> list[Gradients]:
         def on_replica(local: int, replica: int) -> Gradients:
-            batch, micro_batch = batches[local], seed[2] + replica
+            micro_batch = seed[2] + replica
             random = RandomStream(tf.random.experimental.stateless_fold_in(seed[:2], micro_batch))
-            with tf.GradientTape() as tape:
-                sums = self._loss(
-                    self._model, batch.source, batch.target, self._label_smoothing, random
-                )
-            gradients = tape.gradient(sums.smoothed, self._weights)
-            total = [tf.convert_to_tensor(gradient) for gradient in gradients]
-            return Gradients(total, sums.smoothed, sums.num_tokens)
+            # No lane needs another's results, so TensorFlow runs them side by side.
+            found = [self._lane_gradients(batch, random) for batch in lanes[local]]
+            total: Gradients = tf.nest.map_structure(lambda *parts: tf.add_n(parts), *found)
+            return total
 
         return self._replicas.run(on_replica)
+
+    def _lane_gradients(self, batch: Batch, random: RandomStream) -> Gradients:
+        with tf.GradientTape() as tape:
+            sums = self._loss(
+                self._model, batch.source, batch.target, self._label_smoothing, random
+            )
+        gradients = tape.gradient(sums.smoothed, self._weights)
+        total = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return Gradients(total, sums.smoothed, sums.num_tokens)
 
     def _added(self, total: list[Gradients], found: list[Gradients]) -> list[Gradients]:
         def on_replica(local: int, _: int) -> Gradients:

@@ -45,7 +45,7 @@ tokenizer: {vocab_size: 330}
 model: {d_model: 16, d_ff: 16, num_heads: 2, encoder_layers: 1, decoder_layers: 1, dropout: 0.1,
         attention_dropout: 0.1, activation_dropout: 0.1, max_length: 24}
 train: {max_steps: 24, tokens_per_batch: 400, accumulate_steps: 2, learning_rate: 2.0e-2,
-        warmup_steps: 4, precision: float32, eval_steps: 5, checkpoint_steps: 3,
+        warmup_steps: 4, precision: float32, lanes: 2, eval_steps: 5, checkpoint_steps: 3,
         keep_checkpoints: 3, average_checkpoints: 3, average_decay: 0.9}
 decode: {beam_size: 1, max_length: 6}
 """

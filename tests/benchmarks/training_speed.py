@@ -29,12 +29,13 @@ def main() -> None:
     arguments = parser.parse_args()
     quiet_tensorflow()
     loaded = load_config(arguments.config, arguments.overrides)
-    tokens, operations, steps, precision = _measure_steps(loaded, arguments.seconds)
-    peak = _peak(precision)
+    tokens, operations, steps, train = _measure_steps(loaded, arguments.seconds)
+    peak = _peak(train.precision, train.lanes)
     print(
         json.dumps(
             {
-                "precision": precision,
+                "precision": train.precision,
+                "lanes": train.lanes,
                 "steps": steps,
                 "target_tokens_per_second": round(tokens),
                 "gflops": round(operations / 1e9, 1),
@@ -46,11 +47,11 @@ def main() -> None:
 
 
 def _measure_steps(loaded, seconds):
-    """Return the medians of tokens and of operations a second, the number of steps, the format."""
+    """Return the medians of tokens and of operations a second, the steps, and `train` as it was."""
     from nmt_cli.model.transformer import Transformer
     from nmt_cli.model.weights import named_variables
     from nmt_cli.training.dataset import Cursor, iter_steps
-    from nmt_cli.training.device import choose_precision
+    from nmt_cli.training.device import choose_for_machine, share_cores
     from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.run import prepare
     from nmt_cli.training.step import Stepper
@@ -59,9 +60,10 @@ def _measure_steps(loaded, seconds):
         loaded,
         tell=lambda _: None,
         on_encoded=lambda *_: None,
-        find_precision=choose_precision,
+        choose_for_machine=choose_for_machine,
     )
     config = prepared.config
+    share_cores(config.train.lanes)
     precision = config.train.precision
     model = Transformer(
         config.model,
@@ -98,24 +100,24 @@ def _measure_steps(loaded, seconds):
         operations.append(work / elapsed)
         if time.perf_counter() > end:
             break
-    return statistics.median(tokens), statistics.median(operations), len(tokens), precision
+    return statistics.median(tokens), statistics.median(operations), len(tokens), config.train
 
 
-def _peak(precision, seconds=2.0):
-    """Return the operations a second of one large matrix product."""
+def _peak(precision, lanes, seconds=2.0):
+    """Return the operations a second of large matrix products, as many at a time as lanes."""
     import tensorflow as tf
 
     rows, inner, columns = 4096, 512, 2048
     a = tf.cast(tf.random.normal((rows, inner)), precision)
     b = tf.cast(tf.random.normal((inner, columns)), precision)
-    product = tf.function(lambda: tf.matmul(a, b))  # oneDNN's, as in the step
+    product = tf.function(lambda: [tf.matmul(a + i, b) for i in range(lanes)])  # as in the step
     product()
     rates = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         started = time.perf_counter()
-        product().numpy()
-        rates.append(2 * rows * inner * columns / (time.perf_counter() - started))
+        product()[-1].numpy()
+        rates.append(2 * lanes * rows * inner * columns / (time.perf_counter() - started))
     return statistics.median(rates)
 
 

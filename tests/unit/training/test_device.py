@@ -3,8 +3,14 @@
 import pytest
 import tensorflow as tf
 
+from nmt_cli.config import Config
 from nmt_cli.training import device
-from nmt_cli.training.device import choose_precision, describe_environment
+from nmt_cli.training.device import (
+    choose_lanes,
+    choose_precision,
+    describe_environment,
+    share_cores,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +47,43 @@ def test_a_gpu_takes_bfloat16_from_ampere_on(monkeypatch, details, expected):
     chosen = choose_precision()
     assert chosen.value == expected
     assert "GPU" in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cores", "d_model", "tokens", "expected"),
+    [
+        ([], 2, 128, 512, 2),
+        ([], 1, 128, 512, 1),
+        ([], 64, 128, 512, 4),
+        ([], 64, 128, 4096, 8),
+        ([], 4, 128, 100, 1),
+        ([], 4, 256, 4096, 1),
+        (["gpu"], 4, 128, 512, 1),
+    ],
+)
+def test_small_models_are_trained_in_a_lane_a_core(
+    monkeypatch, gpus, cores, d_model, tokens, expected
+):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: gpus)
+    monkeypatch.setattr(device, "available_cores", lambda: cores)
+    config = Config.model_validate(
+        {
+            "name": "x",
+            "data": {"train": [{"file": "a.tsv"}], "dev": [{"file": "b.tsv"}]},
+            "model": {"d_model": d_model},
+            "train": {"tokens_per_batch": tokens},
+        }
+    )
+    assert choose_lanes(config).value == expected
+
+
+@pytest.mark.parametrize(("lanes", "cores", "expected"), [(2, 8, [4]), (3, 2, [1]), (1, 8, [])])
+def test_lanes_share_the_cores(monkeypatch, lanes, cores, expected):
+    found = []
+    monkeypatch.setattr(device, "available_cores", lambda: cores)
+    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", found.append)
+    share_cores(lanes)
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", ["flags\t\t", "Features\t"])

@@ -42,7 +42,7 @@ BATCHES = [
     Batch(np.array([[8, 7, 6, 9, 2]], np.int32), np.array([[7, 2]], np.int32)),
 ]
 
-def five_steps(replicas, dropout, rule="adam"):
+def five_steps(replicas, dropout, rule="adam", lanes=1):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
         optimizer = Optimizer(
@@ -53,7 +53,7 @@ def five_steps(replicas, dropout, rule="adam"):
             muon_rms=0.2,
             average_decay=0.9,
         )
-    config = Config.model_validate({"name": "x", "data": corpora})
+    config = Config.model_validate({"name": "x", "data": corpora, "train": {"lanes": lanes}})
     stepper = Stepper(model, optimizer, config, replicas)
     results = [stepper.step(BATCHES, number, 1e-3) for number in range(1, 6)]
     state = {**read_weights(model), **optimizer.read_state()}
@@ -62,6 +62,7 @@ def five_steps(replicas, dropout, rule="adam"):
 both = connect(ALONE, "auto")
 one, two = five_steps(Replicas(), 0.0), five_steps(both, 0.0)
 dropped, again = five_steps(both, 0.3), five_steps(both, 0.3)
+in_lanes = five_steps(both, 0.0, lanes=2)
 by_muon = five_steps(Replicas(), 0.0, "muon"), five_steps(both, 0.0, "muon")
 replicas_equal = all(
     np.array_equal(*(part.numpy() for part in variable.value.values))
@@ -69,10 +70,10 @@ replicas_equal = all(
 )
 print(json.dumps({
     "count": both.count,
-    "losses": [[r.loss for r in run[0]] for run in (one, two)],
-    "norms": [[r.gradient_norm for r in run[0]] for run in (one, two)],
+    "losses": [[r.loss for r in run[0]] for run in (one, two, in_lanes)],
+    "norms": [[r.gradient_norm for r in run[0]] for run in (one, two, in_lanes)],
     "tokens": [[r.num_tokens for r in run[0]] for run in (one, two)],
-    "dev": [one[2], two[2]],
+    "dev": [run[2] for run in (one, two, in_lanes)],
     "apart": {
         name: float(np.abs(array - two[1][name]).max() / max(np.abs(array).max(), 1e-12))
         for name, array in one[1].items() if "key" not in name
@@ -100,7 +101,8 @@ def test_two_devices_take_the_steps_of_one(two_devices):
     found = two_devices
     assert found["count"] == 2
     for kind in ("losses", "norms", "dev"):
-        assert found[kind][1] == pytest.approx(found[kind][0], rel=1e-5), kind
+        for other in found[kind][1:]:
+            assert other == pytest.approx(found[kind][0], rel=1e-5), kind
     assert found["tokens"][1] == found["tokens"][0]
     assert max(found["apart"].values()) < 1e-4
     assert found["replicas_equal"]

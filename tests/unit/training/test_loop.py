@@ -136,6 +136,7 @@ RESUME = (
     "model.attention_dropout=0.1",
     "model.activation_dropout=0.1",
     "train.accumulate_steps=2",
+    "train.lanes=2",
     "train.tokens_per_batch=500",
     "train.max_steps=14",
     "train.eval_steps=3",

@@ -1,5 +1,6 @@
 """Going on with a run: what must be as it was begun with, and what may change."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -109,28 +110,56 @@ def test_a_vocabulary_that_the_text_did_not_fill_is_no_change(corpus, wanted):
     assert again.settings == first.settings
 
 
-class TestPrecision:
-    OPEN = "train.precision=auto"
+def chosen(precision: str, lanes: int = 1):
+    return lambda _: {
+        "train.precision": Choice(precision, "it is fast"),
+        "train.lanes": Choice(lanes, "4 cores"),
+    }
+
+
+class TestWhatTheMachineDecides:
+    OPEN = ("train.precision=auto", "train.lanes=auto")
 
     def test_what_is_open_is_chosen_and_told(self, corpus):
-        choice = Choice("bfloat16", "it is fast")
-        prepared, told = run(corpus, self.OPEN, find_precision=lambda: choice)
+        prepared, told = run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))
         assert prepared.config.train.precision == "bfloat16"
         assert prepared.settings["train.precision"] == "bfloat16"
-        assert told[-1] == "auto: train.precision = bfloat16 (it is fast)"
+        assert prepared.settings["train.lanes"] == prepared.config.train.lanes == 4
+        assert told[-2:] == [
+            "auto: train.precision = bfloat16 (it is fast)",
+            "auto: train.lanes = 4 (4 cores)",
+        ]
+
+    def test_what_is_set_stays(self, corpus):
+        prepared, told = run(corpus, "train.lanes=3", choose_for_machine=chosen("bfloat16", 4))
+        assert prepared.config.train.precision == "float32"
+        assert prepared.config.train.lanes == 3
+        assert not [line for line in told if line.startswith("auto: ")]
 
     def test_a_run_keeps_it_on_another_machine(self, corpus):
-        begin(run(corpus, self.OPEN, find_precision=lambda: Choice("bfloat16", ""))[0])
-        again, told = run(corpus, self.OPEN, find_precision=None)
+        begin(run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))[0])
+        again, told = run(corpus, *self.OPEN, choose_for_machine=None)
         assert again.config.train.precision == "bfloat16"
-        assert told[0] == "auto: train.precision = bfloat16 (this run was begun with it)"
-        with pytest.raises(ConfigError, match=r"other settings: train\.precision$"):
+        assert again.config.train.lanes == 4
+        assert told[:2] == [
+            "auto: train.precision = bfloat16 (this run was begun with it)",
+            "auto: train.lanes = 4 (this run was begun with it)",
+        ]
+        with pytest.raises(ConfigError, match=r"other settings: train\.lanes.*, train\.precision"):
             run(corpus)  # which says float32
 
     def test_a_fresh_start_chooses_anew(self, corpus):
-        begin(run(corpus, self.OPEN, find_precision=lambda: Choice("bfloat16", ""))[0])
-        anew = run(corpus, self.OPEN, is_fresh=True)[0]
+        begin(run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))[0])
+        anew = run(corpus, *self.OPEN, is_fresh=True)[0]
         assert anew.config.train.precision == "float32"
+        assert anew.config.train.lanes == 1
+
+    def test_a_run_of_an_earlier_version_goes_on_in_one_lane(self, corpus):
+        prepared = run(corpus, *self.OPEN)[0]
+        before = {key: of for key, of in prepared.settings.items() if key != "train.lanes"}
+        begin(dataclasses.replace(prepared, settings=before))
+        again, _ = run(corpus, *self.OPEN, choose_for_machine=chosen("float32", 4))
+        assert again.config.train.lanes == 1
 
 
 def test_settings_of_a_damaged_checkpoint_are_those_of_the_one_before(corpus):

@@ -225,8 +225,11 @@ class TestAuto:
     def test_every_choice_is_told_with_its_reason_and_none_is_left_open(self, corpus):
         prepared, told, _ = run(corpus, *self.ALL)
         choices = [line for line in told if line.startswith("auto: ")]
-        assert len(choices) == sum(map(len, auto_keys().values())) + 1
-        assert choices[-1] == "auto: train.precision = float32 (any device has it)"
+        assert len(choices) == sum(map(len, auto_keys().values())) + 2
+        assert choices[-2:] == [
+            "auto: train.precision = float32 (any device has it)",
+            "auto: train.lanes = 1 (any device has it)",
+        ]
         assert "auto: model.d_model = 128 (1,500 pairs on a CPU)" in choices
         assert prepared.warnings == []
         assert prepared.config.train.precision == "float32"

@@ -38,7 +38,7 @@ def config(seed: int = 1, **train) -> Config:
             "name": "x",
             "seed": seed,
             "data": {"train": [{"file": "a.tsv"}], "dev": [{"file": "b.tsv"}]},
-            "train": {"clip_norm": 0.0, **train},
+            "train": {"clip_norm": 0.0, "lanes": 1, **train},
         }
     )
 
@@ -99,6 +99,24 @@ def test_micro_batches_equal_one_batch(plain):
             np.testing.assert_allclose(other[name], array, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("lanes", [2, 3, 7])
+def test_lanes_equal_one_batch(plain, make_stepper, lanes):
+    """Also when there are more of them than rows."""
+    stepper, _, optimizer = plain
+    whole = [batch(0, 1, 2, 3, extra=1)]
+    first, gradient = stepper.step(whole, 1, 1e-3), gradient_of(optimizer)
+
+    side_by_side, _, optimizer = make_stepper(lanes=lanes)
+    result = side_by_side.step(whole, 1, 1e-3)
+
+    assert result.num_tokens == NUM_TOKENS
+    assert result.loss == pytest.approx(first.loss, rel=1e-6)
+    assert result.gradient_norm == pytest.approx(first.gradient_norm, rel=1e-5)
+    for name, array in gradient_of(optimizer).items():
+        # Float32 sums of a dozen terms in another order.
+        np.testing.assert_allclose(array, gradient[name], atol=1e-6, err_msg=name)
+
+
 def test_the_gradient_is_that_of_the_loss_per_target_piece(plain):
     stepper, model, optimizer = plain
     whole = batch(0, 1, 2, 3)
@@ -137,11 +155,12 @@ def test_the_loss_is_per_target_piece(make_pair):
     assert result.loss == pytest.approx(smoothed / NUM_TOKENS, rel=1e-6)
 
 
-def test_a_step_repeats_bit_for_bit(make_stepper):
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_a_step_repeats_bit_for_bit(make_stepper, lanes):
     """Losses, norms and weights of three steps with dropout, twice from new objects."""
     runs = []
     for _ in range(2):
-        stepper, model, _ = make_stepper(dropout=0.3)
+        stepper, model, _ = make_stepper(dropout=0.3, lanes=lanes)
         results = [stepper.step([batch(0, 1), batch(2, 3)], n, 1e-2) for n in (1, 2, 3)]
         runs.append((results, read_weights(model)))
     (results, weights), (results_again, weights_again) = runs
@@ -166,6 +185,13 @@ def test_dropout_differs_by_seed_step_and_micro_batch(make_stepper, monkeypatch)
     assert loss(1, one * 2) != first
     monkeypatch.setattr(stepper, "_seed", 2)
     assert loss(1, one) != first
+
+
+def test_dropout_differs_by_lane(make_stepper):
+    stepper, _, _ = make_stepper(dropout=0.3, lanes=2)
+    other, _, _ = make_stepper(dropout=0.3)
+    # Were both lanes dropped alike, the mean of the two would be that of one.
+    assert stepper.step([batch(1, 1)], 1, 1e-9).loss != other.step([batch(1)], 1, 1e-9).loss
 
 
 def test_no_batch_retraces(plain):
