@@ -10,7 +10,6 @@ whatever the shape of the matrix; Adam's is between 0.2 and 0.4. It is for the m
 hidden states; tables, vectors and output layers stay with Adam.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,34 +43,30 @@ def steps(momenta: Mapping[str, Tensor], rms: float) -> dict[str, Tensor]:
         momenta: u of each weight, [rows, columns], by its dotted name.
         rms: Root mean square of the elements of each step.
     """
-    parts = {name: _matrices(name, momentum) for name, momentum in momenta.items()}
-    by_shape: dict[tuple[int, int], list[Tensor]] = defaultdict(list)
-    for matrices in parts.values():
-        for matrix in matrices:
-            by_shape[tuple(matrix.shape)].append(matrix)
-    # Matrices of one shape together: a product of many is faster than many products.
-    found = {
-        shape: iter(tf.unstack(rms * max(shape) ** 0.5 * polar(tf.stack(matrices))))
-        for shape, matrices in by_shape.items()
-    }
+    # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
+    # product of many at a time.
     return {
-        name: tf.concat([next(found[tuple(matrix.shape)]) for matrix in matrices], axis=1)
-        for name, matrices in parts.items()
+        name: tf.concat([_step(matrix, rms) for matrix in _matrices(name, momentum)], axis=1)
+        for name, momentum in momenta.items()
     }
+
+
+def _step(matrix: Tensor, rms: float) -> Tensor:
+    return rms * max(matrix.shape) ** 0.5 * polar(matrix)
 
 
 def polar(x: Tensor) -> Tensor:
-    """Return about the nearest matrix with orthonormal rows or columns of each [K, rows, columns].
+    """Return about the nearest matrix with orthonormal rows or columns, [rows, columns].
 
     All its singular values are between 0.73 and 1.27, but for those below a 100th of the norm.
     """
-    is_tall = x.shape[1] > x.shape[2]
-    x = tf.linalg.matrix_transpose(x) if is_tall else x
-    x /= tf.norm(x, axis=[1, 2], keepdims=True) + _TINY
+    is_tall = x.shape[0] > x.shape[1]
+    x = tf.transpose(x) if is_tall else x
+    x /= tf.norm(x) + _TINY
     for a, b, c in _ROUNDS:
         square = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * square + c * tf.matmul(square, square), x)
-    return tf.linalg.matrix_transpose(x) if is_tall else x
+    return tf.transpose(x) if is_tall else x
 
 
 def _matrices(name: str, weight: Tensor) -> list[Tensor]:

@@ -52,9 +52,8 @@ def newton_schulz(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(8, 8), (4, 9), (9, 4), (1, 5), (128, 256)])
 def test_the_polar_factor_has_the_directions_and_no_lengths(shape):
-    x = np.random.default_rng(1).normal(size=(3, *shape))
-    found = muon.polar(tf.constant(x, tf.float32)).numpy()
-    for matrix, result in zip(x, found, strict=True):
+    for matrix in np.random.default_rng(1).normal(size=(3, *shape)):
+        result = muon.polar(tf.constant(matrix, tf.float32)).numpy()
         u, values, v = np.linalg.svd(matrix, full_matrices=False)
         within = np.diag(u.T @ result @ v.T)
         asked = values / np.linalg.norm(matrix) > 0.01
@@ -71,7 +70,7 @@ def test_each_round_ends_as_far_above_one_as_below():
 
 
 def test_a_matrix_of_nothing_moves_nothing():
-    assert not np.any(muon.polar(tf.zeros([1, 4, 6])))
+    assert not np.any(muon.polar(tf.zeros([4, 6])))
 
 
 def test_five_steps_equal_the_algorithm():
