@@ -1,5 +1,6 @@
 """Exact transcripts of `nmt chat` in a pipe, with an engine whose answers are known."""
 
+import itertools
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from typer.testing import CliRunner
 
 from nmt_cli.cli import app
 from nmt_cli.decoding.engine import Hypothesis
-from nmt_cli.text.tokenizer import EOS_ID, USER_ID
+from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 
@@ -33,8 +34,9 @@ class Parrot:
         return [[-float(len(target))] for target in targets]
 
     def _answer(self, source, number):
-        last = len(source) - 1 - source[::-1].index(USER_ID)
-        heard = self._target.decode(source[last + 1 : -1])
+        newest = source[source.index(USER_ID) + 1 :]
+        turn = itertools.takewhile(lambda piece: piece not in (BOT_ID, EOS_ID), newest)
+        heard = self._target.decode(list(turn))
         text = f"{heard}! ({source.count(USER_ID)} heard)" + (f" #{number}" if number else "")
         return Hypothesis([*self._target.encode(text), EOS_ID], -0.25)
 

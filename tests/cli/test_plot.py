@@ -156,7 +156,7 @@ def test_chat_draws_its_last_reply(run_nmt, toy_chat, tmp_path):
     cross, *_ = page_data(tmp_path / "a.html")["kinds"]
     words, _ = cross["levels"]
     assert words["rows"] == [*reply.split(), "</s>"]
-    said = ["hi", *first.split(), "how", "are", "you"]
+    said = ["how", "are", "you", *first.split(), "hi"]  # the newest turn first
     assert [word for word in words["columns"] if word in said] == said
     (tmp_path / "a.html").unlink()
     done = run_nmt(*command, cwd=tmp_path, input="hi\n/reset\n")
