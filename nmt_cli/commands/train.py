@@ -65,12 +65,14 @@ def train(
     """
     started = time.monotonic()
     from nmt_cli.config_io import load_config
+    from nmt_cli.text.corpus import Corpora
     from nmt_cli.training.cluster import find_cluster
 
     seconds = _seconds(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
     note_stand_in(config, "train")
     loaded = load_config(config, overrides)
+    Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if dry_run:
         _dry_run(loaded, fresh=fresh)
     else:
@@ -122,8 +124,6 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
-    for split in ("train", "dev", "test"):
-        corpora.files(split)
     samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
     console.note(f"train: {sum(counts):,} pairs")
     for split in ("dev", "test"):

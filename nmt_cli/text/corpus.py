@@ -125,6 +125,15 @@ class Corpora:
         split_of = self._held_out.split_of
         return (e for e in examples if split_of(e.source[-1], e.target) == split)
 
+    def check_files(self) -> None:
+        """Check that all files of all splits are there.
+
+        Raises:
+            DataError: Names every file of a split that is missing.
+        """
+        for split in ("train", "dev", "test"):
+            self.files(split)
+
     def files(self, split: str) -> list[Path]:
         """Return the files that a split is read from, checked to exist.
 

@@ -133,8 +133,7 @@ def prepare(
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
-    for split in ("train", "dev", "test"):
-        corpora.files(split)
+    corpora.check_files()
     config = resolve(loaded, corpora, tell=tell, find_device=find_device, is_fresh=is_fresh)
     start = open_start(config, run.path)
     vocabularies, config = _start_vocabularies(start, config, tell)

@@ -68,6 +68,7 @@ def test_a_time_that_is_none(run_nmt, project, limit):
 def test_a_missing_data_file(run_nmt, project):
     (project / "train.tgt").unlink()
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.tgt: no such file", "hint: ")
+    assert not (project / "runs").exists()
 
 
 def test_invalid_utf8_names_file_and_line(run_nmt, project):
