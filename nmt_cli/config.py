@@ -185,6 +185,12 @@ class ModelConfig(Section):
     norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
     activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
     positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
+    turn_embeddings: bool = key(
+        False,
+        "chat: learn a vector for how many turns ago each piece was said, which is added to its "
+        "embedding; what is to be answered is then soon told from what was said before",
+        may_be_auto=True,
+    )
     tie_embeddings: bool = key(
         True, "one matrix for the output layer and the target (and joint source) embeddings"
     )
@@ -490,6 +496,13 @@ class Config(Section):
         ):
             raise ValueError("a corpus has two columns; three need task: classification")
         return data
+
+    @field_validator("model")
+    @classmethod
+    def _turns_only_in_chat(cls, model: ModelConfig, info: ValidationInfo) -> ModelConfig:
+        if model.turn_embeddings and info.data.get("task") != "chat":
+            raise ValueError("turn_embeddings needs task: chat")
+        return model
 
     @property
     def num_texts(self) -> int:

@@ -4,6 +4,9 @@ CTranslate2 (github.com/OpenNMT/CTranslate2) starts and decodes a trained Transf
 the framework it was trained in. The names of `model/` map one to one: kernels are stored [out, in]
 there, the fused projections are kept as they are.
 
+Turn embeddings are what CTranslate2 calls a source feature: its source tokens are then the number
+of a piece, U+FFE8 and how many turns ago it was said.
+
 Attention that CTranslate2 returns, for alignments and coverage, is the mean over the heads of the
 last decoder layer.
 """
@@ -15,7 +18,7 @@ from typing import Any
 
 import ml_dtypes
 from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec, TransformerSpec
-from ctranslate2.specs.common_spec import Activation
+from ctranslate2.specs.common_spec import Activation, EmbeddingsMerge
 
 from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.model.output_bias import output_bias
@@ -82,6 +85,8 @@ class Conversion:
             **self._layers(),
             alignment_layer=-1,
             alignment_heads=0,  # all
+            num_source_embeddings=2 if model.get("turn_embeddings") else 1,
+            embeddings_merge=EmbeddingsMerge.ADD,
         )
         self._fill_stack(spec.encoder, "encoder")
         self._fill_stack(spec.decoder, "decoder")
@@ -93,9 +98,21 @@ class Conversion:
         spec.decoder.projection.bias = output_bias(len(self.target_pieces))
         # No piece is unknown; a name that is no piece would be added beyond the table.
         spec.config.unk_token = self.target_pieces[0]
-        spec.register_source_vocabulary(list(self.source_pieces))
+        if model.get("turn_embeddings"):
+            self._fill_turns(spec)
+        else:
+            spec.register_source_vocabulary(list(self.source_pieces))
         spec.register_target_vocabulary(list(self.target_pieces))
         return spec
+
+    def _fill_turns(self, spec: Any) -> None:
+        """Set the turn embeddings, which CTranslate2 adds before it scales the sum."""
+        turns = self.weights["encoder.turns"]
+        spec.encoder.embeddings[1].weight = turns / self.model["d_model"] ** 0.5
+        # By number, as a piece may hold the separator; but the unknown piece must be found.
+        numbers = map(str, range(1, len(self.source_pieces)))
+        spec.register_source_vocabulary([self.source_pieces[0], *numbers])
+        spec.register_source_vocabulary(list(map(str, range(len(turns)))))
 
     def _layers(self) -> dict[str, Any]:
         """Return what layers are like, as CTranslate2's specifications want to know it."""

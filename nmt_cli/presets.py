@@ -197,6 +197,12 @@ def _max_length(config: Config, situation: Situation) -> Choice:
     return Choice(length, f"99.9 % of the pairs have at most {longest:,} pieces a side")
 
 
+def _turn_embeddings(config: Config, situation: Situation) -> Choice:
+    if config.task == "chat" and config.chat.history_turns > 0:
+        return Choice(True, "a chat with history")
+    return Choice(False, "no chat with history")
+
+
 def _tokens_per_batch(config: Config, situation: Situation) -> Choice:
     """Return the batch: a power of two, small enough that an epoch has a good many steps."""
     most, epoch = _size(situation).tokens_per_batch, _epoch_tokens(situation)
@@ -284,6 +290,7 @@ PRESETS: dict[str, Callable[[Config, Situation], Choice]] = {
     "model.dropout": _dropout,
     "model.attention_dropout": _inner_dropout,
     "model.activation_dropout": _inner_dropout,
+    "model.turn_embeddings": _turn_embeddings,
     "model.max_length": _max_length,
     "train.tokens_per_batch": _tokens_per_batch,
     "train.max_steps": _max_steps,

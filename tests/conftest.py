@@ -238,6 +238,7 @@ def make_pair(
             norm=config.norm,
             activation=config.activation,
             positions=config.positions,
+            turn_embeddings=config.turn_embeddings,
         )
         is_shared = model.source_table is model.output_table
         tied = "all" if is_shared else "output" if config.tie_embeddings else "none"

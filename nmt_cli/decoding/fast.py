@@ -20,11 +20,14 @@ from nmt_cli.decoding.engine import Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.errors import ModelFileError
 from nmt_cli.resources import available_cores
+from nmt_cli.text.template import turns_ago
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
 from nmt_cli.text.vocabulary import Vocabularies
 
 _EOS = CONTROL_TOKENS[EOS_ID]
 _NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
+_FEATURE_MARK = "\uffe8"
+_TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it: see `convert.py`
 BATCH_PIECES = 1024
 _POLL_SECONDS = 0.001
 
@@ -61,6 +64,7 @@ class FastEngine:
         self._device = device
         self._threads = threads or available_cores()
         self.description = f"CTranslate2 {folder.name}, {_workers(self._threads)} on {device}"
+        self._reads_turns = (folder / _TURNS).exists()
         self._sampler: tuple[int, Any] | None = None
 
     @functools.cached_property
@@ -162,7 +166,15 @@ class FastEngine:
         return results
 
     def _source_pieces(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
-        return [self._vocabularies.source.pieces(source) for source in sources]
+        if not self._reads_turns:
+            return [self._vocabularies.source.pieces(source) for source in sources]
+        return [
+            [
+                f"{i}{_FEATURE_MARK}{turns}"
+                for i, turns in zip(source, turns_ago(source), strict=True)
+            ]
+            for source in sources
+        ]
 
     def _groups(
         self, sources: Sequence[Sequence[int]], options: SearchOptions

@@ -28,7 +28,8 @@ from nmt_cli.model.layers import (
 )
 from nmt_cli.model.output_bias import output_bias
 from nmt_cli.model.positions import sinusoids
-from nmt_cli.text.tokenizer import BOS_ID, PAD_ID
+from nmt_cli.text.template import EARLIEST_TURN
+from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, PAD_ID, USER_ID
 
 
 class Memory(NamedTuple):
@@ -154,6 +155,11 @@ class _Stack(Layer):
             if config.positions == "learned"
             else tf.constant(sinusoids(*size))
         )
+        self.turns = (
+            self._normal("turns", EARLIEST_TURN + 1, config.d_model)
+            if config.turn_embeddings and name == "encoder"
+            else None
+        )
         self.norm = (
             LayerNorm(f"{name}.norm", seed, config.d_model) if config.norm == "pre" else None
         )
@@ -165,8 +171,11 @@ class _Stack(Layer):
         positions: Tensor,
         dtype: str,
         random: RandomStream | None,
+        turns: Tensor = None,
     ) -> Tensor:
         """Return sqrt(D) * embedding + position encoding (sections 3.4 and 3.5), [N, D].
+
+        A model with turn embeddings adds them, too.
 
         Args:
             table: [V, D].
@@ -174,9 +183,12 @@ class _Stack(Layer):
             positions: [N], or a scalar for all.
             dtype: Number format.
             random: Seeds of the dropout, or None for none.
+            turns: [N], how many turns ago each was said; None where it does not matter.
         """
         vectors = tf.gather(table, ids) * self.config.d_model**0.5
         encodings = tf.gather(self.positions, positions)
+        if self.turns is not None:
+            encodings += tf.gather(self.turns, turns)
         return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
 
     def finish(self, x: Tensor) -> Tensor:
@@ -224,7 +236,10 @@ class EncoderModel(Layer):
         """
         packing, mask = Packing.of(source_ids), padding_mask(source_ids)
         ids, positions = packing.pack(source_ids), packing.positions()
-        x = self.encoder.embed(self.source_table, ids, positions, self.activation_dtype, random)
+        turns = None if self.encoder.turns is None else packing.pack(_turns_ago(source_ids))
+        x = self.encoder.embed(
+            self.source_table, ids, positions, self.activation_dtype, random, turns
+        )
         for number, layer in enumerate(self.encoder_layers, start=1):
             x, weights = layer(x, packing, mask[:, None, :], random)
             if maps is not None:
@@ -413,6 +428,12 @@ def output_logits(states: Tensor, table: Tensor) -> Tensor:
     logits = tf.matmul(states, tf.cast(table, states.dtype), transpose_b=True)
     bias = tf.constant(output_bias(table.shape[0]), states.dtype)
     return tf.cast(tf.nn.bias_add(logits, bias), tf.float32)
+
+
+def _turns_ago(source_ids: Tensor) -> Tensor:
+    """Return `template.turns_ago` of each row of source ids [B, S]."""
+    begins = (source_ids == USER_ID) | (source_ids == BOT_ID)
+    return tf.clip_by_value(tf.cumsum(tf.cast(begins, tf.int32), axis=1) - 1, 0, EARLIEST_TURN)
 
 
 def shifted_right(target_ids: Tensor) -> Tensor:

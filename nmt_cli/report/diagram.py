@@ -217,11 +217,13 @@ def _embedding(
     shapes: Mapping[str, tuple[int, ...]],
 ) -> Block:
     which, letter = ("source", "S") if side == "encoder" else ("target", "T")
-    owned = [f"{which}_embedding", f"{side}.positions"]
+    owned = [f"{which}_embedding", f"{side}.positions", f"{side}.turns"]
     is_shared = "embedding" in shapes and _count(shapes, "decoder") > 0
     if side == "encoder":
         owned.append("embedding")
     name = "embedding + positions"
+    if f"{side}.turns" in shapes:
+        name += " + turns"
     sizes = f"{vocabulary[which]:,}{' shared' if is_shared else ''} pieces, {model['positions']}"
     shape = f"[B, {letter}, {model['d_model']}]"
     return Block(name, sizes, shape, _count(shapes, *owned))

@@ -8,14 +8,19 @@ ids, so no text that somebody types can fake one. What does not fit the model is
 early turns first, then the front of the last turn. A persona may take half of the room; the rest of
 a longer one is left out.
 
+A model with `model.turn_embeddings` also gets how many turns ago each piece was said (`turns_ago`).
+
     The weather is nice. </s> It is sunny. </s>
 
 Texts to classify lose their ends when they are too long: the longer one first.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
+
+EARLIEST_TURN = 3  # turns that are longer ago count as this
 
 
 def join_turns(
@@ -40,6 +45,16 @@ def join_turns(
         parts.append(part)
         room -= len(part)
     return [*head, *(i for part in parts for i in part), EOS_ID]
+
+
+def turns_ago(ids: Sequence[int]) -> list[int]:
+    """Return how many turns before the newest each id of a joined conversation was said.
+
+    Returns:
+        0 for the newest turn and the persona, at most `EARLIEST_TURN`.
+    """
+    begun = itertools.accumulate(int(i in (USER_ID, BOT_ID)) for i in ids)
+    return [min(max(turns - 1, 0), EARLIEST_TURN) for turns in begun]
 
 
 def join_texts(texts: Sequence[Sequence[int]], *, begins: bool, max_length: int) -> list[int]:

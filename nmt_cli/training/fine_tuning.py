@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import TASKS, Bundle, find_bundle
-from nmt_cli.config import Config
+from nmt_cli.config import Config, ModelConfig
 from nmt_cli.config_io import with_values
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, named_variables
@@ -38,10 +38,11 @@ def open_start(config: Config, run: Path) -> Bundle | None:
             f"train.from: {bundle.path} is this run's own model, which training would replace",
             hint="give the new run another name: --set name=NAME",
         )
-    here, there = config.model.model_dump(mode="json"), bundle.manifest.model
+    here = config.model.model_dump(mode="json")
+    there = ModelConfig().model_dump(mode="json") | bundle.manifest.model
     free = _FREE | ({"max_length"} if config.model.positions == "sinusoidal" else set())
     free |= _OF_DECODER if labels else set()
-    differing = [k for k in here if k not in free and k in there and here[k] != there[k]]
+    differing = [k for k in here if k not in free and here[k] != there[k]]
     if differing:
         facts = ", ".join(
             f"model.{k} is {json.dumps(there[k])} there and {json.dumps(here[k])} here"

@@ -20,7 +20,8 @@ from nmt_cli.training.loss import loss_sums
 # few dozen sums of ten terms each lose a little of that at every one.
 TOLERANCE = 1e-5
 
-SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], [9, 9, 6, EOS_ID]]
+CONVERSATION = [3, 9, 4, 9, 6, 3, 4, 7, 3, 9, EOS_ID]  # 3 and 4 are the speakers
+SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], CONVERSATION]
 TARGETS = [[9, 7, EOS_ID], [8, 6, 6, 10, 7, EOS_ID], [EOS_ID]]
 
 VARIANTS = {
@@ -29,6 +30,7 @@ VARIANTS = {
     "gelu": {"activation": "gelu"},
     "swiglu": {"activation": "swiglu"},
     "learned-positions": {"positions": "learned"},
+    "turns": {"turn_embeddings": True},
     "untied": {"tie_embeddings": False},
     "separate-vocabularies": {"joint": False, "target_vocab_size": 14},
     "separate-and-untied": {"joint": False, "target_vocab_size": 14, "tie_embeddings": False},
@@ -40,6 +42,7 @@ VARIANTS = {
         "norm": "post",
         "activation": "swiglu",
         "positions": "learned",
+        "turn_embeddings": True,
         "tie_embeddings": False,
         "d_model": 16,
         "num_heads": 4,

@@ -57,6 +57,7 @@ ARCHITECTURES = [
     pytest.param({}, id="pre-relu-sinusoidal"),
     pytest.param({"norm": "post", "activation": "gelu"}, id="post-gelu"),
     pytest.param({"activation": "swiglu", "positions": "learned"}, id="swiglu-learned"),
+    pytest.param({"turn_embeddings": True}, id="turns"),
     pytest.param({"tie_embeddings": False, "encoder_layers": 3, "decoder_layers": 1}, id="untied"),
 ]
 
@@ -98,6 +99,13 @@ def sources(count: int = 40, seed: int = 1) -> list[list[int]]:
     ]
 
 
+def conversations() -> list[list[int]]:
+    """Return three sources of one, two and six turns."""
+    user, bot = (CONTROL_TOKENS.index(name) for name in ("<user>", "<bot>"))
+    long = [user, 7, 9, bot, 8, user, 7, 7, bot, user, 9, bot, 7, EOS_ID]
+    return [[user, 7, 9, EOS_ID], [user, 7, bot, 7, 9, 12, EOS_ID], long]
+
+
 @pytest.mark.parametrize("name", [name for name in NUMBER_FORMATS if name != "float32"])
 def test_each_number_format_is_smaller_and_keeps_forced_scores_near(make_pair, tmp_path, name):
     model, reference = make_pair(**SIZES)
@@ -122,7 +130,7 @@ def test_forced_scores_are_those_of_the_numpy_reference(make_pair, tmp_path, arg
     model, reference = make_pair(**SIZES, **arguments)
     fast, native = make_engines(model, tmp_path)
     targets = [[7, 9, 12, 9, EOS_ID], [EOS_ID], [6, 6, 6]]
-    rows = sources(3)
+    rows = conversations()
     expected = [
         [
             reference.log_probs([START_ID, *target[:-1]], reference.encode(source), source)[t, i]
@@ -139,7 +147,7 @@ def test_forced_scores_are_those_of_the_numpy_reference(make_pair, tmp_path, arg
 def test_attention_is_the_mean_over_the_heads_of_the_last_layer(make_pair, tmp_path, arguments):
     model, reference = make_pair(**SIZES, **arguments)
     fast, native = make_engines(model, tmp_path)
-    rows, targets = sources(3), [[7, 9, 12, 9, EOS_ID], [EOS_ID], [6, 6, 6]]
+    rows, targets = conversations(), [[7, 9, 12, 9, EOS_ID], [EOS_ID], [6, 6, 6]]
     layer = arguments.get("decoder_layers", reference.architecture.decoder_layers)
     for engine in (fast, native):
         found = engine.attention(rows, targets)

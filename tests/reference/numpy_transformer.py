@@ -29,6 +29,8 @@ Tied = Literal["all", "output", "none"]
 
 PAD_ID = 0
 START_ID = 1
+SPEAKER_IDS = (3, 4)  # each begins a turn
+NUM_TURNS = 4  # told apart: the newest, the two before it, and all that are earlier
 LAYER_NORM_EPSILON = 1e-6
 NEVER = 1e4
 
@@ -46,6 +48,7 @@ class Architecture:
         norm: "pre": x + sublayer(norm(x)) and one last norm; "post": norm(x + sublayer(x)).
         activation: Non-linearity of the feed-forward sublayers.
         positions: "sinusoidal" is computed, "learned" is a table among the weights.
+        turn_embeddings: Whether the encoder adds a vector for how many turns ago a piece was said.
     """
 
     d_model: int
@@ -56,6 +59,7 @@ class Architecture:
     norm: Literal["pre", "post"] = "pre"
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    turn_embeddings: bool = False
 
 
 # --- the parts --------------------------------------------------------------------------------
@@ -416,7 +420,7 @@ class NumpyTransformer:
         return x @ self.weights[f"{name}.kernel"] + self.weights[f"{name}.bias"]
 
     def _embed(self, ids: Sequence[int], embedding: Array, side: str) -> Array:
-        """Look up, scale by sqrt(D) (§3.4) and add positions (§3.5): [T] -> [T, D]."""
+        """Look up, scale by sqrt(D) (§3.4), add positions (§3.5) and turns: [T] -> [T, D]."""
         d_model = self.architecture.d_model
         if self.architecture.positions == "learned":
             positions = self.weights[f"{side}.positions"]
@@ -426,6 +430,11 @@ class NumpyTransformer:
             math.sqrt(d_model) * embedding[token] + positions[place]
             for place, token in enumerate(ids)
         ]
+        if side == "encoder" and self.architecture.turn_embeddings:
+            turns_begun = 0
+            for row, token in zip(rows, ids, strict=True):
+                turns_begun += token in SPEAKER_IDS
+                row += self.weights["encoder.turns"][min(max(turns_begun, 1), NUM_TURNS) - 1]
         return np.array(rows)
 
     def _source_embedding(self) -> Array:
@@ -491,6 +500,8 @@ def _stack_shapes(
     shapes: dict[str, tuple[int, ...]] = {}
     if architecture.positions == "learned":
         shapes[f"{side}.positions"] = (max_length, d_model)
+    if architecture.turn_embeddings and side == "encoder":
+        shapes["encoder.turns"] = (NUM_TURNS, d_model)
     for n in range(1, layers + 1):
         layer = f"{side}.layer{n}"
         shapes |= _norm_shapes(f"{layer}.self_att.norm", d_model)
@@ -564,7 +575,7 @@ def _random_weight(name: str, shape: tuple[int, ...], generator: np.random.Gener
         return 1 + 0.2 * noise
     if name.endswith(".bias"):
         return 0.2 * noise
-    if name.endswith(".positions"):
+    if name.endswith((".positions", ".turns")):
         return noise  # as strong as the embeddings, which come scaled by sqrt(D)
     if name.endswith("embedding"):
         return noise / math.sqrt(shape[1])  # [V, D]

@@ -222,6 +222,14 @@ class TestCorpusConfig:
         assert messages(CorpusConfig, values)[0].startswith(f"Value error, {message}")
 
 
+@pytest.mark.parametrize("task", ["translation", "classification"])
+def test_only_a_chat_has_turns(task):
+    values = {"name": "x", "data": DATA, "model": {"turn_embeddings": True}}
+    assert Config.model_validate({**values, "task": "chat"}).model.turn_embeddings
+    told = messages(Config, {**values, "task": task})
+    assert told == ["Value error, turn_embeddings needs task: chat"]
+
+
 class TestDataConfig:
     def test_rows_are_taken_for_dev_and_test_only(self):
         assert messages(DataConfig, {**DATA, "train": [{"rows": 3}]}) == [

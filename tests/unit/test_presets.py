@@ -50,6 +50,16 @@ def test_multi30k_gets_about_what_its_own_configuration_says():
     assert 5000 <= vocab_size(text(29_000, 360_000), joint=True).value <= 7000
 
 
+def test_only_a_chat_with_history_tells_turns_apart():
+    def tells(**changes) -> bool:
+        config = Config.model_validate(CONFIG.model_dump() | changes)
+        return choose(config, {"model.turn_embeddings"}, situation(3_000))[0].model.turn_embeddings
+
+    assert tells(task="chat") is True
+    assert tells(task="chat", chat={"history_turns": 0}) is False
+    assert tells() is False
+
+
 def test_a_gpu_is_given_a_larger_model_only_where_there_is_text_for_it():
     assert chosen(3_000, "gpu").model == chosen(3_000).model
     assert chosen(2_000_000, "gpu").model.d_model == 512

@@ -237,6 +237,17 @@ def test_lengths_are_summed_up():
     assert "< model.max_length" in text
 
 
+def test_a_diagram_counts_turn_embeddings():
+    vocabulary = {"source": 50, "target": 50, "joint": True}
+    with_turns = shapes() | {"encoder.turns": (4, 8)}
+    encoder, decoder = diagram_of("toy", MODEL, vocabulary, {}, with_turns).sides.values()
+    assert [encoder[0].name, encoder[0].parameters] == [
+        "embedding + positions + turns",
+        50 * 8 + 32,
+    ]
+    assert decoder[0].name == "embedding + positions"
+
+
 @pytest.mark.parametrize(("name", "made"), [("model", shapes), ("classifier", label_shapes)])
 def test_the_diagrams_parts_hold_all_weights(name, made):
     picture = PICTURES[name]()

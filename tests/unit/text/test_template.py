@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.text.template import join_turns
+from nmt_cli.text.template import EARLIEST_TURN, join_turns, turns_ago
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 
 U, B, P, E = USER_ID, BOT_ID, PERSONA_ID, EOS_ID
@@ -71,3 +71,17 @@ def test_an_empty_turn_keeps_its_speaker():
 
 def test_no_turns_give_the_end_alone():
     assert join_turns([], persona=[], max_length=9) == [E]
+
+
+def test_the_turn_of_each_piece_is_counted_from_the_newest():
+    joined = join_turns(TURNS, persona=[7], max_length=99)
+    assert joined == [P, 7, U, 31, 32, 33, B, 21, 22, U, 11, E]
+    assert turns_ago(joined) == [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert turns_ago([]) == []
+
+
+def test_turns_long_ago_count_alike():
+    joined = join_turns([[10 + number] for number in range(9)], persona=[], max_length=99)
+    assert joined[:2] == [U, 18]
+    assert turns_ago(joined)[:8:2] == [0, 1, 2, EARLIEST_TURN]
+    assert set(turns_ago(joined)[8:]) == {EARLIEST_TURN}

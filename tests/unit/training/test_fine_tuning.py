@@ -1,5 +1,6 @@
 """Starting from a bundle: its vocabulary, its weights, a new optimizer; what must fit."""
 
+import json
 import shutil
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_another_architecture_is_told_key_by_key(tuning):
     assert "max_length" not in message  # computed positions have no weights
     assert "dropout" not in message
     assert "--set model.d_ff=128" in caught.value.hint
+
+
+def test_an_older_model_has_no_turns(tuning, toy_bundle, tmp_path):
+    """Its manifest was written before there was such a key."""
+    older = tmp_path / "older"
+    shutil.copytree(toy_bundle, older)
+    manifest = json.loads((older / "bundle.json").read_text())
+    del manifest["model"]["turn_embeddings"]
+    (older / "bundle.json").write_text(json.dumps(manifest))
+    turns = ("task=chat", "model.turn_embeddings=true", "data.test=[]")
+    with pytest.raises(ConfigError, match=r"turn_embeddings is false there and true here"):
+        tuning(f"train.from={older}", *turns)
+    tuning(f"train.from={older}")
 
 
 def test_the_vocabulary_is_as_it_is_whatever_the_settings_say(tuning):
