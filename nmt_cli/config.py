@@ -62,7 +62,8 @@ class CorpusConfig(Section):
     file: str | None = key(
         None,
         "instead of two text files one .tsv, .csv or .jsonl, or for chat dialogues: .jsonl of "
-        '{"turns": [...]}, or .txt with a turn a line and blank lines between dialogues',
+        '{"turns": [...]} or {"messages": [...]}, or .txt with a turn a line and blank lines '
+        "between dialogues",
     )
     columns: list[str | int] | None = key(
         None,

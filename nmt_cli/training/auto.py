@@ -1,5 +1,6 @@
 """Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -72,7 +73,8 @@ def resolve(
             config, chosen = choose(config, others, Situation(text, pieces, find_device()))
             choices |= chosen
     for key, choice in choices.items():
-        tell(f"auto: {key} = {choice.value} ({choice.reason})")
+        value = json.dumps(choice.value) if isinstance(choice.value, bool) else choice.value
+        tell(f"auto: {key} = {value} ({choice.reason})")
     return config
 
 

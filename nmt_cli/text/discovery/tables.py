@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_cli.text.corpus import json_field, json_records, table_rows
+from nmt_cli.text.corpus import json_field, json_records, table_rows, turns_of
 from nmt_cli.text.discovery import names
 from nmt_cli.text.discovery.dialogues import dialogue_corpus
 from nmt_cli.text.discovery.sides import (
@@ -148,7 +148,7 @@ def _json_lines(folder: Path, name: str, task: str | None, like: Corpus | None) 
     records = [record for _, record in itertools.islice(_records(folder / name), HEAD)]
     if not records:
         return None
-    talks = [turns for record in records if isinstance(turns := record.get("turns"), list)]
+    talks = [turns for record in records if (turns := turns_of(record)) is not None]
     if talks:
         reason = "user and bot take turns"
         return dialogue_corpus(name, talks, reason) if task in (None, "chat") else None

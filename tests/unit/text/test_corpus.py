@@ -268,12 +268,44 @@ class TestDialogues:
         put("d.jsonl", '{"turns": ["u1", " ", "u2", "b2"]}\n{"turns": ["", "b1"]}\n')
         assert self.read(corpora, history=3) == [(("u1", " ", "u2"), "b2")]
 
-    @pytest.mark.parametrize("line", ['{"turn": []}', '{"turns": "a"}', '{"turns": ["a", 1]}'])
+    def test_messages_are_turns_too(self, put, corpora):
+        said = [
+            ("system", "be kind"), ("assistant", "welcome"), ("user", "u1"), ("assistant", "b1"),
+            ("user", "u2"), ("system", "be brief"), ("user", "and u3"), ("assistant", "b2"),
+        ]  # fmt: skip
+        messages = [{"role": role, "content": text, "id": 3} for role, text in said]
+        put("d.jsonl", json.dumps({"messages": messages, "turns": ["x", "y"]}))
+        pairs = [(("u1",), "b1"), (("u1", "b1", "u2 and u3"), "b2")]
+        assert self.read(corpora, history=3) == pairs
+        put("d.jsonl", json.dumps({"messages": messages, "learn": "last"}))
+        assert self.read(corpora, history=3) == pairs[1:]
+
+    @pytest.mark.parametrize("messages", [[], [{"role": "system", "content": "be kind"}]])
+    def test_messages_of_nobody_are_no_example(self, put, corpora, messages):
+        put("d.jsonl", json.dumps({"messages": messages}))
+        assert self.read(corpora, history=3) == []
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            '{"turn": []}',
+            '{"turns": "a"}',
+            '{"turns": ["a", 1]}',
+            '{"messages": "a"}',
+            '{"messages": ["a"]}',
+            '{"messages": [{"role": "tool", "content": "a"}]}',
+            '{"messages": [{"role": "user", "content": null}]}',
+            '{"messages": [{"role": ["user"], "content": "a"}]}',
+        ],
+    )
     def test_what_is_wrong_is_told_with_its_line(self, put, corpora, tmp_path, line):
         put("d.jsonl", '{"turns": ["a", "b"]}\n' + line)
         with pytest.raises(DataError) as caught:
             self.read(corpora, history=3)
-        assert str(caught.value) == (f'{tmp_path}/d.jsonl:2: needs {{"turns": ["...", "..."]}}')
+        assert str(caught.value) == (
+            f'{tmp_path}/d.jsonl:2: needs {{"turns": ["...", "..."]}} or '
+            '{"messages": [{"role": "user", "content": "..."}, ...]}'
+        )
         assert "columns: [question, answer]" in caught.value.hint
 
     @pytest.mark.parametrize(

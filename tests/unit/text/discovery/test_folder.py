@@ -151,8 +151,16 @@ def test_json_lines(folder, keys):
     assert found.languages == ("ko", "en")
 
 
-def test_dialogues(folder):
-    write(folder / "x.jsonl", [json.dumps({"turns": ENGLISH[:4]})] * 5)
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"turns": ENGLISH[:4]},
+        {"messages": [{"role": r, "content": e} for r in ("user", "assistant") for e in ENGLISH]},
+    ],
+    ids=("turns", "messages"),
+)
+def test_dialogues(folder, record):
+    write(folder / "x.jsonl", [json.dumps(record)] * 5)
     found = discover(folder)
     assert found.corpora["train"] == [{"file": "x.jsonl"}]
     assert (found.task, found.languages) == ("chat", ("en", "en"))
