@@ -81,10 +81,10 @@ ENGLISH = Sample(
     name="small-talk-en",
     text_dir=TEXT_DIR,
     wording=Wording(
-        spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3, filled_gaps=0.4
+        spread_phrasings, first_turn=typed, later_turn=typed, max_exchanges=3, filled_gaps=0.6
     ),
     rows_per_intent=400,
-    dialogues={TRAIN: 5800, DEV: 100},
+    dialogues={TRAIN: 7000, DEV: 100},
     follow_ups={TRAIN: 15000},
     # All intents answer it alike: if it came as often as the others, a model would say "Yes,
     # really!" to whatever it does not understand.
