@@ -1,0 +1,47 @@
+"""Tests of the prompts that tests/quality/chat_memory.py makes."""
+
+import re
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from generators.small_talk_script import read_slots
+
+QUALITY = Path(__file__).parents[1] / "quality"
+
+
+@pytest.fixture(scope="module")
+def script():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(QUALITY))
+        return runpy.run_path(str(QUALITY / "chat_memory.py"))
+
+
+@pytest.fixture(scope="module")
+def prompts(script):
+    return list(script["PromptMaker"]().make())
+
+
+def test_each_kind_has_its_share(prompts):
+    kinds = Counter(prompt["kind"] for prompt in prompts)
+    assert len(kinds) == 24
+    assert {kinds[kind] for kind in kinds if not kind.startswith("unknown")} == {12}
+    assert {kinds[kind] for kind in kinds if kind.startswith("unknown")} == {20}
+
+
+def test_what_must_be_said_was_told(prompts):
+    for prompt in prompts:
+        told = prompt["turns"][0 if "asked" in prompt["kind"] else -1]
+        assert re.search(prompt["must_match"], told)
+        if "asked" in prompt["kind"]:
+            assert not re.search(prompt["must_match"], prompt["turns"][-1])
+
+
+def test_unknown_names_are_in_no_training_text(script):
+    names = {row["name"] for table in read_slots() for row in table if "name" in row}
+    assert names.isdisjoint(script["UNKNOWN"])
+
+
+def test_every_run_has_the_same_prompts(script, prompts):
+    assert list(script["PromptMaker"]().make()) == prompts
