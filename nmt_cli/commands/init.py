@@ -231,7 +231,9 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     loaded = load_config(str(configs[preset]))
     is_same_task = loaded.config.task == tree["task"]
     wanted = {*_SIZES, *(_OF_TASK if is_same_task else ())}
-    return tree | decode | loaded.config.model_dump(include=wanted), set(loaded.auto)
+    sizes = loaded.config.model_dump(include=wanted)
+    sizes["model"]["turn_embeddings"] = tree["task"] == "chat"  # there are turns in no other
+    return tree | decode | sizes, set(loaded.auto)
 
 
 def _rows_to_hold_out(tree: dict[str, Any], path: Path, splits: list[str]) -> int:

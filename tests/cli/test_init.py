@@ -73,11 +73,14 @@ def test_a_preset_brings_the_sizes_of_a_bundled_configuration(run_nmt, folder, p
 def test_a_preset_of_another_task_brings_nothing_but_sizes(run_nmt, folder):
     assert run_nmt("init", "--preset", "chat", cwd=folder).returncode == 0
     config = load_config(str(folder / "nmt.yaml")).config
-    assert config.model == load_config("chat").config.model
+    chat = load_config("chat").config.model
+    assert config.model == chat.model_copy(update={"turn_embeddings": False})
     assert not config.decode.sample
     done = run_nmt("init", "--preset", "quickstart", "--task", "chat", "--yes", cwd=folder)
     assert done.returncode == 0
-    assert load_config(str(folder / "nmt.yaml")).config.decode.sample
+    config = load_config(str(folder / "nmt.yaml")).config
+    assert config.decode.sample
+    assert config.model.turn_embeddings
 
 
 def test_the_task_can_be_said(run_nmt, folder):
