@@ -43,7 +43,8 @@ def info(
         "task": f"{manifest.task} {languages}".strip(),
         "architecture": f"{manifest.layers} layers, "
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
-        f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions",
+        f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions"
+        f"{', turn embeddings' if size.get('turn_embeddings') else ''}",
         "parameters": f"{manifest.parameters:,}{_parts(manifest.parts)}",
         "vocabulary": f"{words['source']:,} pieces, joint"
         if words["joint"]

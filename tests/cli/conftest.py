@@ -11,7 +11,8 @@ name: toy-chat
 task: chat
 data: {train: [{file: dialogues.jsonl}], dev: [{file: dialogues.jsonl}]}
 tokenizer: {vocab_size: 330}
-model: {d_model: 16, d_ff: 32, num_heads: 2, encoder_layers: 1, decoder_layers: 1, max_length: 48}
+model: {d_model: 16, d_ff: 32, num_heads: 2, encoder_layers: 1, decoder_layers: 1, max_length: 48,
+        turn_embeddings: true}
 train: {max_steps: 60, tokens_per_batch: 200, warmup_steps: 10, learning_rate: 1.0e-2,
         eval_steps: 60, checkpoint_steps: 60, average_checkpoints: 1}
 decode: {beam_size: 2, max_length: 16}

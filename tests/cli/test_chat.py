@@ -21,6 +21,22 @@ def test_a_pipe_gets_a_line_for_a_line(run_nmt, toy_chat, tmp_path):
     assert "Did you mean '/reset'?" in done.stderr
 
 
+def test_both_engines_read_the_turns_alike(run_nmt, toy_chat, tmp_path):
+    typed = "hi\nhow are you\nhello\nwhat are you\n"
+    command = ["chat", "-m", str(toy_chat), "--beam", "1", "--json", "--engine"]
+    replies = []
+    for engine in ("ctranslate2", "tensorflow"):
+        done = run_nmt(*command, engine, cwd=tmp_path, input=typed)
+        assert done.returncode == 0
+        replies.append([json.loads(line) for line in done.stdout.splitlines()])
+    for fast, native in zip(*replies, strict=True):
+        assert fast["reply"] == native["reply"]
+        assert fast["score"] == pytest.approx(native["score"], abs=1e-4)
+    assert len(replies[0]) == 4
+    done = run_nmt("info", str(toy_chat), cwd=tmp_path)
+    assert "sinusoidal positions, turn embeddings" in " ".join(done.stdout.split())
+
+
 def test_a_seed_repeats_a_sampled_conversation(run_nmt, toy_chat, tmp_path):
     command = ["chat", "-m", str(toy_chat), "--temperature", "1.5", "--top-k", "0", "--seed"]
     typed = "hi\nhow are you\n"
