@@ -3,7 +3,8 @@
 `decode` runs over all target positions at once (training, forced scoring), `step` over one new
 position of each beam (search); both are the same layers. Shape letters are those of `layers.py`.
 
-Reference: Vaswani et al. 2017, arXiv 1706.03762; pre-norm: Xiong et al. 2020, arXiv 2002.04745.
+Reference: Vaswani et al. 2017, arXiv 1706.03762; pre-norm: Xiong et al. 2020, arXiv 2002.04745;
+turn embeddings, counted from the newest turn: Bao et al. 2020 (PLATO), arXiv 1910.07931.
 """
 
 from typing import NamedTuple
