@@ -119,6 +119,12 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
     return drawn
 
 
+def only_chats_have_turns(tree: dict[str, Any]) -> dict[str, Any]:
+    if tree.get("task") == "chat" or "model" not in tree:
+        return tree
+    return {**tree, "model": {**tree["model"], "turn_embeddings": False}}
+
+
 label = strings.map(str.strip).filter(bool)
 labels = st.none() | st.lists(label, min_size=2, max_size=4, unique=True)
 OTHERS = ("tokenizer", "train", "chat")
@@ -134,7 +140,7 @@ trees = st.fixed_dictionaries(
         ),
         **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
     },
-)
+).map(only_chats_have_turns)
 
 
 @pytest.fixture(scope="module")
