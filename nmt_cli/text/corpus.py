@@ -6,11 +6,9 @@ a label. Every problem names its file and line.
 """
 
 import collections
-import csv
 import functools
 import itertools
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +16,18 @@ from nmt_cli.config import Config, CorpusConfig
 from nmt_cli.data_sets import data_set_with
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
+from nmt_cli.text import dialogues
 from nmt_cli.text.held_out import HeldOut, held_out_rows
 from nmt_cli.text.labels import Labels, label_text
+from nmt_cli.text.records import (
+    Reader,
+    Report,
+    json_field,
+    json_records,
+    keep_bytes,
+    table_rows,
+)
 
-_FIELD_LIMIT = 1 << 24
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
 _DEFAULT_KEYS: dict[str, list[str | int]] = {
     "translation": ["source", "target"],
@@ -68,9 +74,6 @@ class LineCountError(DataError):
             hint="line N of one file must be the translation of line N of the other",
         )
         self.files, self.counts = files, counts
-
-
-Report = Callable[[LineError], None]
 
 
 def _refuse(problem: LineError) -> None:
@@ -162,7 +165,7 @@ class Corpora:
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""
-        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in _DIALOGUES
+        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in dialogues.READERS
         return has_turns and self._config.task == "chat" and corpus.columns is None
 
     def _all_train(self) -> Iterator[Example]:
@@ -194,9 +197,9 @@ class Corpora:
         Raises:
             DataError: A file cannot be read any further; `LineCountError` behind the last pair.
         """
-        return self._rows(corpus, report, functools.partial(read_lines, mend=_keep_bytes))
+        return self._rows(corpus, report, functools.partial(read_lines, mend=keep_bytes))
 
-    def _rows(self, corpus: CorpusConfig, report: Report, read: "Reader") -> Iterator[Row]:
+    def _rows(self, corpus: CorpusConfig, report: Report, read: Reader) -> Iterator[Row]:
         rows = self._rows_of_files(corpus, report, read)
         labels = self._labels
         return rows if labels is None else self._labelled(corpus, labels, rows, report)
@@ -214,15 +217,15 @@ class Corpora:
             else:
                 yield row
 
-    def _rows_of_files(self, corpus: CorpusConfig, report: Report, read: "Reader") -> Iterator[Row]:
+    def _rows_of_files(self, corpus: CorpusConfig, report: Report, read: Reader) -> Iterator[Row]:
         paths = self.files_of(corpus)
         if len(paths) == 2:
             return _read_parallel(paths[0], paths[1], read)
         (path,) = paths
         suffix = _suffix(path)
         if self.is_dialogue(corpus):
-            dialogues = _DIALOGUES[suffix](path, report, read)
-            return _replies(dialogues, self._config.chat.history_turns)
+            found = dialogues.READERS[suffix](path, report, read)
+            return _replies(found, self._config.chat.history_turns)
         if suffix == ".jsonl":
             columns = corpus.columns or _DEFAULT_KEYS[self._config.task]
             return _read_jsonl(path, columns, report, read, self._target_text)
@@ -247,15 +250,8 @@ class Corpora:
         )
 
 
-Reader = Callable[[Path], Iterator[str]]
-
-
 def _strictly(path: Path) -> Iterator[str]:
     return read_lines(path)
-
-
-def _keep_bytes(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def read_parallel(source: Path, target: Path) -> Iterator[Example]:
@@ -298,29 +294,6 @@ def _read_table(
         yield Row(number, Example(tuple(source), target))
 
 
-def table_rows(
-    path: Path, report: Report = _refuse, read: Reader = _strictly
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too."""
-    lines = read(path)
-    if not path.name.removesuffix(".gz").endswith(".csv"):
-        for number, line in enumerate(lines, start=1):
-            yield number, line.split("\t") if line else []
-        return
-    csv.field_size_limit(_FIELD_LIMIT)
-    reader = csv.reader((line + "\n" for line in lines), strict=True)
-    while True:
-        first = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            report(LineError(path, first, f"not valid CSV: {error}"))
-            continue
-        yield first, [" ".join(field.split("\n")) for field in row]
-
-
 def _column_index(path: Path, heading: list[str], column: str | int) -> int:
     if isinstance(column, int):
         return column - 1
@@ -350,92 +323,20 @@ def _read_jsonl(
         yield Row(number, Example(tuple(texts), target))
 
 
-_NEEDS_TURNS = (
-    'needs {"turns": ["...", "..."]} or {"messages": [{"role": "user", "content": "..."}, ...]}'
-)
-_TURNS_HINT = (
-    "roles are user, assistant and system; "
-    "for question/answer records name the keys: columns: [question, answer]"
-)
-_LEARN_HINT = 'give "last" if only the last reply is to be learnt, or leave it out'
-# The turns with their lines, and the number of the first bot's turn that is learnt.
-Dialogue = tuple[list[tuple[int, str]], int]
-
-
-def _replies(dialogues: Iterable[Dialogue], history_turns: int) -> Iterator[Row]:
+def _replies(found: Iterable[dialogues.Dialogue], history_turns: int) -> Iterator[Row]:
     """Yield the bot's turns that are learnt; user and bot alternate, the user begins.
 
     Its source is the user's turn before it and up to `history_turns` turns before that.
     """
-    for dialogue, first_learnt in dialogues:
+    for dialogue, first_learnt in found:
         turns = [turn for _, turn in dialogue]
         for reply in range(first_learnt, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
             yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
 
 
-def _json_dialogues(path: Path, report: Report, read: Reader) -> Iterator[Dialogue]:
-    """Read lines of `{"turns": [...]}` or `{"messages": [...]}`.
-
-    With `"learn": "last"` what the bot says before its last turn is read and not learnt.
-    """
-    for number, record in json_records(path, report, read):
-        turns = turns_of(record)
-        if turns is None or not all(isinstance(turn, str) for turn in turns):
-            report(LineError(path, number, _NEEDS_TURNS, hint=_TURNS_HINT))
-            continue
-        learnt = record.get("learn", "all")
-        if learnt not in ("all", "last"):
-            report(LineError(path, number, f'"learn" is {json.dumps(learnt)}', hint=_LEARN_HINT))
-            continue
-        first_learnt = max(1, len(turns) // 2 * 2 - 1) if learnt == "last" else 1
-        yield [(number, str(turn)) for turn in turns], first_learnt
-
-
-def turns_of(record: Mapping[str, object]) -> list[object] | None:
-    """Return the turns in a record of a dialogue, the user's first; None when it is none.
-
-    Messages are `{"role": "user" or "assistant", "content": text}`. Those of one speaker in a row
-    are one turn. What the system says, or the assistant before the user, is left out.
-    """
-    if "messages" not in record:
-        turns = record.get("turns")
-        return turns if isinstance(turns, list) else None
-    messages = record["messages"]
-    if not isinstance(messages, list) or not all(map(_is_message, messages)):
-        return None
-    spoken = itertools.dropwhile(
-        lambda message: message["role"] != "user",
-        (message for message in messages if message["role"] != "system"),
-    )
-    by_speaker = itertools.groupby(spoken, lambda message: message["role"])
-    return [" ".join(message["content"] for message in said) for _, said in by_speaker]
-
-
-def _is_message(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.get("role") in ("user", "assistant", "system")
-        and isinstance(value.get("content"), str)
-    )
-
-
-def _text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[Dialogue]:
-    """Read a turn a line, with blank lines between dialogues."""
-    numbered = enumerate(read(path), start=1)
-    for is_blank, lines in itertools.groupby(numbered, lambda line: not line[1].strip()):
-        if not is_blank:
-            yield list(lines), 1
-
-
 def _suffix(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix
-
-
-_DIALOGUES: dict[str, Callable[[Path, Report, Reader], Iterator[Dialogue]]] = {
-    ".jsonl": _json_dialogues,
-    ".txt": _text_dialogues,
-}
 
 
 def _with_borrowed_history(
@@ -460,40 +361,6 @@ def _with_borrowed_history(
         else:
             yield example
         earlier += (example.source[-1], example.target)
-
-
-def json_field(record: dict[str, object], key: str) -> object:
-    """Return the value of a key, or of one within another (`translation.en`); None for none."""
-    if key in record or "." not in key:
-        return record.get(key)
-    outer, _, inner = key.partition(".")
-    nested = record.get(outer)
-    return json_field(nested, inner) if isinstance(nested, dict) else None
-
-
-def json_records(
-    path: Path, report: Report, read: Reader
-) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the objects of a file of JSON lines, each with its line."""
-    for number, line in enumerate(read(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            if "\\u" in line:
-                json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            half = "half of a surrogate pair (\\uD800 to \\uDFFF) is no character"
-            report(LineError(path, number, half))
-            continue
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", None) or error
-            report(LineError(path, number, f"not valid JSON: {reason}"))
-            continue
-        if not isinstance(record, dict):
-            report(LineError(path, number, "a line must be a JSON object"))
-            continue
-        yield number, record
 
 
 def texts(examples: Iterable[Example], side: str) -> Iterator[str]:

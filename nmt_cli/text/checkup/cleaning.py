@@ -25,7 +25,7 @@ from nmt_cli.text.checkup.chunk import CONTROL, INVISIBLE, LOST, PRIVATE, kind_t
 from nmt_cli.text.checkup.findings import BIT, CHECKS
 from nmt_cli.text.checkup.mojibake import has_lost_letters, repair
 from nmt_cli.text.checkup.report import CorpusRows, Report
-from nmt_cli.text.corpus import table_rows
+from nmt_cli.text.records import keep_bytes, table_rows
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
@@ -142,7 +142,7 @@ class _Copy:
     def _kept(self) -> Iterator[tuple[str, ...]]:
         files = self._corpus.files
         if len(files) == 2:
-            pairs = zip(*(read_lines(file, _keep_bytes) for file in files), strict=True)
+            pairs = zip(*(read_lines(file, keep_bytes) for file in files), strict=True)
             for line, pair in enumerate(pairs, 1):
                 if (kept := self._judge(line, list(pair), _mend)) is not None:
                     yield tuple(kept)
@@ -152,7 +152,7 @@ class _Copy:
         yield from ((line,) for line in lines)
 
     def _jsonl(self) -> Iterator[str]:
-        for line, text in enumerate(read_lines(self._corpus.files[0], _keep_bytes), 1):
+        for line, text in enumerate(read_lines(self._corpus.files[0], keep_bytes), 1):
             if text.strip() and self._is_row(line, text):
                 kept = self._judge(line, [text], _mend_json)
                 yield from kept or ()
@@ -198,12 +198,8 @@ class _Copy:
         self._log.write(f"{self._corpus.files[0]}\t{line}\t{why}\t{shown}\n")
 
 
-def _keep_bytes(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
 def _read_all(path: Path) -> Iterator[str]:
-    return read_lines(path, _keep_bytes)
+    return read_lines(path, keep_bytes)
 
 
 def _has_broken_bytes(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_cli.text.corpus import json_field, json_records, table_rows, turns_of
+from nmt_cli.text.dialogues import turns_of
 from nmt_cli.text.discovery import names
 from nmt_cli.text.discovery.dialogues import dialogue_corpus
 from nmt_cli.text.discovery.sides import (
@@ -21,6 +21,7 @@ from nmt_cli.text.discovery.sides import (
     task_of,
 )
 from nmt_cli.text.labels import label_text
+from nmt_cli.text.records import json_field, json_records, table_rows
 
 _SUFFIXES = (".tsv", ".csv", ".jsonl")
 _TEXT_SHARE = 0.5  # of a column's characters that are letters, when it is text
