@@ -35,6 +35,7 @@ NUMBER_FORMATS = (
     "int8_bfloat16",
     "int16",
 )
+_TURNS = "encoder.turns"
 _ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
@@ -85,7 +86,7 @@ class Conversion:
             **self._layers(),
             alignment_layer=-1,
             alignment_heads=0,  # all
-            num_source_embeddings=2 if model.get("turn_embeddings") else 1,
+            num_source_embeddings=2 if _TURNS in weights else 1,
             embeddings_merge=EmbeddingsMerge.ADD,
         )
         self._fill_stack(spec.encoder, "encoder")
@@ -98,7 +99,7 @@ class Conversion:
         spec.decoder.projection.bias = output_bias(len(self.target_pieces))
         # No piece is unknown; a name that is no piece would be added beyond the table.
         spec.config.unk_token = self.target_pieces[0]
-        if model.get("turn_embeddings"):
+        if _TURNS in weights:
             self._fill_turns(spec)
         else:
             spec.register_source_vocabulary(list(self.source_pieces))
@@ -107,7 +108,7 @@ class Conversion:
 
     def _fill_turns(self, spec: Any) -> None:
         """Set the turn embeddings, which CTranslate2 adds before it scales the sum."""
-        turns = self.weights["encoder.turns"]
+        turns = self.weights[_TURNS]
         spec.encoder.embeddings[1].weight = turns / self.model["d_model"] ** 0.5
         # By number, as a piece may hold the separator; but the unknown piece must be found.
         numbers = map(str, range(1, len(self.source_pieces)))

@@ -147,7 +147,9 @@ class DecoderLayer(Layer):
 class _Stack(Layer):
     """What encoder and decoder have in common: scaled embeddings with positions, a final norm."""
 
-    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+    def __init__(
+        self, name: str, config: ModelConfig, seed: int, *, reads_turns: bool = False
+    ) -> None:
         super().__init__(name, seed)
         self.config = config
         size = (config.max_length, config.d_model)
@@ -157,9 +159,7 @@ class _Stack(Layer):
             else tf.constant(sinusoids(*size))
         )
         self.turns = (
-            self._normal("turns", EARLIEST_TURN + 1, config.d_model)
-            if config.turn_embeddings and name == "encoder"
-            else None
+            self._normal("turns", EARLIEST_TURN + 1, config.d_model) if reads_turns else None
         )
         self.norm = (
             LayerNorm(f"{name}.norm", seed, config.d_model) if config.norm == "pre" else None
@@ -215,7 +215,7 @@ class EncoderModel(Layer):
         super().__init__(name, seed)
         self.config = config
         self.activation_dtype = compute_dtype
-        self.encoder = _Stack("encoder", config, seed)
+        self.encoder = _Stack("encoder", config, seed, reads_turns=config.turn_embeddings)
         self.encoder_layers = [
             EncoderLayer(f"encoder.layer{i + 1}", config, seed)
             for i in range(config.encoder_layers)
