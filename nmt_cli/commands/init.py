@@ -232,7 +232,8 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     is_same_task = loaded.config.task == tree["task"]
     wanted = {*_SIZES, *(_OF_TASK if is_same_task else ())}
     sizes = loaded.config.model_dump(include=wanted)
-    sizes["model"]["turn_embeddings"] = tree["task"] == "chat"  # there are turns in no other
+    if not is_same_task:
+        sizes["model"]["turn_embeddings"] = tree["task"] == "chat"  # there are turns in no other
     return tree | decode | sizes, set(loaded.auto)
 
 

@@ -83,6 +83,15 @@ def test_a_preset_of_another_task_brings_nothing_but_sizes(run_nmt, folder):
     assert config.model.turn_embeddings
 
 
+def test_a_preset_of_the_same_task_is_taken_whole(run_nmt, folder):
+    """One without history has no use for turn embeddings."""
+    for preset in ("chat", "chat-ko"):
+        done = run_nmt("init", "--preset", preset, "--task", "chat", "--yes", cwd=folder)
+        assert done.returncode == 0
+        config, bundled = (load_config(str(p)).config for p in (folder / "nmt.yaml", preset))
+        assert (config.model, config.chat) == (bundled.model, bundled.chat)
+
+
 def test_the_task_can_be_said(run_nmt, folder):
     assert run_nmt("init", "--task", "chat", cwd=folder).returncode == 0
     config = load_config(str(folder / "nmt.yaml")).config
