@@ -47,7 +47,8 @@ class TrainingView:
         self._config = config
         self._report = report
         self.signal = 0
-        self._best: float | None = None
+        self._best_by = _best_by(config)
+        self._best = ""
         self._rate = 0.0
         self._loss = 0.0
         self._sentence = "..."
@@ -99,10 +100,9 @@ class TrainingView:
         rate = event.num_tokens / event.seconds
         self._rate = _smooth(self._rate, rate)
         self._loss = _smooth(self._loss, event.loss)
-        best = "" if self._best is None else f" best {self._best:.2f}"
         facts = (
             f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
-            f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{best}"
+            f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{self._best}"
         )
         if self._progress is not None and self._task is not None:
             is_next = event.step % self._config.train.eval_steps == 0
@@ -147,7 +147,9 @@ class TrainingView:
         scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
         mark = " (best)" if event.is_best else ""
         if event.is_best:
-            self._best = event.score
+            by = self._best_by
+            score = event.dev_loss if by == "loss" else event.scores[by].score
+            self._best = f" best {by} {score:.2f}"
         console.note(
             f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
         )
@@ -193,6 +195,13 @@ class TrainingView:
     def _tell_report(self) -> None:
         if self._report.is_written:
             console.note(f"the report is in {self._report.path}")
+
+
+def _best_by(config: "Config") -> str:
+    """Return the name of what the best model is chosen by (see `training/validation.py`)."""
+    if config.task == "classification":
+        return config.classification.best_by
+    return {"translation": "bleu", "chat": "loss"}[config.task]
 
 
 def _lowest(scores: "list[LabelScore]") -> str:
