@@ -20,7 +20,7 @@ from generators.small_talk_script import (
 MAX_PHRASINGS = 40
 # The words in slots are to be copied, or known one by one: that needs more examples.
 ROWS_PER_SLOT_RECORD = 3
-MAX_ROWS_FOR_SLOTS = 1000
+MAX_ROWS_FOR_SLOTS = 1500
 # What only makes sense after something else: the dialogues have most of it.
 ROWS_PER_FOLLOW_UP = 40
 

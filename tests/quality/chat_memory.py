@@ -38,9 +38,9 @@ TOLD_AND_ASKED = {
 OTHERS = ("greeting", "thanks", "how_are_you", "tired", "joke", "bot_name")
 VALUES = 12  # of each fact
 UNKNOWN = [
-    "Sarah", "Sophia", "Jennifer", "Elizabeth", "Michelle", "Joshua", "Richard",
-    "Priya", "Minji", "Bartholomew", "Rosemary", "Callum", "Ingeborg", "Matteo",
-    "Lucia", "Hugh", "Tobias", "Marta", "Jakub", "Nikita",
+    "Bartholomew", "Rosemary", "Callum", "Ingeborg", "Jakub", "Minji", "Hugh", "Nikita",
+    "Thaddeus", "Wilhelmina", "Cordula", "Oisin", "Yevgenia", "Leopoldine", "Ximena",
+    "Balthasar", "Marisol", "Torvald", "Henrike", "Isadora",
 ]  # fmt: skip
 
 
