@@ -1,14 +1,17 @@
-"""How often the sample chatbot uses what it was told: names, cities, food, colours and ages.
+"""How often the sample chatbot uses what it was told: names, cities, food, colours, ages, numbers.
 
     python tests/quality/chat_memory.py MODEL [--seeds N] [--json]
 
 MODEL is a chat bundle or run folder trained on `data/small-talk-en`. In held-out phrasings it is
 told something and must say it back at once (`told`), at once after two exchanges about other things
 (`told later`), when it is asked for it next (`asked`) or after another exchange (`asked later`).
-`unknown name` is the same of names that its training text does not have.
+`unknown name` is the same of names that its training text does not have. Beside these, people
+introduce themselves in their first turn as people do (`introduction`), and ask for small sums
+(`sum`).
 """
 
 import argparse
+import itertools
 import json
 import random
 import re
@@ -43,6 +46,23 @@ UNKNOWN = [
     "Balthasar", "Marisol", "Torvald", "Henrike", "Isadora",
 ]  # fmt: skip
 
+INTRODUCTIONS = [
+    "Hi! I'm {name}.", "hi, i am {name}", "I am {name}", "im {name}", "hi its {name}",
+    "it's {name}", "hello, my name is {name}", "Hello! My name is {name}. Nice to meet you!",
+    "hey nemo, im {name}", "My name is {name}, what's yours?", "I'm {name}, and you?",
+    "Good morning, I'm {name}", "Hi, {name} here", "hi i'm {name}, how are you", "{name}",
+]  # fmt: skip
+INTRODUCED = [
+    "Tom", "Anna", "Mary", "James", "Lena", "Mark", "Paul", "Maria", "Laura", "Peter",
+    "Julia", "David", "Emma", "Ben", "Sam", "Jane", "John", "Alex", "Lisa", "Daniel",
+]  # fmt: skip
+SUMS = [
+    "what's {x}+{y}",
+    "{x} + {y} = ?",
+    "how much is {x} + {y}?",
+    "What is {x_word} plus {y_word}?",
+]
+
 
 class PromptMaker:
     """Makes prompts for `chat_intents.judge`, the same at every run."""
@@ -61,6 +81,12 @@ class PromptMaker:
         for name in UNKNOWN:
             user, asked = (self._intents[name] for name in TOLD_AND_ASKED["name"])
             yield from self._about("name", user, asked, name)
+        for name, template in itertools.product(INTRODUCED, INTRODUCTIONS):
+            yield _prompt("introduction", [template.format(name=name)], rf"(?i)\b{name}\b")
+        sums = next(table for table in read_slots() if "total" in table[0])
+        for numbers, template in itertools.product(sums, SUMS):
+            total = rf"(is|=|That's) {numbers['total']}\."
+            yield _prompt("sum", [template.format_map(numbers)], total)
 
     def _about(
         self, fact: str, told: Intent, asked: Intent, value: str | None = None
@@ -77,12 +103,8 @@ class PromptMaker:
             "asked": [told_it, answered, asked_it],
             "asked later": [told_it, answered, *self._exchange(), asked_it],
         }.items():
-            yield {
-                "id": f"{values[fact]} {kind}",
-                "kind": f"{'unknown name' if value else fact}, {kind}",
-                "turns": turns,
-                "must_match": f"(?i){re.escape(values[fact])}",
-            }
+            kind = f"{'unknown name' if value else fact}, {kind}"
+            yield _prompt(kind, turns, f"(?i){re.escape(values[fact])}")
 
     def _phrasing(self, intent: Intent) -> str:
         return self._rng.choice(expand(self._rng.choice(intent.held_out)))
@@ -93,6 +115,10 @@ class PromptMaker:
         templates = [self._phrasing(intent), self._rng.choice(intent.answers)]
         values = self._dealer.deal(templates)
         return [fill(template, values) for template in templates]
+
+
+def _prompt(kind: str, turns: list[str], must_match: str) -> dict:
+    return {"id": kind, "kind": kind, "turns": turns, "must_match": must_match}
 
 
 def main() -> None:
