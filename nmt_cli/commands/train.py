@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +54,20 @@ def train(
     worker_index: Annotated[
         int | None, typer.Option(metavar="N", help="Which of them this one is, from 0.")
     ] = None,
+    token_file: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster-token-file",
+            metavar="FILE",
+            help="A secret, the same on all, against strangers.",
+        ),
+    ] = None,
+    is_trusted: Annotated[
+        bool,
+        typer.Option(
+            "--trusted-network", help="Accept public addresses: nobody else reaches them."
+        ),
+    ] = False,
 ) -> None:
     """Train a model: from raw text to a model that translates or chats.
 
@@ -66,10 +81,14 @@ def train(
     started = time.monotonic()
     from nmt_cli.config_io import load_config
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.cluster import find_cluster
+    from nmt_cli.training.cluster import find_cluster, read_token
+    from nmt_cli.training.network import check_addresses
 
     seconds = _seconds(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
+    check_addresses(cluster, is_trusted=is_trusted)
+    if token_file is not None:
+        cluster = replace(cluster, token=read_token(token_file))
     note_stand_in(config, "train")
     loaded = load_config(config, overrides)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
@@ -145,9 +164,12 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.commands.training_report import TrainingReport
     from nmt_cli.commands.training_view import TrainingView
+    from nmt_cli.training.network import danger
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
 
+    if cluster.size > 1:
+        console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)
     with folder.locked(), StopRequest() as stop:
         with console.live_progress("{task.completed:,.0f} pairs") as progress:

@@ -85,7 +85,7 @@ class TrainingView:
             handler(event)  # type: ignore[operator]
 
     def _waiting(self, event: "Waiting") -> None:
-        console.note(f"still waiting for {' and '.join(event.missing)}")
+        console.note(event.text)
 
     def _started(self, event: "Started") -> None:
         for warning in event.warnings:

@@ -6,14 +6,17 @@ it, which launchers of clusters set.
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from nmt_cli.errors import ConfigError
 
 _ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LARGEST_PORT = 65535
-_SAME_EVERYWHERE = "every machine gets the same --workers host:port,host:port in the same order"
+_SHORTEST_TOKEN = 16  # bytes
+SAME_EVERYWHERE = "every machine gets the same --workers host:port,host:port in the same order"
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,12 @@ class Cluster:
     Attributes:
         workers: The address `host:port` of each; one machine alone needs none.
         index: Which of them this is, from 0. The first is the chief: it alone evaluates and writes.
+        token: The secret by which they know each other, or nothing.
     """
 
     workers: tuple[str, ...] = ()
     index: int = 0
+    token: bytes = field(default=b"", repr=False)
 
     @property
     def size(self) -> int:
@@ -60,9 +65,27 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     if workers is not None and index is not None:
         return _checked(workers.split(","), index, "--workers", "--worker-index")
     if workers is not None or index is not None:
-        raise ConfigError("--workers and --worker-index go together", hint=_SAME_EVERYWHERE)
+        raise ConfigError("--workers and --worker-index go together", hint=SAME_EVERYWHERE)
     text = environment.get("TF_CONFIG", "").strip()
     return _of_tf_config(text) if text else ALONE
+
+
+def read_token(path: str) -> bytes:
+    """Return the secret in a file.
+
+    Raises:
+        ConfigError: It cannot be read, or is too short for a secret.
+    """
+    try:
+        token = Path(path).read_bytes().strip()
+    except OSError as error:
+        raise ConfigError(f"--cluster-token-file: {path}: {error.strerror}") from error
+    if len(token) < _SHORTEST_TOKEN:
+        raise ConfigError(
+            f"--cluster-token-file: {path} holds fewer than {_SHORTEST_TOKEN} bytes",
+            hint=f"make a secret with: openssl rand -hex 32 > {shlex.quote(path)}",
+        )
+    return token
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -106,9 +129,9 @@ def _checked(workers: list[str], index: int, source: str, index_source: str) -> 
         try:
             split_address(address)
         except ValueError as error:
-            raise ConfigError(f"{source}: {error}", hint=_SAME_EVERYWHERE) from error
+            raise ConfigError(f"{source}: {error}", hint=SAME_EVERYWHERE) from error
     if len(set(addresses)) < len(addresses):
-        raise ConfigError(f"{source} names an address twice", hint=_SAME_EVERYWHERE)
+        raise ConfigError(f"{source} names an address twice", hint=SAME_EVERYWHERE)
     if not 0 <= index < len(addresses):
         last = len(addresses) - 1
         raise ConfigError(f"{index_source} is {index}, but {source} has workers 0 to {last}")

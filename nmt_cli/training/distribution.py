@@ -12,26 +12,19 @@ each other without end.
 """
 
 import contextlib
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
-from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
-from tensorflow.python.eager import context
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.text.batches import Batch, shares
 from nmt_cli.training.cluster import ALONE, Cluster
-from nmt_cli.training.peers import HEARTBEAT_S
 
 Tensor = Any
 Result = TypeVar("Result")
-
-_CONNECT_TIMEOUT_S = 120  # all are there, so it takes a second
 
 
 class Replicas:
@@ -143,14 +136,19 @@ class Replicas:
         return self.run(add)[0]
 
 
-def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
-    """Return the devices to train on; several machines, which have met, connect.
+def connect(
+    cluster: Cluster,
+    devices: int | Literal["auto"],
+    join: Callable[[], Any] = tf.distribute.get_strategy,
+) -> Replicas:
+    """Return the devices to train on.
 
     Call it before TensorFlow runs anything.
 
     Args:
         cluster: The machines.
         devices: How many GPUs of each to use, or "auto" for all.
+        join: Connects several machines and returns TensorFlow's strategy.
 
     Raises:
         ConfigError: There are fewer GPUs.
@@ -161,44 +159,8 @@ def connect(cluster: Cluster, devices: int | Literal["auto"]) -> Replicas:
             raise ConfigError(f"train.devices is {devices}, but this machine has {len(gpus)} GPUs")
         tf.config.set_visible_devices(gpus[:devices], "GPU")
     if cluster.size > 1:
-        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec({"worker": cluster.workers}),
-            task_type="worker",
-            task_id=cluster.index,
-        )
-        _configure_heartbeats(cluster)
-        with _default_signals():
-            return Replicas(tf.distribute.MultiWorkerMirroredStrategy(resolver), cluster)
+        return Replicas(join(), cluster)
     local = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     if len(local) > 1:
         return Replicas(tf.distribute.MirroredStrategy([device.name for device in local]))
     return Replicas()
-
-
-def _configure_heartbeats(cluster: Cluster) -> None:
-    """Let a machine be silent for longer than TensorFlow would by itself: it may only be busy."""
-    context.context().configure_coordination_service(
-        service_type="standalone",
-        service_leader="/job:worker/replica:0/task:0",
-        cluster_register_timeout_in_ms=_CONNECT_TIMEOUT_S * 1000,
-        heartbeat_timeout_in_ms=HEARTBEAT_S * 1000,
-        coordinated_jobs=[CoordinatedJob(name="worker", num_tasks=cluster.size)],
-    )
-
-
-@contextlib.contextmanager
-def _default_signals() -> Iterator[None]:
-    """Let signals end the process while native code connects; then take them back.
-
-    TensorFlow installs a handler of its own for SIGTERM meanwhile.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

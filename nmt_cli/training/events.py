@@ -14,9 +14,9 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 @dataclass(frozen=True)
 class Waiting:
-    """Training has not begun: the machines of these names are not there yet."""
+    """Training has not begun: what is known of the machines that are not there yet."""
 
-    missing: list[str]
+    text: str
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from nmt_cli.training.checkpoint import (
     average,
     step_of,
 )
+from nmt_cli.training.connection import join
 from nmt_cli.training.dataset import StepBatches, iter_steps
 from nmt_cli.training.device import describe_environment
 from nmt_cli.training.distribution import Replicas, connect
@@ -47,7 +48,6 @@ from nmt_cli.training.events import (
     Skipped,
     Started,
     StepDone,
-    Waiting,
     as_json,
 )
 from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
@@ -101,10 +101,13 @@ def train(
     """
     try:
         peers = Peers(prepared.cluster)
-        for missing in meet(prepared.cluster, should_stop):
-            yield Waiting(missing)
+        callers = yield from meet(prepared.cluster, should_stop)
         with peers.blamed():
-            replicas = connect(prepared.cluster, prepared.config.train.devices)
+            replicas = connect(
+                prepared.cluster,
+                prepared.config.train.devices,
+                lambda: join(prepared.cluster, peers, callers, should_stop),
+            )
             trainer = _Trainer(prepared, replicas, peers, should_stop, time_limit)
             for event in trainer.run():
                 trainer.record(event)

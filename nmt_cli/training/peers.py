@@ -21,6 +21,7 @@ HEARTBEAT_S = 40  # a machine that is silent for so long is given up by worker 0
 _INTERVAL_S = 10.0
 _TIMEOUT_S = 3.0
 _AGAIN = "start all machines again with the same commands: they go on from the last checkpoint"
+_SERVICE = "/tensorflow.CoordinationService/"  # calls to worker 0, which counts heartbeats
 _TASK = re.compile(r"/job:worker/(?:replica:0/)?task:([0-9]+)")
 
 
@@ -69,28 +70,51 @@ class Peers:
             named = {int(index) for index in _TASK.findall(str(error))}
             if self._cluster.index in named and "heartbeat" in str(error):
                 raise self._given_up() from error
+            if _SERVICE in str(error) and not named and not self._cluster.is_chief:
+                raise self._lost({0}) from error  # the others may be gone for this reason, too
             if lost := self._unreachable() or named & {*self._others}:
                 raise self._lost(lost) from error
             raise
+
+    def late(self) -> TrainingError:
+        """Return the error that says who did not connect in time."""
+        late = [index for index in self._others if not self._greets(index)] or self._others
+        return TrainingError(
+            f"{self._names(late)} did not connect in time",
+            hint="start all machines again; their ports must be open to each other",
+        )
+
+    def _greets(self, index: int) -> bool:
+        """Return whether TensorFlow answers there: it speaks first."""
+        try:
+            with socket.create_connection(self._address(index), _TIMEOUT_S) as line:
+                return bool(line.recv(1))
+        except OSError:
+            return False
 
     def _unreachable(self) -> set[int]:
         """Return who does not take a connection: the port is TensorFlow's own."""
         missing = set()
         for index in self._others:
             try:
-                address = split_address(self._cluster.workers[index])
-                socket.create_connection(address, _TIMEOUT_S).close()
+                socket.create_connection(self._address(index), _TIMEOUT_S).close()
             except OSError:
                 missing.add(index)
         return missing
 
+    def _address(self, index: int) -> tuple[str, int]:
+        return split_address(self._cluster.workers[index])
+
+    def _names(self, indices: Collection[int]) -> str:
+        return " and ".join(self._cluster.name(index) for index in sorted(indices))
+
     def _lost(self, indices: Collection[int]) -> TrainingError:
-        names = " and ".join(self._cluster.name(index) for index in sorted(indices))
-        return TrainingError(f"{names} is lost", hint=_AGAIN)
+        are = "is" if len(indices) == 1 else "are"
+        return TrainingError(f"{self._names(indices)} {are} lost", hint=_AGAIN)
 
     def _given_up(self) -> TrainingError:
+        by = "the others" if self._cluster.is_chief else self._cluster.name(0)
         return TrainingError(
-            f"this machine was given up by {self._cluster.name(0)}: it was silent for more than "
-            f"{HEARTBEAT_S} seconds",
+            f"this machine was given up by {by}: it was silent for more than {HEARTBEAT_S} seconds",
             hint=_AGAIN,
         )

@@ -1,4 +1,4 @@
-"""Two machines on loopback: the results of one, and what happens when one dies or is stopped."""
+"""Two machines on loopback: the results of one, what happens when one dies, who else gets in."""
 
 import contextlib
 import json
@@ -16,8 +16,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from nmt_cli.training import ports
+from nmt_cli.training.cluster import split_address
+
 STEPS = 50
 SECONDS_TO_NOTICE = 60
+TWO = ("--workers", "127.0.0.1:1,127.0.0.1:2", "--worker-index", "0")
 
 
 @contextlib.contextmanager
@@ -92,11 +96,27 @@ def test_two_machines_train_what_one_trains(toy_corpus, tmp_path, run_nmt):
     assert [path.name for path in (tmp_path / "machine-1/runs/toy").iterdir()] == ["worker-1"]
 
 
+def is_let_in(port: int, source: str) -> bool:
+    """Whether TensorFlow answers to an address of this machine."""
+    try:
+        with socket.create_connection(
+            ("127.0.0.1", port), 1, source_address=(source, 0)
+        ) as connection:
+            return bool(connection.recv(1))
+    except OSError:
+        return False
+
+
 def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
     endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
     with two_workers(config, tmp_path, **endless) as (chief, other):
         wait_for_step(run, 10)
+        has_guard = ports.can_admit(["127.0.0.1"])
+        for worker in (chief, other):
+            _, port = split_address(worker.args[-3].split(",")[int(worker.args[-1])])
+            assert is_let_in(port, "127.0.0.1")
+            assert is_let_in(port, "127.0.0.2") is not has_guard
         other.send_signal(signal.SIGKILL)
         killed = time.monotonic()
         _, stderr = chief.communicate(timeout=SECONDS_TO_NOTICE)
@@ -104,6 +124,7 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
         assert chief.returncode == 5
         assert "error: worker 1 (127.0.0.1:" in stderr
         assert "is lost" in stderr
+        assert stderr.startswith("warning: TensorFlow's connections between machines have no pass")
 
     reached = max(int(path.name[5:13]) for path in run.glob("checkpoints/step-*"))
     with two_workers(config, tmp_path, **endless | {"max_steps": reached + 20}) as workers:
@@ -177,6 +198,8 @@ def test_nonsense_about_machines_is_told_before_anything_is_done(toy_corpus, tmp
         (("--workers", "a:1,b", "--worker-index", "0"), "'b' is not host:port"),
         (("--workers", "a:1,b:1", "--worker-index", "2"), "--worker-index is 2"),
         (("--workers", "a:1,b:1"), "--workers and --worker-index go together"),
+        (("--workers", "8.8.8.8:1,127.0.0.1:1", "--worker-index", "1"), "may be in a public"),
+        ((*TWO, "--cluster-token-file", "none"), "--cluster-token-file: none: No such file"),
     ):
         done = run_nmt("train", config, *options, cwd=tmp_path)
         assert done.returncode == 2

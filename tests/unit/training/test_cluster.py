@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nmt_cli.errors import ConfigError
-from nmt_cli.training.cluster import ALONE, Cluster, find_cluster, split_address
+from nmt_cli.training.cluster import ALONE, Cluster, find_cluster, read_token, split_address
 
 TWO = "a.example:2222,10.0.0.2:2223"
 
@@ -73,6 +73,17 @@ def test_nonsense_on_the_command_line(workers, index, message):
 def test_nonsense_in_tf_config(text, message):
     with pytest.raises(ConfigError, match=message):
         find_cluster(None, None, {"TF_CONFIG": text})
+
+
+def test_a_token_comes_from_a_file_and_is_shown_nowhere(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    assert read_token(str(file)) == b"0123456789abcdef"
+    assert "0123" not in repr(Cluster(("a:1", "b:1"), 0, read_token(str(file))))
+    file.write_text("too short\n")
+    for path, message in ((file, "fewer than 16 bytes"), (tmp_path, "Is a directory")):
+        with pytest.raises(ConfigError, match=f"^--cluster-token-file: {path}.*{message}"):
+            read_token(str(path))
 
 
 def test_addresses():

@@ -1,6 +1,7 @@
 """Machines that are gone: noticed, named, and only after a second look."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import tensorflow as tf
@@ -82,9 +83,47 @@ def test_a_machine_that_was_given_up_says_so(cluster):
         with pytest.raises(TrainingError) as caught, peers.blamed():
             raise tf.errors.AbortedError(None, None, GIVEN_UP)
         assert f"was given up by worker 0 ({addresses[0]}): it was silent" in str(caught.value)
+        peers = Peers(Cluster(addresses, 0))
+        with pytest.raises(TrainingError, match="given up by the others: it was"), peers.blamed():
+            raise tf.errors.AbortedError(None, None, GIVEN_UP.replace("task:1", "task:0"))
+        peers = Peers(Cluster(addresses, 1))
         own = "Error reported from /job:worker/task:1: a shape is wrong"
         with pytest.raises(tf.errors.InvalidArgumentError), peers.blamed():
             raise tf.errors.InvalidArgumentError(None, None, own)
+
+
+def test_a_chief_that_is_frozen_is_lost(cluster):
+    """Its port takes connections still; seen from worker 1, after worker 2 left because of it."""
+    text = (
+        "Collective ops is aborted by: Deadline Exceeded\n\nRPC: /tensorflow.CoordinationService/"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as chief:
+        addresses = (f"127.0.0.1:{chief.getsockname()[1]}", *cluster.workers[1:])
+        with pytest.raises(TrainingError) as caught, Peers(Cluster(addresses, 1)).blamed():
+            raise tf.errors.DeadlineExceededError(
+                None, None, f"{text}Heartbeat\nThe error could be"
+            )
+    assert str(caught.value) == f"worker 0 ({addresses[0]}) is lost"
+    assert caught.value.exit_code == 5
+
+
+def test_who_did_not_connect_is_named(cluster, monkeypatch):
+    """Worker 1 answers as TensorFlow does, worker 2 is gone, worker 3 says nothing."""
+    monkeypatch.setattr(peers_module, "_TIMEOUT_S", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_server(("127.0.0.1", 0)) as mute,
+        ThreadPoolExecutor() as pool,
+    ):
+        answers, other = (f"127.0.0.1:{s.getsockname()[1]}" for s in (server, mute))
+        workers = (cluster.workers[0], answers, cluster.workers[2], other)
+        accepted = pool.submit(server.accept)
+        accepted.add_done_callback(lambda done: done.result()[0].sendall(b"hello"))
+        late = Peers(Cluster(workers, 0)).late()
+        accepted.result()[0].close()
+    names = f"worker 2 ({workers[2]}) and worker 3 ({other})"
+    assert str(late) == f"{names} did not connect in time"
+    assert late.exit_code == 5
 
 
 @pytest.mark.parametrize("error", [tf.errors.ResourceExhaustedError, tf.errors.UnavailableError])
