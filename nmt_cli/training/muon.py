@@ -36,37 +36,41 @@ def is_hidden_matrix(name: str, weight: Any) -> bool:
     return len(weight.shape) == 2 and ".layer" in name
 
 
-def steps(momenta: Mapping[str, Tensor], rms: float) -> dict[str, Tensor]:
+def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str, Tensor]:
     """Return by how much each weight falls at a rate of one.
 
     Args:
         momenta: u of each weight, [rows, columns], by its dotted name.
         rms: Root mean square of the elements of each step.
+        precision: What matrices are multiplied in, "float32" or "bfloat16"; the second is as good
+            here (Jordan et al. 2024) and two to four times as fast where the processor has it.
     """
     # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
     # product of many at a time.
     return {
-        name: tf.concat([_step(matrix, rms) for matrix in _matrices(name, momentum)], axis=1)
+        name: tf.concat(
+            [_step(matrix, rms, precision) for matrix in _matrices(name, momentum)], axis=1
+        )
         for name, momentum in momenta.items()
     }
 
 
-def _step(matrix: Tensor, rms: float) -> Tensor:
-    return rms * max(matrix.shape) ** 0.5 * polar(matrix)
+def _step(matrix: Tensor, rms: float, precision: str) -> Tensor:
+    return rms * max(matrix.shape) ** 0.5 * polar(matrix, precision)
 
 
-def polar(x: Tensor) -> Tensor:
+def polar(x: Tensor, precision: str = "float32") -> Tensor:
     """Return about the nearest matrix with orthonormal rows or columns, [rows, columns].
 
     All its singular values are between 0.73 and 1.27, but for those below a 100th of the norm.
     """
     is_tall = x.shape[0] > x.shape[1]
     x = tf.transpose(x) if is_tall else x
-    x /= tf.norm(x) + _TINY
+    x = tf.cast(x / (tf.norm(x) + _TINY), precision)
     for a, b, c in _ROUNDS:
         square = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * square + c * tf.matmul(square, square), x)
-    return tf.transpose(x) if is_tall else x
+    return tf.cast(tf.transpose(x) if is_tall else x, tf.float32)
 
 
 def _matrices(name: str, weight: Tensor) -> list[Tensor]:

@@ -33,6 +33,7 @@ class Optimizer:
         weight_decay: Decoupled decay; 0 is none.
         muon_rms: How large the elements of a Muon step are before the rate, root mean square.
         average_decay: Of the moving average of the weights; 0 keeps none.
+        precision: What Muon multiplies in.
 
     Attributes:
         weights: What it trains, by name.
@@ -47,11 +48,13 @@ class Optimizer:
         weight_decay: float,
         muon_rms: float,
         average_decay: float = 0.0,
+        precision: str = "float32",
     ) -> None:
         self.weights = {name: variable.value for name, variable in variables.items()}
         self._clip_norm = clip_norm
         self._weight_decay = weight_decay
         self._muon_rms = muon_rms
+        self._precision = precision
         hidden = [name for name, w in self.weights.items() if muon.is_hidden_matrix(name, w)]
         self._by_muon = hidden if rule == "muon" else []
         zeros = {name: tf.zeros(weight.shape) for name, weight in self.weights.items()}
@@ -92,7 +95,7 @@ class Optimizer:
         for name in self._v:
             self._step_by_adam(name, by_name[name], rate, step)
         momenta = {name: self._momentum(name, by_name[name]) for name in self._by_muon}
-        for name, fall in muon.steps(momenta, self._muon_rms).items():
+        for name, fall in muon.steps(momenta, self._muon_rms, self._precision).items():
             _subtract(self.weights[name], rate * fall)
         decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():

@@ -47,6 +47,7 @@ class RunState:
                 weight_decay=config.train.weight_decay,
                 muon_rms=config.train.muon_rms,
                 average_decay=config.train.average_decay,
+                precision=config.train.precision,
             )
         self.progress = Progress()
         if prepared.start is not None:

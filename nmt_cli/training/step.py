@@ -81,6 +81,12 @@ class Stepper:
         self._weights = list(optimizer.weights.values())
         self._num_lanes = int(config.train.lanes)
         lanes = [Batch(_IDS, _IDS)] * self._num_lanes
+        # A function of its own, so that it is traced once for all lanes.
+        self._lane = tf.function(
+            self._lane_gradients,
+            autograph=False,
+            input_signature=[Batch(_IDS, _IDS), tf.TensorSpec([2], tf.int32)],
+        )
         self._gradients = tf.function(
             self._gradients_of,
             autograph=False,
@@ -125,16 +131,19 @@ class Stepper:
 
     def _gradients_of(self, lanes: list[list[Batch]], seed: Tensor) -> list[Gradients]:
         def on_replica(local: int, replica: int) -> Gradients:
-            micro_batch = seed[2] + replica
-            random = RandomStream(tf.random.experimental.stateless_fold_in(seed[:2], micro_batch))
+            first = (seed[2] + replica) * self._num_lanes
             # No lane needs another's results, so TensorFlow runs them side by side.
-            found = [self._lane_gradients(batch, random) for batch in lanes[local]]
+            found = [
+                self._lane(batch, tf.random.experimental.stateless_fold_in(seed[:2], first + lane))
+                for lane, batch in enumerate(lanes[local])
+            ]
             total: Gradients = tf.nest.map_structure(lambda *parts: tf.add_n(parts), *found)
             return total
 
         return self._replicas.run(on_replica)
 
-    def _lane_gradients(self, batch: Batch, random: RandomStream) -> Gradients:
+    def _lane_gradients(self, batch: Batch, seed: Tensor) -> Gradients:
+        random = RandomStream(seed)
         with tf.GradientTape() as tape:
             sums = self._loss(
                 self._model, batch.source, batch.target, self._label_smoothing, random

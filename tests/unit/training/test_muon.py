@@ -61,6 +61,15 @@ def test_the_polar_factor_has_the_directions_and_no_lengths(shape):
         np.testing.assert_allclose(result, newton_schulz(matrix), **FLOAT32)
 
 
+@pytest.mark.parametrize("shape", [(32, 96), (96, 32)])
+def test_bfloat16_finds_nearly_the_same(shape):
+    matrix = np.random.default_rng(2).normal(size=shape)
+    result = muon.polar(tf.constant(matrix, tf.float32), "bfloat16").numpy()
+    expected = newton_schulz(matrix)
+    assert result.dtype == np.float32
+    assert 1e-4 < np.linalg.norm(result - expected) / np.linalg.norm(expected) < 0.05
+
+
 def test_each_round_ends_as_far_above_one_as_below():
     """So it is with the polynomial that comes nearest to one: its extremes are equally far off."""
     values = np.linspace(0.01, 1.0, 100_001)
