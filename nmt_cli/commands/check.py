@@ -50,6 +50,7 @@ def check(
         if report.has_errors:
             _tell_mending(named, report)
         else:
+            tell_time(loaded)
             _tell_next(named)
     if report.has_errors:
         raise typer.Exit(DataError.exit_code)
@@ -121,8 +122,17 @@ def _tell_mending(config: str, report: "Report") -> None:
         console.note(f"mend the errors by hand, then again: nmt check{config}")
 
 
+def tell_time(loaded: "LoadedConfig") -> None:
+    """Say how long training will take here, unless it has begun."""
+    from nmt_cli import console
+    from nmt_cli.training.auto import foretold_time
+    from nmt_cli.training.run_folder import RunFolder
+
+    if not RunFolder.of(loaded.config).has_begun:
+        console.note(f"training: {foretold_time(loaded)}")
+
+
 def _tell_next(config: str) -> None:
     from nmt_cli import console
 
-    console.note("with an option such as --time 30m training is done by then")
     console.note(f"next: nmt train{config}")

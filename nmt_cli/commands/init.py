@@ -1,5 +1,6 @@
 """`nmt init`: finds the user's files and writes a commented configuration for them."""
 
+import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -72,6 +73,8 @@ def init(
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
     from nmt_cli import console
+    from nmt_cli.commands.check import tell_time
+    from nmt_cli.config_io import load_config
     from nmt_cli.errors import ConfigError, DataError, did_you_mean
     from nmt_cli.files import os_errors_as, write_text
 
@@ -102,6 +105,8 @@ def init(
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)
     console.note(f"wrote {path}")
+    with contextlib.suppress(DataError):  # nmt check tells what is wrong where
+        tell_time(load_config(str(path)))
     console.note(f"next: {shlex.join(['nmt', 'check', str(path)])}")
 
 

@@ -1,5 +1,7 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
+import functools
+import itertools
 import math
 import os
 import time
@@ -15,6 +17,7 @@ from nmt_cli.errors import ConfigError
 if TYPE_CHECKING:
     from nmt_cli.config import Config
     from nmt_cli.config_io import LoadedConfig
+    from nmt_cli.pace import Lengths, Machine
     from nmt_cli.presets import Choice, Device
     from nmt_cli.training.cluster import Cluster
 
@@ -93,9 +96,9 @@ def train(
     loaded = load_config(config, overrides)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if dry_run:
-        _dry_run(loaded, fresh=fresh)
+        _dry_run(loaded, fresh=fresh, time_limit=seconds)
     else:
-        _train(loaded, cluster, fresh=fresh, ends_at=started + seconds)
+        _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
 
 
 def note_stand_in(config: str | None, command: str) -> None:
@@ -126,7 +129,7 @@ def _seconds(limit: str | None) -> float:
     return seconds
 
 
-def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
+def _dry_run(loaded: "LoadedConfig", *, fresh: bool, time_limit: float) -> None:
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
@@ -135,7 +138,7 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
-    from nmt_cli.training.auto import resolve, resolve_for_machine, resolve_labels
+    from nmt_cli.training.auto import mean_lengths, resolve, resolve_for_machine, resolve_labels
     from nmt_cli.training.checkpoint import saved_settings
     from nmt_cli.training.resume import as_begun
     from nmt_cli.training.run import check_samples
@@ -147,18 +150,42 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool) -> None:
     console.note(f"train: {sum(counts):,} pairs")
     for split in ("dev", "test"):
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    config = resolve(loaded, corpora, tell=console.note, find_device=_find_device, is_fresh=fresh)
+    config = resolve(
+        loaded,
+        corpora,
+        tell=console.note,
+        find_device=_find_device,
+        is_fresh=fresh,
+        time_limit=time_limit,
+        measure_machine=_measure_machine,
+    )
     begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
     config = as_begun(config, begun, tell=console.note)
     config = resolve_for_machine(config, tell=console.note, choose=_choose_for_machine)
     check_samples(config, corpora, list(samples))
+    lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
+    if not begun:
+        _foretell(config, lengths, sum(counts), time_limit)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
     console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
 
 
-def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: float) -> None:
+def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
+    """Say how long training takes here, or that a time limit cannot be enough."""
+    from nmt_cli import console
+    from nmt_cli.training.forecast import run_time, too_short
+
+    if time_limit == math.inf:
+        console.note(run_time(config, lengths, pairs, _measure_machine()))
+    elif warning := too_short(time_limit, config, lengths, pairs, _measure_machine()):
+        console.warn(warning)
+
+
+def _train(
+    loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
+) -> None:
     from nmt_cli import console
     from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
@@ -171,6 +198,7 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
     if cluster.size > 1:
         console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)
+    is_new = fresh or not folder.has_begun
     with folder.locked(), StopRequest() as stop:
         with console.live_progress("{task.completed:,.0f} pairs") as progress:
             task = progress.add_task("encoding", total=None) if progress else None
@@ -187,9 +215,14 @@ def _train(loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, ends_at: 
                 choose_for_machine=_choose_for_machine,
                 cluster=cluster,
                 is_fresh=fresh,
+                time_limit=time_limit,
+                measure_machine=_measure_machine,
             )
         for warning in prepared.warnings:
             console.warn(warning)
+        if is_new and cluster.size == 1:
+            encoded = prepared.train
+            _foretell(prepared.config, encoded.mean_lengths, len(encoded), time_limit)
         quiet_tensorflow()
         from nmt_cli.training.device import share_cores
         from nmt_cli.training.events import Waiting
@@ -218,6 +251,16 @@ def _choose_for_machine(config: "Config") -> "dict[str, Choice]":
     from nmt_cli.training.device import choose_for_machine
 
     return choose_for_machine(config)
+
+
+@functools.cache
+def _measure_machine() -> "Machine":
+    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+
+    quiet_tensorflow()
+    from nmt_cli.training.device import measure_machine
+
+    return measure_machine()
 
 
 def _find_device() -> "Device":

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, remove_leftovers
+from nmt_cli.pace import Lengths
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.template import join_turns
@@ -134,6 +135,12 @@ class EncodedCorpus:
     def counted_lengths(self) -> npt.NDArray[np.int64]:
         """[N] pieces of each example that count for a batch: of the target, if it is text."""
         return self.source_lengths if self.has_labels else self.target_lengths
+
+    @property
+    def mean_lengths(self) -> Lengths:
+        """Mean pieces of an example."""
+        target = 0 if self.has_labels else len(self.target)
+        return Lengths(len(self.source) / len(self), target / len(self))
 
     def release(self) -> None:
         """Give mapped pages back, so that memory does not grow with what was read of the files."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from nmt_cli.config import Config
+from nmt_cli.pace import Lengths
 from nmt_cli.presets import Pieces, Side, Text
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
@@ -103,6 +104,6 @@ def count_pieces(sample: list[Example], config: Config, dev: Iterable[Example]) 
         of_dev = encoder.encode_targets([example.target for example in dev])
     return Pieces(
         longest=int(np.quantile(lengths.max(axis=0), _USUAL, method="higher")),
-        counted_mean=float(lengths[0 if encoder.has_labels else 1].mean()),
+        mean=Lengths(lengths[0].mean(), 0 if encoder.has_labels else lengths[1].mean()),
         dev=sum(map(len, of_dev)),
     )

@@ -1,16 +1,20 @@
 """Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from nmt_cli import pace
 from nmt_cli.config import Config
 from nmt_cli.config_io import AUTO, LoadedConfig, load_config, value_of, with_values
+from nmt_cli.pace import USUAL_MACHINE, Lengths, Machine
 from nmt_cli.presets import Choice, Device, Situation, choose, vocab_size
-from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.labels import find_labels
 from nmt_cli.text.statistics import count_pieces, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.training.forecast import run_time, training_seconds
 from nmt_cli.training.run_folder import RunFolder
 
 VOCAB_SIZE = "tokenizer.vocab_size"
@@ -40,6 +44,8 @@ def resolve(
     tell: Callable[[str], None],
     find_device: Callable[[], Device] = lambda: "cpu",
     is_fresh: bool = False,
+    time_limit: float = math.inf,
+    measure_machine: Callable[[], Machine] = lambda: USUAL_MACHINE,
 ) -> Config:
     """Return the configuration with a value for every key that says `auto`.
 
@@ -51,6 +57,8 @@ def resolve(
         tell: Called with a line about each choice.
         find_device: Called when the choices depend on it.
         is_fresh: The run starts over, whatever it was begun with.
+        time_limit: Seconds that the whole run may take.
+        measure_machine: Called when the choices depend on how fast that is.
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
@@ -65,17 +73,39 @@ def resolve(
     choices: dict[str, Choice] = {}
     if auto:
         text, sample = sample_text(corpora)
+        seconds = training_seconds(time_limit, text.pairs)
+        machine = USUAL_MACHINE if time_limit == math.inf else measure_machine()
         if VOCAB_SIZE in auto:
-            choices[VOCAB_SIZE] = vocab_size(text, joint=config.tokenizer.joint)
+            joint = config.tokenizer.joint
+            choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=machine)
             config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
         if others := auto - {VOCAB_SIZE}:
             pieces = count_pieces(sample, config, corpora.iter_split("dev"))
-            config, chosen = choose(config, others, Situation(text, pieces, find_device()))
+            situation = Situation(text, pieces, find_device(), seconds, machine)
+            config, chosen = choose(config, others, situation)
             choices |= chosen
     for key, choice in choices.items():
         value = json.dumps(choice.value) if isinstance(choice.value, bool) else choice.value
         tell(f"auto: {key} = {value} ({choice.reason})")
     return config
+
+
+def foretold_time(loaded: LoadedConfig) -> str:
+    """Return, for people, how long training takes here, and which time limit would be enough.
+
+    Raises:
+        DataError, TrainingError: See `resolve`.
+    """
+    loaded = resolve_labels(loaded)
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    config = resolve(loaded, corpora, tell=lambda _: None)
+    text, sample = sample_text(corpora)
+    return run_time(config, mean_lengths(sample, config), text.pairs, pace.measure_machine())
+
+
+def mean_lengths(sample: list[Example], config: Config) -> Lengths:
+    """Return the mean lengths of examples with a vocabulary of the configuration's size."""
+    return count_pieces(sample, config, []).mean
 
 
 def resolve_for_machine(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from nmt_cli import pace
 from nmt_cli.bundle import versions
 from nmt_cli.config import Config
 from nmt_cli.presets import Choice, Device
@@ -21,6 +22,15 @@ _WIDEST_IN_LANES, _MOST_LANES, _FEWEST_TOKENS = 128, 8, 128
 def find_device() -> Device:
     """Return what TensorFlow trains on here."""
     return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
+
+
+def measure_machine() -> pace.Machine:
+    """Return what the device that trains here computes in a second."""
+    if find_device() == "cpu":
+        return pace.measure_machine()
+    matrix, square = tf.ones([pace.ROWS, pace.WIDTH]), tf.eye(pace.WIDTH)
+    wide = tf.ones([pace.ROWS, pace.ROWS])
+    return pace.timed(lambda: (matrix @ square)[0, 0].numpy(), lambda: (wide * 1.0)[0, 0].numpy())
 
 
 def describe_environment(replicas: int) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
+from nmt_cli.pace import USUAL_MACHINE, Machine
 from nmt_cli.presets import Choice, Device
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, texts
@@ -103,6 +105,10 @@ def _any_machine(config: Config) -> dict[str, Choice]:
     return {PRECISION: Choice("float32", reason), LANES: Choice(1, reason)}
 
 
+def _usual_machine() -> Machine:
+    return USUAL_MACHINE
+
+
 def prepare(
     loaded: LoadedConfig,
     *,
@@ -112,6 +118,8 @@ def prepare(
     choose_for_machine: Callable[[Config], Mapping[str, Choice]] = _any_machine,
     cluster: Cluster = ALONE,
     is_fresh: bool = False,
+    time_limit: float = math.inf,
+    measure_machine: Callable[[], Machine] = _usual_machine,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -123,6 +131,8 @@ def prepare(
         choose_for_machine: Called when a key is open that the machine decides, and the run begins.
         cluster: The machines that train together.
         is_fresh: The run starts over. Nothing is deleted yet.
+        time_limit: Seconds that the whole run may take.
+        measure_machine: Called when something depends on how fast this machine is.
 
     Raises:
         ConfigError: See `resolve`, and `check_settings`; then nothing was written.
@@ -131,10 +141,20 @@ def prepare(
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
+    if cluster.size > 1:  # all machines must choose alike
+        measure_machine = _usual_machine
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     corpora.check_files()
-    config = resolve(loaded, corpora, tell=tell, find_device=find_device, is_fresh=is_fresh)
+    config = resolve(
+        loaded,
+        corpora,
+        tell=tell,
+        find_device=find_device,
+        is_fresh=is_fresh,
+        time_limit=time_limit,
+        measure_machine=measure_machine,
+    )
     start = open_start(config, run.path)
     vocabularies, config = _start_vocabularies(start, config, tell)
     begun = {} if is_fresh else saved_settings(run.checkpoints)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 _FIRST_EVALUATION = 0.15  # share of the limit after which there should be one,
 _YOUNG = 100  # though not before so many steps, unless
 _LATEST = 0.5  # this share is gone
-_UNKNOWN_FINISH = 0.3  # share put aside before there was one
+_UNKNOWN_FINISH = 0.1  # share put aside before there was one
 _TEST = 0.2  # share put aside, at most, for the test set
-_EXTRAS = 0.1  # and for what is less missed
+_EXTRAS = 0.02  # and for what is less missed
 _CHECKPOINTS = 40  # from the first step to the last, for the averages, and this far apart:
 _FEWEST_STEPS = 10  # at least; so many also tell the pace, or
 _PACE_SHARE = 0.1  # fewer that took this share of the limit

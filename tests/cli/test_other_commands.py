@@ -79,6 +79,24 @@ def test_dry_run_tells_every_choice_that_auto_makes(run_nmt, texts):
     assert not (texts / "runs").exists()
 
 
+def test_a_time_limit_chooses_the_size_and_one_too_short_is_told_before_it_begins(run_nmt, texts):
+    for name in ("train.en", "train.de"):
+        lines = (f"{n % 97} {n % 89} {n % 83} {n % 79} {n}\n" for n in range(20_000))
+        (texts / name).write_text("".join(lines))
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    told = {}
+    for limit in ("20s", "3m", "10h"):
+        done = run_nmt("train", "my.yaml", "--dry-run", "--time", limit, cwd=texts)
+        assert done.returncode == 0, done.stderr
+        told[limit] = done.stderr
+    layers = [told[limit].split("model.encoder_layers = ")[1][0] for limit in ("20s", "10h")]
+    assert layers[0] < layers[1]
+    assert "warning: --time 20s is too short to learn from " in told["20s"]
+    assert "is too short" not in told["3m"]
+    without = run_nmt("train", "my.yaml", "--dry-run", cwd=texts).stderr
+    assert re.search(r"[0-9,]+ steps take about [0-9]+[smh] here", without)
+
+
 @pytest.fixture
 def pairs(tmp_path) -> list[str]:
     """Options that name a source and a reference of two lines."""

@@ -1,9 +1,12 @@
 """Properties of the presets: any text gets valid choices, and more text never less of them."""
 
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.config import Config
+from nmt_cli.pace import Lengths
 from nmt_cli.presets import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
 
 CONFIG = Config.model_validate(
@@ -13,21 +16,30 @@ pair_counts = st.integers(1, 10**8)
 devices = st.sampled_from(["cpu", "gpu"])
 sides = st.builds(Side, st.integers(1, 10**10), st.integers(1, 30_000), st.just("Latin"))
 texts = st.builds(Text, pair_counts, sides, sides, sides)
-pieces = st.builds(Pieces, st.integers(1, 10**6), st.floats(1, 10**5), st.integers(0, 10**8))
+lengths = st.builds(Lengths, st.floats(1, 10**5), st.floats(1, 10**5) | st.just(0.0))
+pieces = st.builds(Pieces, st.integers(1, 10**6), lengths, st.integers(0, 10**8))
+times = st.floats(1, 10**6) | st.just(math.inf)
 QUICK = settings(max_examples=50)
 
 
-def config_for(pairs: int, device: str) -> Config:
+def config_for(pairs: int, device: str, seconds: float = math.inf) -> Config:
     side = Side(pairs, 90, "Latin")
-    situation = Situation(Text(pairs, side, side, side), Pieces(40, 15.0, 10_000), device)
+    pieces = Pieces(40, Lengths(15.0, 15.0), 10_000)
+    situation = Situation(Text(pairs, side, side, side), pieces, device, seconds)
     return choose(CONFIG, set(PRESETS), situation)[0]
 
 
 @QUICK
-@given(text=texts, pieces=pieces, device=devices, keys=st.sets(st.sampled_from(sorted(PRESETS))))
-def test_any_choice_is_a_valid_configuration(text, pieces, device, keys):
+@given(
+    text=texts,
+    pieces=pieces,
+    device=devices,
+    keys=st.sets(st.sampled_from(sorted(PRESETS))),
+    seconds=times,
+)
+def test_any_choice_is_a_valid_configuration(text, pieces, device, keys, seconds):
     """`choose` checks the configuration again after each choice."""
-    config, choices = choose(CONFIG, keys, Situation(text, pieces, device))
+    config, choices = choose(CONFIG, keys, Situation(text, pieces, device, seconds))
     assert set(choices) == keys
     train, fixed = config.train, set(PRESETS) - keys
     if not fixed:
@@ -45,6 +57,14 @@ def test_more_pairs_never_give_a_smaller_model_nor_more_dropout(pairs, device):
     for key in ("dropout", "attention_dropout", "activation_dropout"):
         assert getattr(small.model, key) >= getattr(large.model, key)
     assert small.train.tokens_per_batch <= large.train.tokens_per_batch
+
+
+@QUICK
+@given(pairs=pair_counts, device=devices, seconds=st.tuples(times, times).map(sorted))
+def test_more_time_never_gives_a_smaller_model_(pairs, device, seconds):
+    short, long = (config_for(pairs, device, limit).model for limit in seconds)
+    for key in ("d_model", "d_ff", "encoder_layers", "decoder_layers"):
+        assert getattr(short, key) <= getattr(long, key)
 
 
 @QUICK
@@ -71,7 +91,7 @@ def test_more_text_and_more_characters_never_give_a_smaller_vocabulary(
 @QUICK
 @given(pieces=pieces, text=texts)
 def test_longer_text_never_gives_shorter_limits(pieces, text):
-    longer = Pieces(pieces.longest * 2, pieces.counted_mean, pieces.dev)
+    longer = Pieces(pieces.longest * 2, pieces.mean, pieces.dev)
     limits = [
         choose(CONFIG, {"model.max_length"}, Situation(text, p, "cpu"))[0].model.max_length
         for p in (pieces, longer)
@@ -82,7 +102,7 @@ def test_longer_text_never_gives_shorter_limits(pieces, text):
 @QUICK
 @given(pieces=pieces, text=texts)
 def test_a_larger_development_set_is_decoded_less_often(pieces, text):
-    more = Pieces(pieces.longest, pieces.counted_mean, 2 * pieces.dev)
+    more = Pieces(pieces.longest, pieces.mean, 2 * pieces.dev)
     intervals = [
         choose(CONFIG, {"train.eval_steps"}, Situation(text, p, "cpu"))[0].train.eval_steps
         for p in (pieces, more)

@@ -1,9 +1,14 @@
 """Tests of nmt_cli/presets.py: what is chosen for text and devices that are known."""
 
+import itertools
+import math
+from dataclasses import replace
+
 import pytest
 
 from nmt_cli.config import Config
-from nmt_cli.config_io import auto_keys, value_of
+from nmt_cli.config_io import auto_keys, value_of, with_values
+from nmt_cli.pace import USUAL_MACHINE, Lengths, Machine, step_seconds
 from nmt_cli.presets import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
 
 CONFIG = Config.model_validate(
@@ -16,8 +21,9 @@ def text(pairs: int, words: int = 1000, alphabet: int = 90) -> Text:
     return Text(pairs, side, side, Side(2 * words, alphabet, "100% Latin"))
 
 
-def situation(pairs: int, device: str = "cpu", mean: float = 15.0) -> Situation:
-    return Situation(text(pairs), Pieces(longest=40, counted_mean=mean, dev=15_000), device)
+def situation(pairs: int, device: str = "cpu", seconds: float = math.inf) -> Situation:
+    pieces = Pieces(longest=40, mean=Lengths(15.0, 15.0), dev=15_000)
+    return Situation(text(pairs), pieces, device, seconds)
 
 
 def chosen(pairs: int, device: str = "cpu", **changes) -> Config:
@@ -112,7 +118,6 @@ def test_the_peak_rate_fits_schedule_width_and_norm():
 
 def test_muon_is_for_batches_that_are_large_beside_the_width():
     assert chosen(29_000).train.optimizer == chosen(2_000_000).train.optimizer == "muon"
-    assert chosen(3_000).train.optimizer == "adam"
     assert chosen(29_000, model={"d_model": 512}).train.optimizer == "adam"
 
 
@@ -129,3 +134,56 @@ def test_only_the_keys_that_are_asked_for_change():
     assert set(choices) == {"model.d_ff"}
     assert value_of(config, "model.d_model") == 128
     assert config.train == CONFIG.train
+
+
+def timed(pairs: int, minutes: float, machine: Machine = USUAL_MACHINE, **values) -> Config:
+    """Return what is chosen for a time limit, with other values in the configuration."""
+    config = with_values(CONFIG, values, "test")
+    limited = replace(situation(pairs, seconds=60 * minutes), machine=machine)
+    return choose(config, set(PRESETS) - set(values), limited)[0]
+
+
+def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_heart():
+    quick, short, long = (timed(158_000, minutes) for minutes in (1, 20, 600))
+    widths = [config.model.d_model for config in (quick, short, long)]
+    assert widths == [64, 128, 256]
+    assert quick.model.encoder_layers < short.model.encoder_layers
+    assert (quick.model.dropout, long.model.dropout) == (0.0, 0.1)
+    assert (
+        quick.train.learning_rate > timed(158_000, 600, **{"model.d_model": 64}).train.learning_rate
+    )
+    assert timed(158_000, 10_000).model == chosen(158_000).model
+
+
+def test_a_slow_machine_gets_a_smaller_model():
+    slow = Machine(USUAL_MACHINE.products / 10, USUAL_MACHINE.elements / 10)
+    assert timed(158_000, 20, slow).model.d_model < timed(158_000, 20).model.d_model
+
+
+def test_steps_are_quick_where_there_are_minutes():
+    for pairs, minutes in itertools.product((3_000, 30_000, 158_000, 10**7), (2, 5, 15)):
+        config = timed(pairs, minutes)
+        assert step_seconds(config, Lengths(15.0, 15.0), USUAL_MACHINE) < 0.4
+
+
+def test_the_time_and_not_a_number_of_evaluations_ends_a_limited_run():
+    config = timed(29_000, 10)
+    assert config.train.patience == 0
+    steps = 600 / step_seconds(config, Lengths(15.0, 15.0), USUAL_MACHINE)
+    assert config.train.max_steps > steps
+    assert config.train.eval_steps < steps / 5
+
+
+def test_what_is_fixed_counts_for_the_time():
+    wide = timed(29_000, 10, **{"model.d_model": 1024})
+    assert wide.model.encoder_layers < timed(29_000, 10).model.encoder_layers
+
+
+def test_words_that_there_is_no_time_to_see_need_no_vocabulary():
+    large = text(10**7, words=10**8)
+    assert vocab_size(large, joint=True).value == 32_000
+    limited = vocab_size(large, joint=True, seconds=120)
+    assert limited.value < 12_000
+    assert "can be seen in time" in limited.reason
+    small = text(10**4, words=10**5)
+    assert vocab_size(small, joint=True, seconds=120) == vocab_size(small, joint=True)

@@ -77,7 +77,7 @@ def test_lengths_in_pieces():
     pieces = count_pieces(sample, config, sample[:2])
     marker, end = 1, 1
     assert pieces.longest == 20 + marker + end
-    assert pieces.counted_mean == 11 + marker + end
+    assert pieces.mean.counted == 11 + marker + end
     assert pieces.dev == (2 + 4) + 2 * (marker + end)
     assert json.dumps(pieces.longest)
 

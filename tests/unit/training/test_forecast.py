@@ -1,0 +1,63 @@
+"""What a run is told to take, and what is said of a time limit."""
+
+import pytest
+
+from nmt_cli.config import Config
+from nmt_cli.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
+from nmt_cli.training.forecast import run_seconds, run_time, too_short, training_seconds
+
+CONFIG = Config.model_validate(
+    {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}
+)
+LENGTHS = Lengths(15.0, 15.0)
+
+
+def config(max_steps: int) -> Config:
+    train = CONFIG.train.model_copy(update={"max_steps": max_steps})
+    return CONFIG.model_copy(update={"train": train})
+
+
+def test_a_limit_leaves_the_time_that_a_run_of_these_steps_takes():
+    left = training_seconds(600, 30_000)
+    assert run_seconds(left / 0.1, 0.1, 30_000) == pytest.approx(600)
+    assert training_seconds(5, 30_000) == 1
+
+
+def test_a_long_run_is_told_with_a_limit_that_is_enough():
+    step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    told = run_time(config(round(3600 / step)), LENGTHS, 30_000, USUAL_MACHINE)
+    assert "steps take about 64m here" in told
+    assert "--time 30m is enough" in told
+    assert "--time" not in run_time(config(round(100 / step)), LENGTHS, 30_000, USUAL_MACHINE)
+
+
+def test_a_limit_that_is_too_short_is_told_with_one_that_is_not():
+    step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    warning = too_short(30, CONFIG, LENGTHS, 30_000, USUAL_MACHINE)
+    assert warning is not None
+    assert f"about {training_seconds(30, 30_000) / step:,.0f} steps" in warning
+    limit = 60 * int(warning.rsplit("--time ", 1)[1].split("m ")[0])
+    assert too_short(limit, CONFIG, LENGTHS, 30_000, USUAL_MACHINE) is None
+    assert too_short(30, config(10), LENGTHS, 30_000, USUAL_MACHINE) is None
+
+
+def test_a_machine_half_as_fast_takes_twice_as_long():
+    half = Machine(USUAL_MACHINE.products / 2, USUAL_MACHINE.elements / 2)
+    expected = 2 * step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    assert step_seconds(CONFIG, LENGTHS, half) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (30, "30s"),
+        (60, "1m"),
+        (100, "100s"),
+        (120, "2m"),
+        (3600, "1h"),
+        (5400, "90m"),
+        (9e4, "25h"),
+    ],
+)
+def test_a_time_is_said_as_the_option_takes_it(seconds, text):
+    assert spoken(seconds) == text
