@@ -13,6 +13,7 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -181,7 +182,7 @@ class Bundle:
             raise ModelFileError(
                 f"{self.path}: holds nothing for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
-                hint=f"make it with: nmt export --model {self.path}{option}"
+                hint=f"make it with: nmt export --model {shlex.quote(str(self.path))}{option}"
                 + ("" if self.manifest.classification else "   (or use: --engine tensorflow)"),
             )
         folder = f"{CTRANSLATE2}/{wanted}"
@@ -440,12 +441,16 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
 
 
 def _bundle_dir(path: Path) -> Path:
+    if path.name == MANIFEST and path.is_file():
+        path = path.parent
     candidates = [existing_dir(path), existing_dir(path / "model")]
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate
     if not path.exists():
         raise ModelFileError(f"{path}: no such folder")
+    if not path.is_dir():
+        raise ModelFileError(f"{path}: is a file, not a model folder")
     raise ModelFileError(
         f"{path}: holds no model ({MANIFEST} is missing)",
         hint="name a model folder or a run folder such as runs/quickstart",

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nmt_cli import __version__
-from nmt_cli.commands import plot
+from nmt_cli.commands import completion, plot
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.check import check
@@ -33,6 +34,15 @@ from nmt_cli.errors import NmtError
 
 _BUG = 1
 _DEBUG = "nmt_cli.debug"
+_COMPLETION = ("--install-completion", "--show-completion")
+# Options that had another name until 0.2: command, old, new.
+_RENAMED = (
+    ("init", "--data", "--data-dir"),
+    ("get", "--dir", "--data-dir"),
+    ("score", "--source", "--input"),
+    ("score", "--target", "--reference"),
+    ("evaluate", "--source", "--input"),
+)
 
 
 class _Group(TyperGroup):
@@ -44,14 +54,24 @@ class _Group(TyperGroup):
         As Typer options, even an unused `--help`, they would cost every `nmt X --help` a tenth of a
         second: Typer checks their values with pydantic, which it imports for the first one.
         """
-        while args and args[0] in ("--help", "-h", "--version", "--debug"):
+        if args[:1] == ["help"]:  # nmt help train
+            args = [*args[1:], "--help"]
+        while args and args[0] in ("--help", "-h", "--version", "-V", "--debug", *_COMPLETION):
             option = args.pop(0)
             if option == "--debug":
                 ctx.meta[_DEBUG] = True
                 continue
-            typer.echo(f"nmt {__version__}" if option == "--version" else ctx.get_help())
+            if option in _COMPLETION:
+                completion.set_up(option, args)
+            else:
+                is_help = option in ("--help", "-h")
+                typer.echo(ctx.get_help() if is_help else f"nmt {__version__}")
             raise typer.Exit
         return list(super().parse_args(ctx, args))
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence, whole."""
+        return _first_sentence(self.help)
 
     def invoke(self, ctx: Any) -> Any:
         from nmt_cli import console
@@ -74,6 +94,15 @@ class _Group(TyperGroup):
                 raise
             _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
             raise typer.Exit(_BUG) from error
+
+
+def _first_sentence(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split()).split(". ")[0].rstrip(".") + "."
+
+
+def _is_text(argument: str) -> bool:
+    """Return whether an argument that looks like an option is a text: "-5 degrees"."""
+    return argument[:1] == "-" and (argument[1:2].isdecimal() or " " in argument.split("=")[0])
 
 
 def _is_usage_error(error: Exception) -> bool:
@@ -129,12 +158,30 @@ class _PlainValue:
 class _Command(TyperCommand):
     """A subcommand whose options are texts, numbers, switches and lists of texts."""
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence, whole."""
+        return _first_sentence(self.help)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take old names of options, with a note."""
+        from nmt_cli import console
+
+        for command, old, new in _RENAMED:
+            if command == ctx.info_name and old in args:
+                console.note(f"{old} is called {new} now")
+                args = [new if arg == old else arg for arg in args]
+        if texts := [b for a, b in pairwise(["", *args]) if _is_text(b) and not a.startswith("-")]:
+            args = [*(arg for arg in args if arg not in texts), "--", *texts]
+        return list(super().parse_args(ctx, args))
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, `--help` too, with our own conversion of their values."""
         params: list[Any] = list(super().get_params(ctx))
         for param in params:
             plain = _PlainValue(param.type_descriptor.annotation)
             param.get_runtime_param = lambda plain=plain: plain
+            if values := completion.VALUES.get(param.name):
+                param.shell_complete = completion.completer(values)
         return params
 
 
@@ -153,7 +200,9 @@ app = typer.Typer(
     help=(
         "Train a Transformer on your own text, then translate, chat or classify with it.\n\n"
         'Begin with: nmt train   and then: nmt translate "The old man reads a book."\n\n'
-        "Before the subcommand: --version prints the version, --debug shows tracebacks."
+        "Before the subcommand: --version (-V) prints the version, --debug shows tracebacks,\n"
+        "--install-completion [SHELL] lets Tab complete commands, options and names.\n"
+        "nmt help COMMAND tells about one."
     ),
 )
 
@@ -204,4 +253,12 @@ def main() -> None:
     from nmt_cli import console
 
     console.use_utf8()
-    app(prog_name="nmt")
+    if "_NMT_COMPLETE" in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    try:
+        app(prog_name="nmt")
+    except NmtError as error:  # of --help, which is no command
+        console.error(str(error), error.hint)
+        sys.exit(error.exit_code)

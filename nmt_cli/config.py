@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from nmt_cli.encoding import check_encoding
+
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
@@ -119,11 +121,20 @@ class DataConfig(Section):
     licence: str = key(
         "", "what the text allows, for the model's card: cc-by-4.0, mit, ...", may_change=True
     )
+    encoding: str = key(
+        "utf-8", "how the files are encoded: a name that Python and iconv know, or auto to find out"
+    )
     train: list[CorpusConfig] = key(..., "training corpora", min_length=1)
     dev: list[CorpusConfig] = key(
         ..., "development corpora: they choose the best model", min_length=1
     )
     test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, name: str) -> str:
+        check_encoding(name)
+        return name
 
     @field_validator("dev", "test")
     @classmethod
@@ -474,7 +485,8 @@ class Config(Section):
         ...,
         "the run folder below runs/",
         may_change=True,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        min_length=1,
+        max_length=100,
     )
     task: Literal["translation", "chat", "classification"] = key(
         "translation", "what the model is for"
@@ -487,6 +499,13 @@ class Config(Section):
     decode: DecodeConfig = DecodeConfig()
     chat: ChatConfig = ChatConfig()
     classification: ClassificationConfig = ClassificationConfig()
+
+    @field_validator("name")
+    @classmethod
+    def _is_file_name(cls, name: str) -> str:
+        if "/" in name or "\\" in name or name[0] in ".-" or not name.isprintable():
+            raise ValueError("should be the name of a folder: no slash, and no dot or dash first")
+        return name
 
     @field_validator("data")
     @classmethod

@@ -22,6 +22,8 @@ from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.resources import bundled_configs, bundled_root
 
 DEFAULT_CONFIG = "quickstart"
+RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
+_ENDINGS = (".yaml", ".yml")
 AUTO = "auto"  # the value of a key, or of a section, that `presets.py` shall choose
 _COMMENT_COLUMN = 44
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
@@ -100,7 +102,8 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
         ConfigError: The file is missing, is not YAML, or has problems; all are listed.
     """
     path = _find(name or DEFAULT_CONFIG)
-    shown = str(path) if name and Path(name).is_file() else f"{name or DEFAULT_CONFIG} (bundled)"
+    is_bundled = path in bundled_configs().values()
+    shown = f"{name or DEFAULT_CONFIG} (bundled)" if is_bundled else str(path)
     tree, lines, problems = _parse(path, shown)
     places: dict[Location, str] = {loc: f"{shown}:{line}" for loc, line in lines.items()}
     _spell_out_auto(tree)
@@ -112,16 +115,25 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
     problems += wrong
     if config is None or problems:
         raise ConfigError("\n".join(problems), hint=None)
-    return LoadedConfig(config, _data_dir(config, path), shown, auto)
+    is_moved = any(override.startswith("data.dir=") for override in overrides or [])
+    remembered = None if is_moved else _remembered_dir(config, path)
+    return LoadedConfig(config, remembered or _data_dir(config, path), shown, auto)
 
 
 def _find(name: str) -> Path:
-    path = Path(name)
-    if path.is_file():
-        return path
-    configs = bundled_configs()
-    if name in configs:
-        return configs[name]
+    path, configs = Path(name), bundled_configs()
+    # A file, a bundled name, a file whose ending was left out, a run folder.
+    found = (
+        path,
+        configs.get(name),
+        *(Path(f"{name}{end}") for end in _ENDINGS),
+        path / RUN_CONFIG,
+    )
+    for candidate in filter(None, found):
+        if candidate.is_file():
+            return candidate
+    if path.is_dir():
+        raise ConfigError(f"{name}: is a folder, and no run folder ({RUN_CONFIG} is missing)")
     raise ConfigError(
         f"{name}: no such file, and no bundled configuration of that name."
         f"{did_you_mean(name, configs)}",
@@ -142,6 +154,35 @@ def _data_dir(config: Config, path: Path) -> Path:
     with_files = [d for d in folders if any((d / name).is_file() for name in names)]
     there = with_files or [folder for folder in folders if folder.is_dir()]
     return there[0] if there else folders[1]
+
+
+def _remembered_dir(config: Config, path: Path) -> Path | None:
+    """Return where a run's text was, if that is known and it is there unchanged.
+
+    A run folder has the size and the time of each file in `hashes.json` (see `fingerprint.py`).
+    """
+    corpora = (*config.data.train, *config.data.dev, *config.data.test)
+    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
+    for folder in (path.parent, path.parent.parent):  # of a run, and of the model in it
+        try:
+            known = json.loads((folder / HASHES).read_text(encoding="utf-8"))
+            files = {Path(name): state for name, (state, _) in known.items()}
+            same = [file for file, state in files.items() if _is_unchanged(file, state)]
+        except (OSError, ValueError, TypeError, LookupError, AttributeError):
+            continue
+        for file in same:
+            for name in names:
+                if str(file).endswith(f"/{name}"):
+                    return Path(str(file)[: -len(name) - 1])
+    return None
+
+
+def _is_unchanged(file: Path, state: dict[str, int]) -> bool:
+    found = file.stat() if file.is_file() else None
+    return found is not None and (found.st_size, found.st_mtime_ns) == (
+        state["size"],
+        state["mtime"],
+    )
 
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:
@@ -205,6 +246,8 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
     except (yaml.YAMLError, RecursionError, *_CONSTRUCTOR_ERRORS):
         return [f"--set {override}: the value is not valid YAML"]
+    if isinstance(value, float) and value.is_integer() and "e" in text.lower():
+        value = int(value)  # 1e3 steps
     parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
     for replaced in [known for known in places if known[: len(parts)] == tuple(parts)]:
         del places[replaced]
@@ -278,7 +321,7 @@ def _is_union_arm(part: str | int) -> bool:
 
 def _what(error: dict[str, Any], loc: Location) -> str:
     if error["type"] == "extra_forbidden":
-        return f"unknown key.{did_you_mean(str(loc[-1]), _keys_beside(loc))}"
+        return f"unknown key.{_meant_key(loc)}"
     if error["type"] == "missing":
         return "is required"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
@@ -287,6 +330,18 @@ def _what(error: dict[str, Any], loc: Location) -> str:
     value = error.get("input")
     simple = isinstance(value, str | int | float | bool) or value is None
     return f"{message} (it is {json.dumps(value, ensure_ascii=False)})" if simple else message
+
+
+def _meant_key(loc: Location) -> str:
+    """Return which key was meant: one of a section, where that was left out."""
+    within = [
+        f"{name}.{loc[0]}"
+        for name, field in Config.model_fields.items()
+        if (section := _section_of(field)) and loc[0] in section.model_fields
+    ]
+    if len(loc) == 1 and within:
+        return f" Did you mean '{' or '.join(within)}'?"
+    return did_you_mean(str(loc[-1]), _keys_beside(loc))
 
 
 def _keys_beside(loc: Location) -> list[str]:

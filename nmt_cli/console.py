@@ -7,13 +7,19 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from nmt_cli.errors import DataError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+# All but tab and line feed, and what turns the direction of writing round.
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def use_utf8() -> None:
@@ -27,6 +33,33 @@ def use_utf8() -> None:
     for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        is_line_buffered = sys.stdout.line_buffering
+        sys.stdout = _Stdout(
+            sys.stdout.detach(), "utf-8", "replace", line_buffering=is_line_buffered
+        )
+
+
+class _Stdout(io.TextIOWrapper):
+    """Standard output that says so when it cannot be written; a full disk is no bug in nmt."""
+
+    def write(self, text: str, /) -> int:
+        with self._errors_told():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._errors_told():
+            super().flush()
+
+    @contextlib.contextmanager
+    def _errors_told(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # the reader has enough
+            raise
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
+            raise DataError(f"standard output cannot be written: {error.strerror}") from error
 
 
 def _nowhere(mode: str) -> IO[str]:
@@ -35,12 +68,12 @@ def _nowhere(mode: str) -> IO[str]:
 
 def result(text: str) -> None:
     """Print a result line to stdout at once."""
-    print(text, flush=True)
+    result_part(f"{text}\n")
 
 
 def result_part(text: str) -> None:
-    """Print a part of a result line to stdout at once."""
-    print(text, end="", flush=True)
+    """Print a part of a result line to stdout at once; a pipe gets it as it is."""
+    print(visible(text) if sys.stdout.isatty() else text, end="", flush=True)
 
 
 def result_json(data: Any) -> None:
@@ -60,22 +93,34 @@ def result_columns(rows: Sequence[Sequence[str]]) -> None:
         result("  ".join(padded).rstrip())
 
 
+def visible(text: str) -> str:
+    """Return text whose control characters a terminal shows and does not obey.
+
+    Text, licences and names that somebody else wrote could move its cursor, or type for the user.
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def note(text: str) -> None:
     """Tell the user something, on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    note(f"{_coloured('warning:', 33)} {text}")
+    _labelled("warning:", 33, text)
 
 
 def error(text: str, hint: str | None = None) -> None:
     """Print an error, a line for each problem, and what to do about it."""
     for line in text.splitlines():
-        note(f"{_coloured('error:', 31)} {line}")
+        _labelled("error:", 31, line)
     if hint:
-        note(f"{_coloured('hint:', 36)} {hint}")
+        _labelled("hint:", 36, hint)
+
+
+def _labelled(label: str, colour: int, text: str) -> None:
+    print(f"{_coloured(label, colour)} {visible(text)}", file=sys.stderr, flush=True)
 
 
 def is_live() -> bool:

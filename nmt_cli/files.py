@@ -4,12 +4,15 @@ A line of text ends at `\n` or `\r\n` and nowhere else. Writes go to a temporary
 target, are flushed to the disk, and then take the target's name in one rename.
 """
 
+import codecs
 import contextlib
 import gzip
 import hashlib
 import io
 import os
+import shlex
 import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -18,48 +21,73 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from nmt_cli.encoding import AUTO, UTF8, WIDE, Found, encoding_of, find_encoding, is_utf8
 from nmt_cli.errors import DataError, NmtError
 
 _HASH_BLOCK = 1 << 20
 _UMASK_LOCK = threading.Lock()
 _TEXT_BLOCK = 1 << 20  # bytes of a file that are decoded at a time
-_BOM = b"\xef\xbb\xbf"
 
 
-def read_lines(path: str | Path, mend: Callable[[bytes], str] | None = None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 text file without their line ends.
+def read_lines(
+    path: str | Path, mend: Callable[[bytes], str] | None = None, encoding: str = UTF8
+) -> Iterator[str]:
+    """Yield the lines of a text file without their line ends.
 
     Args:
         path: A file, plain or gzip-compressed (by its `.gz` ending), or `-` for standard input.
-        mend: Makes text of a line that is not UTF-8; None raises.
+        mend: Makes text of a line that is not in the encoding; None raises.
+        encoding: Python's name of it; "auto" finds that of a file.
 
     Raises:
-        DataError: The file cannot be read, or a line is not UTF-8; names file and line.
+        DataError: The file cannot be read, or a line is in another encoding; names file and line.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    if encoding == AUTO:
+        found = None if str(path) == "-" else find_encoding(Path(path))
+        encoding = found.encoding if found is not None and found.is_certain else UTF8
     # What is no ordinary file may be still growing: its lines are passed on one by one.
     block = _TEXT_BLOCK if Path(path).is_file() else 1
     number = 1
     try:
         with _open_bytes(path) as stream:
-            while raw_lines := stream.readlines(block):
-                yield from _decode_block(raw_lines, name, number, mend)
+            lines = _Recoded(stream, encoding) if encoding.startswith(WIDE) else stream
+            within = UTF8 if encoding.startswith(WIDE) else encoding
+            while raw_lines := lines.readlines(block):
+                yield from _decode_block(raw_lines, path, number, mend, within)
                 number += len(raw_lines)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
+    except UnicodeError as error:
+        raise DataError(f"{name}: not valid {encoding.upper()}: {error}") from error
+
+
+class _Recoded:
+    """Lines of an encoding in which the line's end is more than one byte, as UTF-8."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self._text = io.TextIOWrapper(stream, encoding, newline="\n")
+
+    def readlines(self, block: int) -> list[bytes]:
+        """Return the next lines, of about so many characters."""
+        return [line.encode() for line in self._text.readlines(block)]
 
 
 def _decode_block(
-    raw_lines: list[bytes], name: str, first: int, mend: Callable[[bytes], str] | None
+    raw_lines: list[bytes],
+    path: str | Path,
+    first: int,
+    mend: Callable[[bytes], str] | None,
+    encoding: str,
 ) -> Iterable[str]:
     """Return lines without their ends; the first is number `first` of the file."""
     if first == 1:
-        raw_lines[0] = raw_lines[0].removeprefix(_BOM)
+        raw_lines[0] = raw_lines[0].removeprefix(codecs.BOM_UTF8)
     try:
-        text = b"".join(raw_lines).decode("utf-8")
+        text = b"".join(raw_lines).decode(encoding)
     except UnicodeDecodeError:
-        return _decode_each(raw_lines, name, first, mend)
+        return _decode_each(raw_lines, path, first, mend, encoding)
     lines = text.replace("\r\n", "\n").split("\n")
     if not lines[-1]:  # behind the last line's end, or a file with nothing but the mark
         lines.pop()
@@ -67,35 +95,41 @@ def _decode_block(
 
 
 def _decode_each(
-    raw_lines: list[bytes], name: str, first: int, mend: Callable[[bytes], str] | None
+    raw_lines: list[bytes],
+    path: str | Path,
+    first: int,
+    mend: Callable[[bytes], str] | None,
+    encoding: str,
 ) -> Iterator[str]:
     for number, raw in enumerate(raw_lines, first):
         content = raw[:-1].removesuffix(b"\r") if raw.endswith(b"\n") else raw
         try:
-            line = content.decode("utf-8")
+            line = content.decode(encoding)
         except UnicodeDecodeError as error:
             if mend is None:
-                raise DataError(
-                    f"{name}:{number}: not valid UTF-8 (byte {error.start + 1} of the line)",
-                    hint=_encoding_hint(raw_lines),
-                ) from error
+                name = "standard input" if str(path) == "-" else path
+                problem = f"not valid {encoding.upper()} (byte {error.start + 1} of the line)"
+                hint = _encoding_hint(raw_lines, path, encoding)
+                raise DataError(f"{name}:{number}: {problem}", hint=hint) from error
             line = mend(content)
         yield line
 
 
-def _encoding_hint(raw_lines: list[bytes]) -> str:
+def _encoding_hint(raw_lines: list[bytes], path: str | Path, encoding: str) -> str | None:
     """Return how to mend a file; to convert one that is mostly UTF-8 would garble all of it."""
-    if any(not raw.isascii() and _is_utf8(raw) for raw in raw_lines):
+    found = find_encoding(Path(path)) if str(path) != "-" else encoding_of(b"".join(raw_lines))
+    if found is not None and found.encoding.startswith(WIDE):
+        return _conversion(found, path)
+    if encoding == UTF8 and any(not raw.isascii() and is_utf8(raw) for raw in raw_lines):
         return "lines beside it are UTF-8: mend this one (nmt check --fix leaves out such lines)"
-    return "convert the file first, for example: iconv -f LATIN1 -t UTF-8 IN > OUT"
+    return None if found is None or found.encoding == encoding else _conversion(found, path)
 
 
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _conversion(found: Found, path: str | Path) -> str:
+    name = "IN" if str(path) == "-" else shlex.quote(str(path))
+    convert = f"iconv -f {found.encoding.upper()} -t UTF-8 {name} > NEW"
+    use = f"say so with --encoding {found.encoding} (in a configuration: data.encoding)"
+    return f"{found}: {use}, or convert it: {convert}"
 
 
 def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:
@@ -130,8 +164,9 @@ def sha256_of(path: Path) -> str:
 def atomic_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file for writing that appears under its name only when complete.
 
-    A name that ends in `.gz` is compressed. On any exception the target stays as it was. What is
-    no ordinary file (`/dev/null`, a pipe) is written to as it is.
+    A name that ends in `.gz` is compressed; who may read an older file may read the new one. On any
+    exception the target stays as it was. What is no ordinary file (`/dev/null`, a pipe) is written
+    to as it is.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as device:
@@ -139,6 +174,7 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
         return
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.writing-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
@@ -151,7 +187,7 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
                 stream.close()
             raw.flush()
             os.fsync(raw.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
         fsync(path.parent)
     except BaseException:

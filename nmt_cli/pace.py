@@ -8,18 +8,18 @@ prints what is foretold beside what is measured.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass
 
 from nmt_cli.config import Config
 from nmt_cli.resources import available_cores
 
-_TRAINING = 3.6  # forward, twice as much backward, and a fifth for products that are small
+_TRAINING = 3  # forward, and twice as much backward
 _LAYER_PASSES, _LOGIT_PASSES, _WEIGHT_PASSES = 300, 5, 18
-_LAYER_ELEMENTS = 20_000_000  # whose time the dispatch of a layer's operations takes
-_MUON_PRODUCTS = 9.0  # multiply-adds a weight and column
-_MEASURED_S = 0.1
-ROWS, WIDTH = 1024, 256
+_LAYER_ELEMENTS = 50_000_000  # whose time the dispatch of a layer's operations takes
+_BETWEEN = 1.2  # times a step, with the batch before it and its share of checkpoints
+_MUON_PRODUCTS = 7.5  # multiply-adds a weight and column
+_MEASURED_S = 0.15
+_MANY, _SIDE = 256, 64
 
 
 @dataclass(frozen=True)
@@ -57,39 +57,35 @@ class Lengths:
 
 
 def measure_machine() -> Machine:
-    """Return what the processor computes in a second; takes a fifth of one."""
+    """Return what the processor computes in a second; takes a third of one.
+
+    Each product is small enough for one core: several that wait for each other are slower by far
+    than they train where another program runs.
+    """
     import numpy as np
 
-    matrix = np.full((ROWS, WIDTH), 1e-3, np.float32)
-    square = np.eye(WIDTH, dtype=np.float32)
-    wide = np.ones((ROWS, ROWS), np.float32)
-    machine = timed(lambda: matrix @ square, lambda: np.multiply(wide, 1.0, out=wide))
-    return replace(machine, elements=available_cores() * machine.elements)
-
-
-def timed(multiply: Callable[[], object], scale: Callable[[], object]) -> Machine:
-    """Return what a machine computes in a second.
-
-    Args:
-        multiply: Takes the product of [ROWS, WIDTH] and [WIDTH, WIDTH].
-        scale: Scales an array [ROWS, ROWS].
-    """
+    many = np.full((_MANY, _SIDE, _SIDE), 1e-3, np.float32)
+    one = np.eye(_SIDE, dtype=np.float32)
+    cores = available_cores()
     return Machine(
-        products=ROWS * WIDTH * WIDTH / _seconds(multiply),
-        elements=ROWS * ROWS / _seconds(scale),
+        products=cores * rate(lambda: many @ one, many.size * _SIDE),
+        elements=cores * rate(lambda: np.multiply(many, 1.0, out=many), many.size),
     )
 
 
-def _seconds(compute: Callable[[], object]) -> float:
-    """Return how long something takes: the median of as often as there is time for."""
+def rate(compute: Callable[[], object], amount: int) -> float:
+    """Return how much is computed in a second, with the pauses that others force on it.
+
+    Args:
+        compute: Does some work.
+        amount: How much.
+    """
     compute()
-    taken: list[float] = []
-    ends_at = time.perf_counter() + _MEASURED_S
-    while not taken or time.perf_counter() < ends_at:
-        started = time.perf_counter()
+    times, started = 0, time.perf_counter()
+    while (taken := time.perf_counter() - started) < _MEASURED_S:
         compute()
-        taken.append(time.perf_counter() - started)
-    return median(taken)
+        times += 1
+    return times * amount / taken
 
 
 def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
@@ -114,7 +110,7 @@ def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
     elements += _WEIGHT_PASSES * (encoder + decoder + width * vocabulary)
     if config.train.optimizer == "muon":
         products += _MUON_PRODUCTS * width * (encoder + decoder)
-    return products / machine.products + elements / machine.elements
+    return _BETWEEN * (products / machine.products + elements / machine.elements)
 
 
 def spoken(seconds: float) -> str:

@@ -155,7 +155,7 @@ class _Plan(Situation):
 
 _QUICK_SIZES = (
     _Size(0, 0, 64, 2, 4, 2, 0.2, 0.1, 1024),
-    _Size(0, 1.5e6, 128, 2, 4, 2, 0.2, 0.1, 1024),
+    _Size(0, 1.2e6, 128, 2, 4, 2, 0.2, 0.1, 1024),
 )
 _SMALL_SIZES = (
     _Size(0, 5e6, 128, 2, 4, 3, 0.3, 0.1, 1024),
@@ -174,16 +174,17 @@ _SIZES: dict[Device, tuple[_Size, ...]] = {
         _Size(1_000_000, 1e8, 512, 4, 8, 6, 0.1, 0.0, 8192),
     ),
 }
-_ENOUGH_EPOCHS = 8  # after which a larger size has overtaken a smaller one, however few the tokens
 _FRESH_EPOCHS, _DROPOUT_EPOCHS = 5, 10  # no dropout up to the first; all of it so much later
+_DROPOUT_TOKENS = 6e6  # seen in a translator's run that needs all of it
 _FRESH_RATE = 0.6  # how much higher the peak rate is where the text is seen few times
 _MOST_EPOCHS = 3  # times those of a run without a limit: what more time would only memorise
 _CONTROL_AND_BYTE_PIECES = 262
 _LARGEST_VOCABULARY = 32_000
-_FEWEST_WORDS, _WORD_PRODUCTS = 100_000, 4e6  # multiply-adds a word, of the smallest size
+# Multiply-adds that a word needs to be worth its place, and words that always have one.
+_WORD_PRODUCTS, _FEWEST_WORDS = 2e8, 30_000
 _PEAK_RATE, _PEAK_RATE_WIDTH = 2.5e-3, 128  # configs/multi30k-en-de.yaml
 _EPOCHS, _EPOCHS_PAIRS = 30, 30_000  # likewise
-_STEPS_AN_EPOCH = 60
+_STEPS_AN_EPOCH, _QUICK_STEPS_AN_EPOCH = 60, 20
 _WARMUP_A_COLUMN = 3
 _MOST_FOR_MUON = 0.35  # half the steps, measured where it was 0.31
 _FEWEST_STEPS, _MOST_CPU_STEPS = 2_000, 30_000
@@ -198,14 +199,15 @@ def vocab_size(
 
     The curve goes through what is known to work: about 2,000 pieces for 100,000 words (Sennrich &
     Zhang 2019), 6,000 for Multi30k's 700,000, 32,000 for the hundreds of millions of WMT. Under a
-    time limit, no more words count than the smallest size could see.
+    time limit fewer words count: the output layer is most of a small model's work, and rare tokens
+    are not learned in minutes.
     """
     sides = [text.both] if joint else [text.source, text.target]
     side = max(sides, key=lambda side: side.words)
     words = min(side.words, max(_FEWEST_WORDS, seconds * machine.products / _WORD_PRODUCTS))
     merges = _round_up(25 * words**0.4)
     size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_PIECES + side.alphabet + merges)
-    seen = f", of which {words:,.0f} can be seen in time" if words < side.words else ""
+    seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
     return Choice(
         size,
         f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})",
@@ -236,7 +238,7 @@ def _plan(config: Config, keys: Collection[str], situation: Situation) -> _Plan:
         for name in filter(keys.__contains__, _PACED):
             sized = with_values(sized, {name: PRESETS[name](sized, plan).value}, name)
         plan = replace(plan, seen=situation.epochs(sized))
-        if plan.seen >= min(_ENOUGH_EPOCHS, plan.size.tokens / situation.epoch_tokens):
+        if plan.seen * situation.epoch_tokens >= plan.size.tokens:
             break
     return plan
 
@@ -261,16 +263,22 @@ def _layers(config: Config, plan: _Plan) -> Choice:
 
 
 def _dropout(config: Config, plan: _Plan) -> Choice:
-    return Choice(_needed(plan.size.dropout, plan), f"{plan.told}: less text wants more")
+    return Choice(_needed(plan.size.dropout, config, plan), f"{plan.told}: less text wants more")
 
 
 def _inner_dropout(config: Config, plan: _Plan) -> Choice:
-    return Choice(_needed(plan.size.inner_dropout, plan), plan.told)
+    return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
 
 
-def _needed(dropout: float, plan: _Plan) -> float:
-    """Return how much of a dropout is needed: text that is new cannot be memorised."""
-    return round(dropout * (1 - plan.freshness), 2)
+def _needed(dropout: float, config: Config, plan: _Plan) -> float:
+    """Return how much of a dropout is needed: text that is new cannot be memorised.
+
+    Where BLEU counts, a short run does better with little of it, though its loss on dev is higher.
+    """
+    share = 1 - plan.freshness
+    if config.task == "translation":
+        share = min(share, plan.seen * plan.epoch_tokens / _DROPOUT_TOKENS)
+    return round(dropout * share, 2)
 
 
 def _max_length(config: Config, plan: _Plan) -> Choice:
@@ -286,9 +294,13 @@ def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
 
 
 def _tokens_per_batch(config: Config, plan: _Plan) -> Choice:
-    """Return the batch: a power of two, small enough that an epoch has a good many steps."""
+    """Return the batch: a power of two, small enough that an epoch has a good many steps.
+
+    Under a time limit it may have fewer: small steps do not use what the machine can do.
+    """
     most, epoch = plan.size.tokens_per_batch, plan.epoch_tokens
-    tokens = min(most, max(256, 2 ** int(math.log2(max(1, epoch / _STEPS_AN_EPOCH)))))
+    steps = _STEPS_AN_EPOCH if plan.seconds == math.inf else _QUICK_STEPS_AN_EPOCH
+    tokens = min(most, max(256, 2 ** int(math.log2(max(1, epoch / steps)))))
     return Choice(tokens, f"{plan.told}, {epoch:,} target tokens an epoch")
 
 

@@ -1,6 +1,7 @@
 """`nmt chat`: a conversation at the terminal, or line by line through a pipe."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,9 +18,15 @@ from nmt_cli.commands.loading import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nmt_cli.commands.chat_conversation import Conversation
 
 
+TextArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT]...", help="Say this and leave; else a prompt, or stdin."),
+]
 ContinueOption = Annotated[
     bool, typer.Option("--continue", help="Go on with the last conversation.")
 ]
@@ -50,6 +57,7 @@ NoLogOption = Annotated[bool, typer.Option("--no-log", help="Keep nothing of wha
 
 
 def chat(
+    text: TextArgument = None,
     model: ModelOption = None,
     goes_on: ContinueOption = False,
     beam: BeamOption = None,
@@ -76,7 +84,10 @@ def chat(
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
     from nmt_cli.errors import ConfigError
+    from nmt_cli.files import read_lines
 
+    if text and Path(text[0]).is_dir():
+        raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
     sampling = any(value is not None for value in (temperature, top_k, top_p))
     if sampling and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
@@ -87,7 +98,7 @@ def chat(
     conversation = _conversation(
         model,
         goes_on=goes_on,
-        is_logged=not no_log and (goes_on or sys.stdin.isatty()),
+        is_logged=not no_log and (goes_on or (sys.stdin.isatty() and not text)),
         settings=settings or [],
         flags={
             "beam_size": beam,
@@ -105,12 +116,12 @@ def chat(
             "device": device,
         },
     )
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and not text:
         from nmt_cli.commands.chat_prompt import ChatPrompt
 
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:
-        _pipe(conversation, as_json=json)
+        _pipe(conversation, text or read_lines("-"), as_json=json)
     if attention is not None:
         _draw_attention(conversation, attention)
 
@@ -173,15 +184,14 @@ def _draw_attention(conversation: "Conversation", output: str) -> None:
     show(attention_of_ids(bundle, Vocabularies.load(bundle.path), ids), output)
 
 
-def _pipe(conversation: "Conversation", *, as_json: bool) -> None:
-    """Answer each line of standard input with one line; commands answer on stderr."""
+def _pipe(conversation: "Conversation", lines: "Iterable[str]", *, as_json: bool) -> None:
+    """Answer each line with one line; commands answer on stderr."""
     from nmt_cli import console
     from nmt_cli.commands.chat_commands import ChatCommands
     from nmt_cli.errors import ConfigError, DataError
-    from nmt_cli.files import read_lines
 
     commands = ChatCommands(conversation, lambda pieces: console.note("".join(pieces)))
-    for line in read_lines("-"):
+    for line in lines:
         if line.startswith("/"):
             try:
                 if not commands.run(line):

@@ -42,7 +42,7 @@ class ChatCommands:
         Raises:
             NmtError: There is no such command, or it cannot be carried out.
         """
-        from nmt_cli.errors import ConfigError, did_you_mean
+        from nmt_cli.errors import ConfigError, DataError, did_you_mean
 
         name, _, argument = line.strip().partition(" ")
         argument = argument.strip()
@@ -56,7 +56,12 @@ class ChatCommands:
         if name == "/exit":
             return False
         action = getattr(self, f"_{name[1:]}")
-        action(argument) if argument else action()
+        try:
+            action(argument) if argument else action()
+        except (OSError, RuntimeError, ValueError) as error:  # ~nobody, a name that cannot be one
+            raise DataError(
+                f"{line.strip()}: {getattr(error, 'strerror', None) or error}"
+            ) from error
         self._conversation.keep_up()
         return True
 

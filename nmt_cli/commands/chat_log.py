@@ -51,7 +51,8 @@ class ConversationLog:
         """
         from nmt_cli.files import os_errors_as
 
-        equal = 0
+        is_longer = list(turns[: len(self._written)]) == self._written
+        equal = len(self._written) if is_longer else 0
         while self._written[equal : equal + 2] == list(turns[equal : equal + 2]) != []:
             equal += 2
         records: list[dict[str, Any]] = []
@@ -120,12 +121,12 @@ def read_turns(path: Path) -> list[str]:
     is_conversation = False
     for number, record in enumerate(_records(path), start=1):
         if "turns" in record:
-            turns = _texts(record["turns"], path, number)
+            turns = [*_texts(record["turns"], path, number)]
         elif "user" in record:
-            turns = [*turns, *_texts([record["user"], record.get("bot")], path, number)]
-        elif "keep" in record:
-            turns = turns[: 2 * record["keep"]] if isinstance(record["keep"], int) else turns
-        elif "model" not in record:
+            turns += _texts([record["user"], record.get("bot")], path, number)
+        elif isinstance(record.get("keep"), int):
+            del turns[2 * record["keep"] :]
+        elif not record.keys() & {"keep", "model"}:
             raise DataError(f"{path}:{number}: no part of a conversation")
         is_conversation = True
     if not is_conversation:

@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from nmt_cli.decoding.options import SearchOptions
     from nmt_cli.decoding.session import ChatSession
 
-_SAMPLING = ("temperature", "top_k", "top_p")
-
 
 class ChatSettings:
     """The settings of a conversation.
@@ -58,9 +56,7 @@ class ChatSettings:
             self._session.options = self._session.options.parse(key, text)
         else:
             changes = self.search.parse([f"{key}={text}"])
-            if key in _SAMPLING:
-                changes["sample"] = True
-            elif key == "beam_size":
+            if key == "beam_size":
                 changes["sample"] = False
             self.search = self.search.override(**changes)
         return {

@@ -1,11 +1,13 @@
 """`nmt check`: the data doctor."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in
+from nmt_cli.commands.loading import DataDirOption
+from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in, with_data_dir
 
 if TYPE_CHECKING:
     from nmt_cli.config_io import LoadedConfig
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 def check(
     config: ConfigArgument = None,
     overrides: SetOption = None,
+    data_dir: DataDirOption = None,
     fix: Annotated[
         str | None,
         typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
@@ -35,7 +38,7 @@ def check(
     from nmt_cli.errors import DataError
 
     note_stand_in(config, "check")
-    loaded = load_config(config, overrides)
+    loaded = load_config(config, with_data_dir(overrides, data_dir))
     report = _check_up(loaded)
     if json:
         console.result_json(as_json(loaded, report))
@@ -46,7 +49,7 @@ def check(
         _fix(loaded, report, Path(fix))
         return
     if not json:
-        named = f" {config}" if config else ""
+        named = f" {shlex.quote(config)}" if config else ""
         if report.has_errors:
             _tell_mending(named, report)
         else:
@@ -105,7 +108,7 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
     console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
     console.note(f"wrote {path}")
-    _tell_next(f" {path}")
+    _tell_next(f" {shlex.quote(str(path))}")
 
 
 def _tell_mending(config: str, report: "Report") -> None:

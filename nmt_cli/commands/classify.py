@@ -1,11 +1,13 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
 import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.lines import InputOption, OnErrorOption, OutputOption
+from nmt_cli.commands.lines import EncodingOption, InputOption, OnErrorOption, OutputOption
 from nmt_cli.commands.loading import (
     DeviceOption,
     FormatOption,
@@ -39,6 +41,11 @@ def classify(
         ),
     ] = None,
     on_error: OnErrorOption = "stop",
+    encoding: EncodingOption = "utf-8",
+    column: Annotated[
+        str | None,
+        typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
+    ] = None,
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
     device: DeviceOption = "auto",
@@ -62,7 +69,9 @@ def classify(
         output_stream,
     )
     from nmt_cli.commands.loading import load_labeller
+    from nmt_cli.decoding.windows import full_windows
     from nmt_cli.errors import ConfigError
+    from nmt_cli.text.corpus import is_table
 
     mend = mend_of(on_error)
     if text and input_file:
@@ -75,7 +84,12 @@ def classify(
     labeller = load_labeller(bundle, number_format=number_format, threads=threads, device=device)
     if not text and input_file is None and sys.stdin.isatty():
         console.note("Type a text. Ctrl-D leaves.")
-    windows = input_windows(text, input_file, mend)
+    windows: Iterable[list[str]]
+    reads_one = bundle.manifest.classification.get("texts", 1) == 1
+    if input_file is not None and is_table(Path(input_file)) and (reads_one or column):
+        windows = full_windows(_column(Path(input_file), column, encoding))
+    else:
+        windows = input_windows(text, input_file, mend, encoding)
     progress = file_progress("classifying", input_file, output_file)
     with output_stream(output_file) as stream, progress as advance:
         for found in labeller.label_windows(windows):
@@ -108,3 +122,14 @@ def _json_line(found: "Labelled", top: int | None) -> str:
     likeliest = dict(list(found.probabilities.items())[:top])
     record = {"source": found.source, "labels": found.labels, "probabilities": likeliest}
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _column(path: Path, column: str | None, encoding: str) -> Iterator[str]:
+    """Return the texts of a table's column, which must be named: the others are no text."""
+    from nmt_cli.commands.lines import checked_encoding
+    from nmt_cli.errors import ConfigError
+    from nmt_cli.text.corpus import column_texts
+
+    if column is None:
+        raise ConfigError(f"{path} is a table", hint="name the column of the text with --column")
+    return column_texts(path, column, checked_encoding(encoding))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -44,7 +45,8 @@ def get(
         ),
     ] = None,
     folder: Annotated[
-        str | None, typer.Option("--dir", metavar="DIR", help="Where to; data/NAME if left out.")
+        str | None,
+        typer.Option("--data-dir", metavar="DIR", help="Where to; data/NAME if left out."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Accept the licence without being asked.")
@@ -160,6 +162,10 @@ def _next_command(data_set: "DataSet", folder: Path) -> str:
     from nmt_cli.resources import bundled_configs
 
     if data_set.name in bundled_configs():
-        moved = "" if folder == data_set.folder else f" --set data.dir={os.path.relpath(folder)}"
+        moved = (
+            ""
+            if folder == data_set.folder
+            else f" --data-dir {shlex.quote(os.path.relpath(folder))}"
+        )
         return f"nmt train {data_set.name}{moved}"
-    return f"nmt init {data_set.name}.yaml --data {folder}"
+    return f"nmt init {data_set.name}.yaml --data-dir {shlex.quote(str(folder))}"

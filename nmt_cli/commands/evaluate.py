@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_cli.commands.lines import EncodingOption
 from nmt_cli.commands.loading import (
     BeamOption,
     DataDirOption,
@@ -32,7 +33,8 @@ _ALL_TURNS = 1000
 def evaluate(
     model: ModelOption = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="FILE", help="Source lines; with --reference.")
+        str | None,
+        typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
     ] = None,
     reference: Annotated[
         str | None, typer.Option("--reference", metavar="FILE", help="Reference lines.")
@@ -65,6 +67,7 @@ def evaluate(
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
     device: DeviceOption = "auto",
+    encoding: EncodingOption = "utf-8",
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Write it all to a page, too (.html)."),
@@ -79,7 +82,7 @@ def evaluate(
     F1, the scores of each label, which are taken for which; --reference and files of outputs then
     hold labels.
 
-    Example: nmt evaluate --source test.en --reference test.de --compare beam_size=1
+    Example: nmt evaluate -i test.en --reference test.de --compare beam_size=1
 
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
@@ -98,11 +101,11 @@ def evaluate(
             raise ConfigError("--hypotheses goes with --reference, and without --model")
         if split != "test":
             raise ConfigError(f"--split {split} is of a model's own corpus, not of --hypotheses")
-        corpus = _corpus_of_files(source, reference, target_lang or "")
+        corpus = _corpus_of_files(source, reference, target_lang or "", encoding)
         results = [_read_outputs(name, corpus) for name in (hypotheses, *others)]
     else:
         if (source is None) != (reference is None):
-            raise ConfigError("--source and --reference go together")
+            raise ConfigError("--input and --reference go together")
         where = {
             "engine": engine,
             "number_format": number_format,
@@ -178,12 +181,14 @@ def check_split(split: str) -> None:
         raise ConfigError(f"--split must be dev or test (it is {split})")
 
 
-def _corpus_of_files(source: str | None, reference: str, language: str) -> "Corpus":
+def _corpus_of_files(source: str | None, reference: str, language: str, encoding: str) -> "Corpus":
+    from nmt_cli.commands.lines import checked_encoding
     from nmt_cli.files import read_lines
     from nmt_cli.metrics.evaluation import Corpus
 
-    references = list(read_lines(reference))
-    sources = list(read_lines(source)) if source is not None else None
+    encoding = checked_encoding(encoding)
+    references = list(read_lines(reference, encoding=encoding))
+    sources = list(read_lines(source, encoding=encoding)) if source is not None else None
     if sources is not None:
         _check_lines(source, sources, reference, references)
     return Corpus(sources, references, language)
@@ -268,6 +273,6 @@ def examples_of(bundle: "Bundle", loaded: "LoadedConfig", split: str) -> list["E
     if not examples:
         raise DataError(
             f"the configuration of {bundle.path} names no {split} corpus",
-            hint="give --source and --reference, or --split dev",
+            hint="give --input and --reference, or --split dev",
         )
     return examples

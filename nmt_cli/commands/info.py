@@ -28,7 +28,10 @@ def info(
     """
     from nmt_cli import console
     from nmt_cli.bundle import TASKS, find_bundle
+    from nmt_cli.errors import ConfigError
 
+    if model and model_option:
+        raise ConfigError("give either MODEL or --model, not both")
     bundle = find_bundle(model or model_option, TASKS)
     if verify:
         bundle.verify()

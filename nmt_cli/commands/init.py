@@ -26,7 +26,7 @@ def init(
         str, typer.Argument(metavar="[FILE]", help="The file to write.")
     ] = DEFAULT_FILE,
     data: Annotated[
-        str, typer.Option("--data", metavar="DIR", help="The folder to look for text in.")
+        str, typer.Option("--data-dir", metavar="DIR", help="The folder to look for text in.")
     ] = ".",
     train: Annotated[
         tuple[str, str] | None,
@@ -136,7 +136,7 @@ def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) ->
     from nmt_cli.text.discovery.folder import discover
 
     if not folder.is_dir():
-        raise DataError(f"--data {folder}: no such folder")
+        raise DataError(f"--data-dir {folder}: no such folder")
     found = discover(folder, task)
     if reverse and found.task != "translation":
         raise ConfigError(f"--reverse is for translation: this is {found.task}")
@@ -144,7 +144,7 @@ def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) ->
         found = found.reversed()
     _tell_found(found)
     if found.task == "translation":
-        options = ["--data", str(folder)] if folder != Path() else []
+        options = ["--data-dir", str(folder)] if folder != Path() else []
         options += ["--task", task] if task else []
         options += [] if reverse else ["--reverse"]
         command = shlex.join(["nmt", "init", str(path), *options, "--yes"])
@@ -196,6 +196,7 @@ def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
     from nmt_cli.config_io import to_yaml
 
     tree, auto = _with_preset(tree, preset)
+    tree["data"] |= _encoding_of(tree, path)
     data = tree["data"]
     missing = [split for split in ("dev", "test") if not data.get(split)]
     if missing:
@@ -208,6 +209,24 @@ def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
         f"# Check the text with nmt check {path}, then train with nmt train {path}\n"
     )
     return head + to_yaml(config, auto=auto)
+
+
+def _encoding_of(tree: dict[str, Any], path: Path) -> dict[str, str]:
+    """Return `data.encoding` for the files that were found, and tell it; nothing for UTF-8."""
+    from nmt_cli import console
+    from nmt_cli.encoding import AUTO, UTF8, find_encoding
+    from nmt_cli.text.corpus import Corpora
+
+    config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
+    corpora, encodings = Corpora(config, path.parent / config.data.dir), set()
+    for file in (f for corpus in config.data.train for f in corpora.files_of(corpus)):
+        found = find_encoding(file)
+        if found is not None and found.encoding != UTF8 and found.is_certain:
+            console.note(f"{file}: {found}, and is read so")
+            encodings.add(found.encoding)
+    if not encodings:
+        return {}
+    return {"encoding": encodings.pop() if len(encodings) == 1 else AUTO}
 
 
 def _tell_held_out(splits: list[str], rows: int) -> None:
@@ -285,5 +304,5 @@ def _pair(names: tuple[str, str], config_path: Path) -> dict[str, str]:
 
 
 def _run_name(name: str) -> str:
-    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip("._-")
-    return kept if kept.isascii() and kept else "run"
+    kept = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in name)
+    return kept.strip("._- ")[:100] or "run"

@@ -22,6 +22,11 @@ OnErrorOption = Annotated[
     typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
 ]
 
+EncodingOption = Annotated[
+    str,
+    typer.Option("--encoding", metavar="NAME", help="Of the input: cp949, utf-16, auto, ..."),
+]
+
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
     "replace": lambda raw: raw.decode("utf-8", errors="replace"),
@@ -39,6 +44,22 @@ def mend_of(on_error: str) -> Callable[[bytes], str] | None:
     return _MENDS[on_error]
 
 
+def checked_encoding(name: str) -> str:
+    """Return the value of `--encoding`.
+
+    Raises:
+        ConfigError: It is no encoding.
+    """
+    from nmt_cli.encoding import check_encoding
+    from nmt_cli.errors import ConfigError
+
+    try:
+        check_encoding(name)
+    except ValueError as error:
+        raise ConfigError(f"--encoding: {error}") from error
+    return name
+
+
 def check_attention(text: list[str] | None, output: str) -> None:
     """Raise ConfigError unless `--attention` has a text to draw, and a file to draw it to."""
     from nmt_cli.commands.pictures import check_output
@@ -50,7 +71,10 @@ def check_attention(text: list[str] | None, output: str) -> None:
 
 
 def input_windows(
-    text: list[str] | None, input_file: str | None, mend: Callable[[bytes], str] | None
+    text: list[str] | None,
+    input_file: str | None,
+    mend: Callable[[bytes], str] | None,
+    encoding: str,
 ) -> Iterable[list[str]]:
     """Return the input lines, in windows: of a file as full as may be, of a pipe as they come."""
     from nmt_cli.decoding.windows import arriving_windows, full_windows
@@ -58,7 +82,7 @@ def input_windows(
 
     if text:
         return full_windows(map(_one_line, text))
-    lines = read_lines(input_file or "-", mend)
+    lines = read_lines(input_file or "-", mend, checked_encoding(encoding))
     is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     return full_windows(lines) if is_whole else arriving_windows(lines)
 

@@ -51,11 +51,14 @@ SplitOption = Annotated[
     str, typer.Option("--split", help="dev or test of the model's own configuration.")
 ]
 DataDirOption = Annotated[
-    str | None, typer.Option("--data-dir", metavar="DIR", help="Where that data lies now.")
+    str | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Where the text is; for a model, where it is now."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 
-_MAX_INT = 1 << 31
+_MOST = {"--threads": 512, "--batch-tokens": 1 << 24}
 _ENGINES = ("auto", "ctranslate2", "tensorflow")
 _DEVICES = ("auto", "cpu", "gpu")
 
@@ -163,8 +166,8 @@ def _check_where(device: str, counts: dict[str, int | None]) -> None:
 
     _check_choice("--device", device, _DEVICES)
     for option, value in counts.items():
-        if value is not None and not 1 <= value < _MAX_INT:
-            raise ConfigError(f"{option} must be at least 1 (it is {value})")
+        if value is not None and not 1 <= value <= _MOST[option]:
+            raise ConfigError(f"{option} must be 1 to {_MOST[option]:,} (it is {value})")
 
 
 def _ctranslate2_device(device: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_cli.commands.lines import EncodingOption
 from nmt_cli.commands.loading import (
     DeviceOption,
     EngineOption,
@@ -24,16 +25,18 @@ def score(
     ] = None,
     model: ModelOption = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="FILE", help="Source lines; with --target.")
+        str | None,
+        typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="FILE", help="Target lines.")
+        str | None, typer.Option("--reference", metavar="FILE", help="Their translations.")
     ] = None,
     length_penalty: LengthPenaltyOption = None,
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
     device: DeviceOption = "auto",
+    encoding: EncodingOption = "utf-8",
     json: JsonOption = False,
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
@@ -45,14 +48,15 @@ def score(
     """
     from nmt_cli import console
     from nmt_cli.bundle import find_bundle
+    from nmt_cli.commands.lines import checked_encoding
     from nmt_cli.commands.loading import load_model, search_options
     from nmt_cli.decoding.pairs import score_pairs
     from nmt_cli.errors import ConfigError
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
-        raise ConfigError("give either a sentence and its translation, or --source and --target")
+        raise ConfigError("give either a sentence and its translation, or --input and --reference")
     if source == target == "-":
-        raise ConfigError("only one of --source and --target can be standard input")
+        raise ConfigError("only one of --input and --reference can be standard input")
     if texts and len(texts) != 2:
         raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
     bundle = find_bundle(model, ("translation",))
@@ -60,7 +64,11 @@ def score(
     loaded, vocabularies = load_model(
         bundle, engine=engine, number_format=number_format, threads=threads, device=device
     )
-    pairs = [(texts[0], texts[1])] if texts else _read(str(source), str(target))
+    pairs = (
+        [(texts[0], texts[1])]
+        if texts
+        else _read(str(source), str(target), checked_encoding(encoding))
+    )
     for found in score_pairs(
         loaded,
         vocabularies,
@@ -71,8 +79,8 @@ def score(
         console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")
 
 
-def _read(source: str, target: str) -> Iterator[tuple[str, str]]:
+def _read(source: str, target: str, encoding: str) -> Iterator[tuple[str, str]]:
     from nmt_cli.text.corpus import read_parallel
 
-    for example in read_parallel(Path(source), Path(target)):
+    for example in read_parallel(Path(source), Path(target), encoding):
         yield example.source[0], example.target

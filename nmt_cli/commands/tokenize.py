@@ -4,12 +4,14 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in
+from nmt_cli.commands.loading import DataDirOption
+from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in, with_data_dir
 
 
 def tokenize(
     config: ConfigArgument = None,
     overrides: SetOption = None,
+    data_dir: DataDirOption = None,
     show: Annotated[
         str | None,
         typer.Option("--show", metavar="TEXT", help="Print the pieces and ids of a text."),
@@ -32,7 +34,7 @@ def tokenize(
     from nmt_cli.training.run_folder import RunFolder
 
     note_stand_in(config, "tokenize")
-    loaded = load_config(config, overrides)
+    loaded = load_config(config, with_data_dir(overrides, data_dir))
     run = RunFolder.of(loaded.config)
     folder = run.path
     corpora = Corpora(loaded.config, loaded.data_dir)

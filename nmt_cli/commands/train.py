@@ -4,6 +4,8 @@ import functools
 import itertools
 import math
 import os
+import re
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.commands.init import DEFAULT_FILE
+from nmt_cli.commands.loading import DataDirOption
 from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,12 +35,14 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
 ]
 
+_PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def train(
     config: ConfigArgument = None,
     overrides: SetOption = None,
+    data_dir: DataDirOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
     ] = False,
@@ -93,12 +98,20 @@ def train(
     if token_file is not None:
         cluster = replace(cluster, token=read_token(token_file))
     note_stand_in(config, "train")
-    loaded = load_config(config, overrides)
+    loaded = load_config(config, with_data_dir(overrides, data_dir))
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if dry_run:
-        _dry_run(loaded, fresh=fresh, time_limit=seconds)
+        options = [f"--set={setting}" for setting in with_data_dir(overrides, data_dir)]
+        options += [f"--time={limit}"] if limit else []
+        command = shlex.join(["nmt", "train", *filter(None, [config]), *options])
+        _dry_run(loaded, command, fresh=fresh, time_limit=seconds)
     else:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
+
+
+def with_data_dir(overrides: list[str] | None, data_dir: str | None) -> list[str]:
+    """Return what was given with --set and --data-dir as settings."""
+    return [*(overrides or []), *([f"data.dir={data_dir}"] if data_dir else [])]
 
 
 def note_stand_in(config: str | None, command: str) -> None:
@@ -116,20 +129,18 @@ def note_stand_in(config: str | None, command: str) -> None:
 
 
 def _seconds(limit: str | None) -> float:
-    """Return the seconds of a time such as 90s, 30m or 1.5h; infinity for None."""
+    """Return the seconds of a time such as 90s, 1h30m or 1.5h; infinity for None."""
     if limit is None:
         return math.inf
-    number, unit = limit[:-1], _UNIT_SECONDS.get(limit[-1:])
-    try:
-        seconds = float(number) * (unit or math.nan)
-    except ValueError:
-        seconds = math.nan
+    parts = _PART.findall(limit)
+    is_time = "".join(map("".join, parts)) == limit
+    seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) if is_time else 0
     if not 0.0 < seconds < math.inf:
-        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 2h")
+        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 1h30m")
     return seconds
 
 
-def _dry_run(loaded: "LoadedConfig", *, fresh: bool, time_limit: float) -> None:
+def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
@@ -169,7 +180,7 @@ def _dry_run(loaded: "LoadedConfig", *, fresh: bool, time_limit: float) -> None:
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
-    console.note(f"all is well; train it with: nmt train {loaded.name.removesuffix(' (bundled)')}")
+    console.note(f"all is well; train it with: {command}")
 
 
 def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:

@@ -1,5 +1,6 @@
 """Training events -> terminal: a live line on a terminal, plain lines elsewhere."""
 
+import shlex
 import textwrap
 import time
 from typing import TYPE_CHECKING
@@ -183,12 +184,12 @@ class TrainingView:
         console.note(f"the model is in {event.bundle}")
         self._tell_report()
         if self._config.data.test:
-            console.note(f"next: nmt evaluate -m {event.bundle}")
-        example = self._sentence.replace('"', "'")
+            console.note(f"next: nmt evaluate -m {shlex.quote(event.bundle)}")
+        example = shlex.quote(self._sentence)
         commands = {
-            "translation": f'nmt translate "{example}"',
+            "translation": f"nmt translate {example}",
             "chat": "nmt chat",
-            "classification": f'nmt classify "{example}"',
+            "classification": f"nmt classify {example}",
         }
         console.note(f"next: {commands[self._config.task]}")
 

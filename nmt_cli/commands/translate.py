@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.lines import InputOption, OnErrorOption, OutputOption
+from nmt_cli.commands.lines import EncodingOption, InputOption, OnErrorOption, OutputOption
 from nmt_cli.commands.loading import (
     BatchOption,
     BeamOption,
@@ -82,6 +82,7 @@ def translate(
     attention: AttentionOption = None,
     no_split: NoSplitOption = False,
     on_error: OnErrorOption = "stop",
+    encoding: EncodingOption = "utf-8",
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
@@ -131,7 +132,9 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         TranslatePrompt(translator, vocabularies, options, lines).run()
         return
-    translations = translator.translate_windows(input_windows(text, input_file, mend), options)
+    translations = translator.translate_windows(
+        input_windows(text, input_file, mend, encoding), options
+    )
     last = _write(translations, lines, input_file, output_file)
     if attention is not None and last is not None:
         native = loaded if engine == "tensorflow" else None

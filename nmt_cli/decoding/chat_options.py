@@ -1,7 +1,6 @@
 """What a conversation can be told beside the search options. Standard library only."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,7 +8,7 @@ from typing import Any, Self
 from nmt_cli.decoding.options import parse_value
 from nmt_cli.errors import ConfigError
 
-_MAX_TURNS, _MAX_CANDIDATES = 1 << 31, 64
+_MAX_TURNS, _MAX_CANDIDATES, _MOST_WEIGHT = 1 << 31, 64, 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +61,8 @@ class ChatOptions:
             ("rerank", 1 <= changed.rerank <= _MAX_CANDIDATES, f"1 to {_MAX_CANDIDATES}"),
             (
                 "anti_generic_weight",
-                0 <= changed.anti_generic_weight < math.inf,
-                "at least 0, and finite",
+                0 <= changed.anti_generic_weight <= _MOST_WEIGHT,
+                f"0 to {_MOST_WEIGHT:g}",
             ),
         )
         for name, fine, wanted in limits:

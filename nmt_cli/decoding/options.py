@@ -1,7 +1,6 @@
 """The search options: one record for every engine, command and session. Standard library only."""
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,6 +9,9 @@ from nmt_cli.errors import ConfigError, did_you_mean
 
 _NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
 _MAX_BEAM_SIZE, _MAX_INT = 512, 1 << 31
+_LEAST, _MOST = 0.01, 100.0  # of what scores are multiplied by or raised to: 32 bits hold it
+_LEAST_P = 1e-6
+_OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
@@ -78,6 +80,8 @@ class SearchOptions:
     def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
         """Return the options that settings such as "no_repeat_ngram_size=3" give, for `override`.
 
+        Who says how to sample wants to.
+
         Raises:
             ConfigError: A setting has an unknown name or a value of the wrong type.
         """
@@ -92,6 +96,11 @@ class SearchOptions:
                     hint=f"they are: {', '.join(names)}",
                 )
             changes[name] = parse_value(name, text, kinds[name])
+        if changes.get("temperature") == 0:  # as others say that nothing is drawn
+            del changes["temperature"]
+            return {"sample": False} | changes
+        if changes.keys() & _OF_SAMPLING and not changes.get("beam_size"):
+            return {"sample": True} | changes
         return changes
 
     def override(self, **changes: Any) -> Self:
@@ -111,24 +120,22 @@ class SearchOptions:
 
     def check(self) -> None:
         """Raise ConfigError for the first value out of range."""
+        repeat, penalty = self.no_repeat_ngram_size, self.repetition_penalty
+        ratio = 1.0 if self.max_length_ratio is None else self.max_length_ratio
         limits = (
             ("beam_size", 1 <= self.beam_size <= _MAX_BEAM_SIZE, f"1 to {_MAX_BEAM_SIZE}"),
             ("n_best", self.n_best >= 1, "at least 1"),
-            ("length_penalty", 0 <= self.length_penalty < math.inf, "at least 0, and finite"),
-            ("coverage_penalty", 0 <= self.coverage_penalty < math.inf, "at least 0, and finite"),
-            ("max_length", self.max_length >= 1, "at least 1"),
-            ("min_length", self.min_length >= 0, "at least 0"),
-            ("min_length_ratio", self.min_length_ratio >= 0, "at least 0"),
-            (
-                "max_length_ratio",
-                self.max_length_ratio is None or self.max_length_ratio > 0,
-                "above 0",
-            ),
-            ("no_repeat_ngram_size", self.no_repeat_ngram_size >= 0, "at least 0"),
-            ("repetition_penalty", 0 < self.repetition_penalty < math.inf, "above 0, and finite"),
-            ("temperature", 0 < self.temperature < math.inf, "above 0, and finite"),
+            ("length_penalty", 0 <= self.length_penalty <= _MOST, f"0 to {_MOST:g}"),
+            ("coverage_penalty", 0 <= self.coverage_penalty <= _MOST, f"0 to {_MOST:g}"),
+            ("max_length", 1 <= self.max_length < _MAX_INT, f"1 to {_MAX_INT - 1}"),
+            ("min_length", 0 <= self.min_length < _MAX_INT, f"0 to {_MAX_INT - 1}"),
+            ("min_length_ratio", 0 <= self.min_length_ratio <= _MOST, f"0 to {_MOST:g}"),
+            ("max_length_ratio", 0 < ratio <= _MOST, f"above 0, up to {_MOST:g}"),
+            ("no_repeat_ngram_size", 0 <= repeat < _MAX_INT, f"0 to {_MAX_INT - 1}"),
+            ("repetition_penalty", _LEAST <= penalty <= _MOST, f"{_LEAST:g} to {_MOST:g}"),
+            ("temperature", _LEAST <= self.temperature <= _MOST, f"{_LEAST:g} to {_MOST:g}"),
             ("top_k", 0 <= self.top_k < _MAX_INT, f"0 to {_MAX_INT - 1}"),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
+            ("top_p", _LEAST_P <= self.top_p <= 1, f"{_LEAST_P:g} to 1"),
             ("seed", 0 <= self.seed < _MAX_INT, f"0 to {_MAX_INT - 1}"),
         )
         for name, fine, wanted in limits:

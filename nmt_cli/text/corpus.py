@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from nmt_cli.config import Config, CorpusConfig
 from nmt_cli.data_sets import data_set_with
+from nmt_cli.encoding import UTF8
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
 from nmt_cli.text import dialogues
@@ -34,6 +35,10 @@ _DEFAULT_KEYS: dict[str, list[str | int]] = {
     "chat": ["source", "target"],
     "classification": ["text", "label"],
 }
+
+
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
 
 
 class Example(NamedTuple):
@@ -88,6 +93,7 @@ class Corpora:
         data_dir: What relative file names start from.
 
     Attributes:
+        encoding: Of the files.
         num_blank: Label of a corpus -> its blank pairs, once it was read to its end.
     """
 
@@ -96,6 +102,8 @@ class Corpora:
         self._config = config
         self._data_dir = data_dir
         self._labels = Labels.of(config)
+        self.encoding = config.data.encoding
+        self._read_lines = functools.partial(read_lines, encoding=self.encoding)
 
     def iter_split(self, split: str) -> Iterator[Example]:
         """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
@@ -111,7 +119,7 @@ class Corpora:
         chat = self._config.chat
         for corpus in getattr(self._config.data, split):
             examples = self._of_split(corpus, split)
-            if self._config.task == "chat":
+            if self._config.task == "chat" and split == "train":
                 examples = _with_borrowed_history(
                     examples, chat.history_turns, chat.borrowed_history
                 )
@@ -153,8 +161,7 @@ class Corpora:
             get = f"nmt data get {known.name}" if known else "put the files there"
             raise DataError(
                 f"{', '.join(map(str, missing))}: no such file",
-                hint=f"{get}, or point data.dir at them "
-                f"(--set data.dir=FOLDER; it is {self._data_dir})",
+                hint=f"{get}, or say where they are with --data-dir (it is {self._data_dir})",
             )
         return paths
 
@@ -175,7 +182,7 @@ class Corpora:
         num_blank = 0
         config = self._config
         may_be_blank = config.task == "classification" and config.classification.multi_label
-        for _, example in self._rows(corpus, _refuse, _strictly):
+        for _, example in self._rows(corpus, _refuse, self._read_lines):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
                 yield example
             else:
@@ -197,7 +204,11 @@ class Corpora:
         Raises:
             DataError: A file cannot be read any further; `LineCountError` behind the last pair.
         """
-        return self._rows(corpus, report, functools.partial(read_lines, mend=keep_bytes))
+        return self._rows(corpus, report, self.read_with_bytes)
+
+    def read_with_bytes(self, path: Path) -> Iterator[str]:
+        """Yield the lines of a file; bytes that do not decode become lone surrogates."""
+        return self._read_lines(path, keep_bytes)
 
     def _rows(self, corpus: CorpusConfig, report: Report, read: Reader) -> Iterator[Row]:
         rows = self._rows_of_files(corpus, report, read)
@@ -223,6 +234,8 @@ class Corpora:
             return _read_parallel(paths[0], paths[1], read)
         (path,) = paths
         suffix = _suffix(path)
+        if suffix in SPREADSHEETS:
+            raise DataError(f"{path}: a spreadsheet is no text", hint=SAVE_AS_CSV)
         if self.is_dialogue(corpus):
             found = dialogues.READERS[suffix](path, report, read)
             return _replies(found, self._config.chat.history_turns)
@@ -250,17 +263,14 @@ class Corpora:
         )
 
 
-def _strictly(path: Path) -> Iterator[str]:
-    return read_lines(path)
-
-
-def read_parallel(source: Path, target: Path) -> Iterator[Example]:
+def read_parallel(source: Path, target: Path, encoding: str = UTF8) -> Iterator[Example]:
     """Yield line N of one file with line N of the other.
 
     Raises:
         LineCountError: One has more lines; says how many each has.
     """
-    return (row.example for row in _read_parallel(source, target, _strictly))
+    read = functools.partial(read_lines, encoding=encoding)
+    return (row.example for row in _read_parallel(source, target, read))
 
 
 def _read_parallel(source: Path, target: Path, read: Reader) -> Iterator[Row]:
@@ -292,6 +302,23 @@ def _read_table(
             continue
         *source, target = (row[index] for index in indices)
         yield Row(number, Example(tuple(source), target))
+
+
+def column_texts(path: Path, column: str, encoding: str = UTF8) -> Iterator[str]:
+    """Yield one column of a TSV or CSV, a line for each row.
+
+    Args:
+        path: The table.
+        column: A name of its heading line, or a number from 1 when it has none.
+        encoding: See `read_lines`.
+
+    Raises:
+        DataError: There is no such column.
+    """
+    wanted: str | int = int(column) if column.isdecimal() else column
+    read = functools.partial(read_lines, encoding=encoding)
+    for row in _read_table(path, [wanted, wanted], _refuse, read):
+        yield row.example.target
 
 
 def _column_index(path: Path, heading: list[str], column: str | int) -> int:
@@ -333,6 +360,11 @@ def _replies(found: Iterable[dialogues.Dialogue], history_turns: int) -> Iterato
         for reply in range(first_learnt, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
             yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file's name says that it is a TSV or CSV."""
+    return _suffix(path) in (".tsv", ".csv")
 
 
 def _suffix(path: Path) -> str:

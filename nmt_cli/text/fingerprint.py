@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from nmt_cli.config_io import HASHES
 from nmt_cli.files import sha256_of, write_text
 
 # A file that changed just now may change again without another time stamp.
@@ -24,7 +25,7 @@ class FileHashes:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "hashes.json"
+        self._path = folder / HASHES
         try:
             known = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -21,6 +21,11 @@ def keep_bytes(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
+def has_broken_bytes(text: str) -> bool:
+    """Return whether `keep_bytes` kept some in a text."""
+    return not text.isascii() and any("\udc80" <= sign <= "\udcff" for sign in text)
+
+
 def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too."""
     lines = read(path)

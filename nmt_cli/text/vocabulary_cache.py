@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.config import Config
+from nmt_cli.encoding import UTF8
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import write_text
 from nmt_cli.text.corpus import Corpora, texts
@@ -38,6 +39,8 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "task": config.task,
         "chat": config.chat.text_settings() if config.task == "chat" else None,
     }
+    if config.data.encoding != UTF8:
+        settings["encoding"] = config.data.encoding
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     key_file = folder / _KEY
     wanted = config.tokenizer.vocab_size

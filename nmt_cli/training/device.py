@@ -16,6 +16,7 @@ from nmt_cli.training.auto import LANES, PRECISION
 _CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
 _BFLOAT16_GPU_CAPABILITY = (8, 0)
+_SIDE = 2048  # of a matrix that a GPU is measured with
 _WIDEST_IN_LANES, _MOST_LANES, _FEWEST_TOKENS = 128, 8, 128
 
 
@@ -28,9 +29,11 @@ def measure_machine() -> pace.Machine:
     """Return what the device that trains here computes in a second."""
     if find_device() == "cpu":
         return pace.measure_machine()
-    matrix, square = tf.ones([pace.ROWS, pace.WIDTH]), tf.eye(pace.WIDTH)
-    wide = tf.ones([pace.ROWS, pace.ROWS])
-    return pace.timed(lambda: (matrix @ square)[0, 0].numpy(), lambda: (wide * 1.0)[0, 0].numpy())
+    square = tf.ones([_SIDE, _SIDE])
+    return pace.Machine(
+        products=pace.rate(lambda: (square @ square)[0, 0].numpy(), _SIDE**3),
+        elements=pace.rate(lambda: (square * 1.0)[0, 0].numpy(), _SIDE**2),
+    )
 
 
 def describe_environment(replicas: int) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
+from nmt_cli.encoding import UTF8
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, write_text
 from nmt_cli.pace import USUAL_MACHINE, Machine
@@ -339,5 +340,7 @@ def _shard_name(
         "encoder": encoder.fingerprint(),
         "format": FORMAT,
     }
+    if config.data.encoding != UTF8:
+        settings["encoding"] = config.data.encoding
     key = corpus_fingerprint(corpora.files(split), settings, hashes)
     return f"{split}-{key[:16]}"

@@ -4,7 +4,7 @@ What comes after the last step takes time, too. A last evaluation is always done
 averages and other number formats only if they fit, and no more than a share of the limit is put
 aside for them: the outputs of a young model run to their limit, so that all of it could take
 longer than its training. What is put aside follows from the last evaluation, so there must be one
-early, but of a model that has learned something.
+early, but of a model that has learned something, and one late, when outputs have come to an end.
 """
 
 import math
@@ -15,6 +15,7 @@ from typing import NamedTuple
 _FIRST_EVALUATION = 0.15  # share of the limit after which there should be one,
 _YOUNG = 100  # though not before so many steps, unless
 _LATEST = 0.5  # this share is gone
+_LAST_LOOK = 0.75  # share after which there is another if there was none since _LATEST
 _UNKNOWN_FINISH = 0.1  # share put aside before there was one
 _TEST = 0.2  # share put aside, at most, for the test set
 _EXTRAS = 0.02  # and for what is less missed
@@ -67,7 +68,7 @@ class TimeLeft(NamedTuple):
 
     Attributes:
         last_step: The number of steps at which the time will be up; infinity while unknown.
-        wants_evaluation: Whether it is time for the first evaluation.
+        wants_evaluation: Whether one is needed to know how long the end will take.
         is_over: Whether all that is left is needed for the end of the run.
     """
 
@@ -95,6 +96,7 @@ class TimeBox:
         self._num_steps = 0
         self._paced_from = 0.0
         self._evaluation: Evaluation | None = None
+        self._evaluated_at = 0.0  # share of the limit
 
     def took_step(self) -> None:
         """Note that a step was taken. The first one builds graphs and says nothing of the pace."""
@@ -105,6 +107,7 @@ class TimeBox:
     def took_evaluation(self, evaluation: Evaluation) -> None:
         """Note how long an evaluation took."""
         self._evaluation = evaluation
+        self._evaluated_at = self._gone(self._clock())
 
     def look(self, step: int) -> TimeLeft:
         """Look at the clock, `step` steps of the run taken so far."""
@@ -114,9 +117,16 @@ class TimeBox:
         if num_steps >= _FEWEST_STEPS or (num_steps > 0 and seconds > _PACE_SHARE * self._seconds):
             # One more: the last step's rate is zero, and there may be a next one.
             last_step = step + 1 + max(0.0, left) * num_steps / seconds
-        gone = (now - self._started) / self._seconds
-        is_late = gone > (_FIRST_EVALUATION if self._num_steps >= _YOUNG else _LATEST)
-        return TimeLeft(last_step, self._evaluation is None and is_late, left <= 0.0)
+        return TimeLeft(last_step, self._wants_evaluation(self._gone(now)), left <= 0.0)
+
+    def _gone(self, now: float) -> float:
+        """Return the share of the limit that is gone."""
+        return (now - self._started) / self._seconds
+
+    def _wants_evaluation(self, gone: float) -> bool:
+        if self._evaluation is None:
+            return gone > (_FIRST_EVALUATION if self._num_steps >= _YOUNG else _LATEST)
+        return self._evaluated_at < _LATEST and gone > _LAST_LOOK
 
     def has_time_for_average(self) -> bool:
         """Return whether one more evaluation fits in before the test set."""

@@ -151,7 +151,7 @@ error: rerank must be a whole number (it is 'three')
 error: rerank must be 1 to 64 (it is 65)
 error: temprature: unknown option. Did you mean 'temperature'?
 hint: they are: {keys}
-error: min_length must be at least 0 (it is -1)
+error: min_length must be 0 to 2147483647 (it is -1)
 max_length_ratio  2.5
 """,
     )

@@ -66,7 +66,7 @@ def test_json_has_labels_and_probabilities(classify):
     [
         (["x", "--top", "0"], 2, "--top must be at least 1"),
         (["x", "-i", "y"], 2, "either texts or --input"),
-        (["x", "--threads", "0"], 2, "--threads must be at least 1"),
+        (["x", "--threads", "0"], 2, "--threads must be 1 to 512"),
         (["x", "--format", "int16"], 4, "nmt export"),
         (["-i", "none.txt"], 3, "none.txt"),
     ],

@@ -60,7 +60,9 @@ def test_get_takes_a_folder_with_the_files_by_their_names(run_nmt, tmp_path):
     with zipfile.ZipFile(tmp_path / "en-ko.txt.zip", "w") as archive:
         archive.writestr("Tatoeba.en-ko.en", "Go.\n")
         archive.writestr("Tatoeba.en-ko.ko", "가.\n")
-    done = run_nmt("data", "get", "tatoeba-en-ko", "--from", ".", "--dir", "here", cwd=tmp_path)
+    done = run_nmt(
+        "data", "get", "tatoeba-en-ko", "--from", ".", "--data-dir", "here", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert names(tmp_path / "here") == ["train.en", "train.ko"]
 

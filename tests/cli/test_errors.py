@@ -1,8 +1,10 @@
 """What goes wrong gives an `error:` line with place and mend, its exit code, and no traceback."""
 
 import resource
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,10 +61,10 @@ def test_a_usage_error_has_exit_code_2(run_nmt, project):
     assert "--dry-run" in done.stderr
 
 
-@pytest.mark.parametrize("limit", ["soon", "30", "m", "0s", "nanm", "5x"])
+@pytest.mark.parametrize("limit", ["soon", "30", "m", "0s", "nanm", "5x", "1h30", "1..2h"])
 def test_a_time_that_is_none(run_nmt, project, limit):
     done = run_nmt("train", "toy.yaml", "--time", limit, cwd=project)
-    check_fails(done, 2, f"--time: '{limit}' is no time", "90s, 30m or 2h")
+    check_fails(done, 2, f"--time: '{limit}' is no time", "90s, 30m or 1h30m")
 
 
 def test_a_missing_data_file(run_nmt, project):
@@ -174,3 +176,70 @@ def test_changed_settings_are_named_and_fresh_starts_over(run_nmt, project):
     done = run_nmt(*changed, "--fresh", cwd=project)
     assert done.returncode == 0
     assert "going on" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["data", "list"], ["check"], ["train", "--help"]]
+)
+def test_a_full_standard_output_is_no_bug(arguments, tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "nmt_cli", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert "error: standard output cannot be written: No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("d_model=3", "d_model: unknown key. Did you mean 'model.d_model'?"),
+        ("name=a/b", "should be the name of a folder: no slash"),
+        ("name=", "name: "),
+        ("data.encoding=klingon", "'klingon' is no encoding of text"),
+    ],
+)
+def test_a_setting_that_is_none_is_told_in_plain_words(run_nmt, project, setting, told):
+    done = run_nmt("check", "toy.yaml", "--set", setting, cwd=project)
+    check_fails(done, 2, told)
+    assert "^[" not in done.stderr  # no regular expression
+
+
+def test_what_a_configuration_is_called_may_be_said_in_several_ways(run_nmt, project):
+    (project / "내 모델.yaml").write_text(CONFIG.replace("name: toy", "name: 내 모델"))
+    (project / "folder.yaml").mkdir()
+    for name in ("toy", "내 모델"):
+        settings = ("--set", "train.max_steps=1e3", "--set", "name=내 모델")
+        done = run_nmt("train", name, "--dry-run", *settings, "--time", "1h30m", cwd=project)
+        assert done.returncode == 0, done.stderr
+        command = done.stderr.splitlines()[-1].partition("train it with: ")[2]
+        assert shlex.split(command) == [
+            *("nmt", "train", name, "--set=train.max_steps=1e3", "--set=name=내 모델"),
+            "--time=1h30m",
+        ]
+    check_fails(run_nmt("train", "folder.yaml", cwd=project), 2, "folder.yaml: is a folder")
+
+
+def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run_nmt, project):
+    lines = "안녕하세요 반갑습니다\n" * 20
+    for name in ("train.src", "train.tgt"):
+        (project / name).write_bytes(lines.encode("cp949"))
+    hint = "it is CP949 (Korean): say so with --encoding cp949 (in a configuration: data.encoding)"
+    command = "iconv -f CP949 -t UTF-8 "
+    check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.src:1: ", hint, command)
+    done = run_nmt("check", "toy.yaml", cwd=project)
+    assert "20 rows are not valid UTF-8; it is CP949 (Korean)" in " ".join(done.stdout.split())
+    for encoding in ("cp949", "auto"):
+        settings = ("--dry-run", "--set", f"data.encoding={encoding}")
+        assert run_nmt("train", "toy.yaml", *settings, cwd=project).returncode == 0
+    (project / "my.xlsx").write_bytes(b"PK\x03\x04")
+    corpus = "data.train=[{file: my.xlsx}]"
+    done = run_nmt("train", "toy.yaml", "--set", corpus, cwd=project)
+    check_fails(done, 3, "my.xlsx: a spreadsheet is no text", "save it as CSV")

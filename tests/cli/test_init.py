@@ -38,7 +38,7 @@ def test_two_files_become_a_configuration_that_trains(run_nmt, folder):
 
 
 def test_the_other_way_round_is_the_command_that_it_prints(run_nmt, folder):
-    done = run_nmt("init", "my.yaml", "--data", "books", cwd=folder.parent)
+    done = run_nmt("init", "my.yaml", "--data-dir", "books", cwd=folder.parent)
     (line,) = [
         line for line in done.stderr.splitlines() if line.startswith("the other way round: ")
     ]
@@ -105,7 +105,7 @@ def test_the_task_can_be_said(run_nmt, folder):
         (["--task", "transation"], 2, "Did you mean 'translation'?"),
         (["--task", "chat", "--reverse"], 2, "--reverse is for translation"),
         (["--preset", "quickstrat"], 2, "Did you mean 'quickstart'?"),
-        (["--data", "nowhere"], 3, "--data nowhere: no such folder"),
+        (["--data", "nowhere"], 3, "--data-dir nowhere: no such folder"),
         (["--dev", "de.txt", "en.txt"], 2, "--dev and --test need --train"),
         (["--train", "de.txt", "fr.txt"], 3, "fr.txt: no such file"),
     ],

@@ -102,7 +102,7 @@ def pairs(tmp_path) -> list[str]:
     """Options that name a source and a reference of two lines."""
     (tmp_path / "s").write_text("a b c\nb c\n")
     (tmp_path / "r").write_text("a b c\nb c\n")
-    return ["--source", "s", "--reference", "r"]
+    return ["--input", "s", "--reference", "r"]
 
 
 def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, pairs, tmp_path):
@@ -169,7 +169,7 @@ def test_evaluate_writes_a_page_of_what_it_prints(run_nmt, toy_bundle, pairs, tm
 
 def test_evaluate_writes_a_page_for_a_chat_model(run_nmt, toy_chat, tmp_path):
     (tmp_path / "s").write_text("hello\nbye\n")
-    command = ["evaluate", "-m", str(toy_chat), "--source", "s", "--reference", "s"]
+    command = ["evaluate", "-m", str(toy_chat), "--input", "s", "--reference", "s"]
     done = run_nmt(*command, "--json", "--report", "e.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = Page((tmp_path / "e.html").read_text())
@@ -216,7 +216,7 @@ def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, pairs, tmp_pat
 def test_evaluate_says_of_a_chat_model_what_bleu_does_not(run_nmt, toy_chat, tmp_path):
     (tmp_path / "s").write_text("hello\nbye\n")
     (tmp_path / "r").write_text("hello\nbye\n")
-    command = ["evaluate", "-m", str(toy_chat), "--source", "s", "--reference", "r", "--json"]
+    command = ["evaluate", "-m", str(toy_chat), "--input", "s", "--reference", "r", "--json"]
     record = json.loads(run_nmt(*command, cwd=tmp_path).stdout)
     assert record["perplexity"] >= 1
     assert 0 <= record["distinct_1"] <= 1
@@ -229,7 +229,7 @@ def test_evaluate_says_of_a_chat_model_what_bleu_does_not(run_nmt, toy_chat, tmp
 
 def test_evaluate_compares_only_models_of_one_task(run_nmt, toy_bundle, toy_chat, tmp_path):
     (tmp_path / "s").write_text("a\n")
-    command = ["evaluate", "-m", str(toy_bundle), "--source", "s", "--reference", "s"]
+    command = ["evaluate", "-m", str(toy_bundle), "--input", "s", "--reference", "s"]
     done = run_nmt(*command, "--compare", str(toy_chat), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
     assert "chat" in done.stderr

@@ -32,7 +32,7 @@ def test_a_search_and_a_forced_score_agree(run_nmt, toy_bundle, tmp_path):
 def test_files_give_a_line_a_pair(run_nmt, toy_bundle, tmp_path, engine):
     (tmp_path / "s").write_text("a dog\n\nthe cat sees a bird\n")
     (tmp_path / "t").write_text("x\n\n" + "very long " * 60 + "\n")
-    files = ("--source", "s", "--target", "t", "--engine", engine)
+    files = ("--input", "s", "--reference", "t", "--engine", engine)
     done = run_nmt("score", "-m", str(toy_bundle), *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len([float(line) for line in done.stdout.splitlines()]) == 3
@@ -49,14 +49,14 @@ def test_plain_log_probabilities(run_nmt, toy_bundle, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ((), 2, "give either a sentence and its translation, or --source and --target"),
+        ((), 2, "give either a sentence and its translation, or --input and --reference"),
         (("a",), 2, "give one sentence and one translation (there are 1 texts)"),
-        (("a", "b", "--source", "s", "--target", "t"), 2, "give either"),
-        (("--source", "s"), 2, "give either"),
-        (("--source", "s", "--target", "t"), 3, "s has 2 lines, t has 1"),
-        (("--source", "t", "--target", "s"), 3, "t has 1 lines, s has 2"),
+        (("a", "b", "--input", "s", "--reference", "t"), 2, "give either"),
+        (("--input", "s"), 2, "give either"),
+        (("--input", "s", "--reference", "t"), 3, "s has 2 lines, t has 1"),
+        (("--input", "t", "--reference", "s"), 3, "t has 1 lines, s has 2"),
         (("a", "b", "--engine", "tensorflwo"), 2, "Did you mean 'tensorflow'?"),
-        (("a", "b", "--threads", "0"), 2, "--threads must be at least 1"),
+        (("a", "b", "--threads", "0"), 2, "--threads must be 1 to 512"),
         (("a", "b", "--threads", "x"), 2, "'x' is not a whole number"),
     ],
 )

@@ -181,7 +181,7 @@ def test_both_engines_give_the_same_and_options_decide(run_nmt, toy_bundle, tmp_
         (("--engine", "tf", "a"), "--engine must be auto, ctranslate2, tensorflow (it is tf)"),
         (("--token-scores", "a"), "--token-scores needs --json"),
         (("--engine", "tensorflow", "--format", "int8", "a"), "option of --engine ctranslate2"),
-        (("--batch-tokens", "0", "a"), "--batch-tokens must be at least 1"),
+        (("--batch-tokens", "0", "a"), "--batch-tokens must be 1 to 16,777,216"),
         (("--device", "cuda", "a"), "--device must be auto, cpu, gpu (it is cuda)"),
         (("--set", "coverage_penalty=1", "--beam", "1", "a"), "needs a beam of at least 2"),
     ],

@@ -151,12 +151,14 @@ def test_choices(section, key, choices):
     assert messages(section, {**needed, key: "other"})
 
 
-@pytest.mark.parametrize("name", ["a", "multi30k-en-de", "V1.2_x", "0"])
+@pytest.mark.parametrize("name", ["a", "multi30k-en-de", "V1.2_x", "0", "a b", "번역", "내 모델"])
 def test_a_run_folders_name(name):
     assert Config.model_validate({"name": name, "data": DATA}).name == name
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "../x", "a b", "-x", "ä", "a\n"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".x", "a/b", "../x", "-x", "a\\b", "a\n", "a\x1b[0m"]
+)
 def test_what_is_no_run_folders_name(name):
     assert len(messages(Config, {"name": name, "data": DATA})) == 1
 

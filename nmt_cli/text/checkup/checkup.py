@@ -1,6 +1,5 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
@@ -8,8 +7,8 @@ import numpy as np
 
 from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
+from nmt_cli.encoding import find_encoding
 from nmt_cli.errors import DataError, LineError
-from nmt_cli.files import read_lines
 from nmt_cli.presets import Situation, choose, vocab_size
 from nmt_cli.text.checkup.findings import Finding
 from nmt_cli.text.checkup.lengths import LengthModel, shift_of
@@ -26,6 +25,7 @@ from nmt_cli.text.checkup.repeated_rows import (
 from nmt_cli.text.checkup.report import CorpusRows, Report, in_order
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, texts
 from nmt_cli.text.parallel import map_in_order
+from nmt_cli.text.records import has_broken_bytes
 from nmt_cli.text.statistics import count_pieces, describe_text, sample_evenly
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -163,14 +163,23 @@ def _test(
         on_progress("checking", done)
     for corpus in found:
         corpus.close()
-        _find_shift(corpus, profile.lengths)
+        _find_shift(corpora, corpus, profile.lengths)
 
 
 def _read_through(corpora: Corpora, found: list[CorpusRows]) -> None:
     """Note what cannot be read where there is nothing to test."""
-    for number in range(len(found)):
-        for _ in _chunks(corpora, found, number):
-            pass
+    for number, corpus in enumerate(found):
+        lines = [
+            line
+            for rows in _chunks(corpora, found, number)
+            for line, *texts in zip(rows.lines, rows.sources, rows.targets, strict=True)
+            if any(has_broken_bytes(text) for text in texts)
+        ]
+        if lines:
+            name, file = corpora.encoding.upper(), corpus.files[0]
+            message = f"{len(lines):,} rows are not valid {name}; {find_encoding(file)}"
+            mend = "set data.encoding"
+            corpus.broken.append(Finding("encoding", "error", file, lines[0], f"{message}: {mend}"))
 
 
 def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:
@@ -202,14 +211,13 @@ def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
         corpus.broken.append(Finding("files", "error", corpus.files[0], None, message))
 
 
-def _find_shift(corpus: CorpusRows, model: LengthModel | None) -> None:
+def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None) -> None:
     """Say from which line on two files of different length are out of step."""
     counts = [f for f in corpus.broken if f.check == "line-counts"]
     if not counts or model is None:
         return
-    keep = functools.partial(bytes.decode, encoding="utf-8", errors="replace")
     source, target = (
-        np.array([len("".join(line.split())) for line in read_lines(file, keep)])
+        np.array([len("".join(line.split())) for line in corpora.read_with_bytes(file)])
         for file in corpus.files
     )
     corpus.shift = shift_of(source, target, model)

@@ -20,12 +20,13 @@ import numpy as np
 
 from nmt_cli.config import Config
 from nmt_cli.errors import DataError
-from nmt_cli.files import atomic_text, read_lines
+from nmt_cli.files import atomic_text
 from nmt_cli.text.checkup.chunk import CONTROL, INVISIBLE, LOST, PRIVATE, kind_table
 from nmt_cli.text.checkup.findings import BIT, CHECKS
 from nmt_cli.text.checkup.mojibake import has_lost_letters, repair
 from nmt_cli.text.checkup.report import CorpusRows, Report
-from nmt_cli.text.records import keep_bytes, table_rows
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.records import Reader, has_broken_bytes, table_rows
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
@@ -66,7 +67,8 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
     _check_can_be_cleaned(report)
     tree = config.model_dump()
     tree["name"] = f"{config.name}-clean"
-    tree["data"]["dir"] = "."
+    tree["data"] |= {"dir": ".", "encoding": "utf-8"}
+    corpora = Corpora(config, data_dir)
     entries = {
         split: iter([entry for entry in tree["data"][split] if entry["rows"] is None])
         for split in ("train", "dev", "test")
@@ -77,7 +79,7 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
         log.write("file\tline\twhy\ttext\n")
         for corpus in report.corpora:
             new = [_new_name(file, data_dir, names) for file in corpus.files]
-            copy = _Copy(corpus, log)
+            copy = _Copy(corpus, log, corpora.read_with_bytes)
             copy.write([out_dir / name for name in new])
             keys = ("source", "target") if len(new) == 2 else ("file",)
             next(entries[corpus.split]).update(zip(keys, new, strict=True))
@@ -118,8 +120,9 @@ def _new_name(file: Path, data_dir: Path, taken: list[str]) -> str:
 class _Copy:
     """Copies the files of one corpus without the rows that are to go."""
 
-    def __init__(self, corpus: CorpusRows, log: IO[str]) -> None:
+    def __init__(self, corpus: CorpusRows, log: IO[str], read: Reader) -> None:
         self._corpus = corpus
+        self._read = read
         self._log = log
         traits = sum(1 << BIT[check.name] for check in CHECKS if corpus.is_trait(check))
         bad = corpus.found & np.uint32(~traits & 0xFFFFFFFF)
@@ -142,7 +145,7 @@ class _Copy:
     def _kept(self) -> Iterator[tuple[str, ...]]:
         files = self._corpus.files
         if len(files) == 2:
-            pairs = zip(*(read_lines(file, keep_bytes) for file in files), strict=True)
+            pairs = zip(*map(self._read, files), strict=True)
             for line, pair in enumerate(pairs, 1):
                 if (kept := self._judge(line, list(pair), _mend)) is not None:
                     yield tuple(kept)
@@ -152,7 +155,7 @@ class _Copy:
         yield from ((line,) for line in lines)
 
     def _jsonl(self) -> Iterator[str]:
-        for line, text in enumerate(read_lines(self._corpus.files[0], keep_bytes), 1):
+        for line, text in enumerate(self._read(self._corpus.files[0]), 1):
             if text.strip() and self._is_row(line, text):
                 kept = self._judge(line, [text], _mend_json)
                 yield from kept or ()
@@ -160,7 +163,7 @@ class _Copy:
     def _table(self, is_csv: bool) -> Iterator[str]:
         columns = self._corpus.config.columns or []
         has_heading = any(isinstance(column, str) for column in columns)
-        rows = table_rows(self._corpus.files[0], lambda _: None, _read_all)
+        rows = table_rows(self._corpus.files[0], lambda _: None, self._read)
         for line, fields in rows:
             if has_heading and line == 1:
                 yield _joined(fields, is_csv)
@@ -179,7 +182,7 @@ class _Copy:
     def _judge(self, line: int, texts: list[str], mend: Callable[[str], str]) -> list[str] | None:
         """Return what is kept of a row, mended where needed, or None."""
         bits = self._bits.get(line, 0)
-        if any(map(_has_broken_bytes, texts)):  # perhaps in a column that nobody reads
+        if any(map(has_broken_bytes, texts)):  # perhaps in a column that nobody reads
             bits |= 1 << BIT["encoding"]
         if not bits:
             return texts
@@ -196,14 +199,6 @@ class _Copy:
         self.dropped += 1
         shown = " ".join(text[:_EXCERPT].encode("utf-8", "replace").decode().split("\n"))
         self._log.write(f"{self._corpus.files[0]}\t{line}\t{why}\t{shown}\n")
-
-
-def _read_all(path: Path) -> Iterator[str]:
-    return read_lines(path, keep_bytes)
-
-
-def _has_broken_bytes(text: str) -> bool:
-    return not text.isascii() and any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
 def _joined(fields: list[str], is_csv: bool) -> str:

@@ -4,6 +4,7 @@ Names are gone by first (`train.ko.gz`, `en.txt`, `questions.txt`, a table's hea
 where they say nothing. `nmt init` writes down what is found here; nothing is changed or copied.
 """
 
+import codecs
 import gzip
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt_cli.errors import DataError
+from nmt_cli.text.corpus import SAVE_AS_CSV, SPREADSHEETS
 from nmt_cli.text.discovery import names
 from nmt_cli.text.discovery.dialogues import text_dialogues
 from nmt_cli.text.discovery.files import named_pairs, only_pair
@@ -121,7 +123,8 @@ def _is_text(path: Path) -> bool:
     if not _may_be_text(path):
         return False
     head = _head(path)
-    return b"\0" not in head and bool(head.strip())
+    is_wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return (is_wide or b"\0" not in head) and bool(head.strip())
 
 
 def _may_be_text(path: Path) -> bool:
@@ -171,6 +174,8 @@ def _nothing(folder: Path, files: list[str], task: str | None) -> DataError:
     """Return what to say of a folder without a corpus: what there is, and what to do."""
     heads = {path.name: _head(path) for path in sorted(folder.iterdir()) if _may_be_text(path)}
     folders = _folders_with_text(folder)
+    if sheets := [name for name in heads if Path(name).suffix in SPREADSHEETS]:
+        return DataError(f"{folder / sheets[0]}: a spreadsheet is no text", hint=SAVE_AS_CSV)
     seen = [
         *_told([name for name, head in heads.items() if not head.strip()], "empty"),
         *_told([name for name, head in heads.items() if b"\0" in head], "no UTF-8 text"),
@@ -187,7 +192,9 @@ def _nothing(folder: Path, files: list[str], task: str | None) -> DataError:
         "line N of the other)"
     )
     if folders and not files:
-        hint = f"look in there: {shlex.join(['nmt', 'init', '--data', str(folder / folders[0])])}"
+        hint = (
+            f"look in there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
+        )
     else:
         hint = _HINTS.get(task or "", hint)
     return DataError("; ".join([f"{folder}: {wanted}", *seen]), hint=hint)

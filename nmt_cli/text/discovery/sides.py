@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nmt_cli.encoding import AUTO
 from nmt_cli.files import read_lines
 from nmt_cli.text.discovery import names
 from nmt_cli.text.language import language_of
@@ -56,7 +57,7 @@ class Corpus(NamedTuple):
 
 def read_leniently(path: Path) -> Iterator[str]:
     """Yield the lines of a file; what is not UTF-8 is for `nmt check` to tell."""
-    return read_lines(path, lambda raw: raw.decode("utf-8", "replace"))
+    return read_lines(path, lambda raw: raw.decode("utf-8", "replace"), AUTO)
 
 
 def languages_of(sides: tuple[Side, Side]) -> tuple[str, str]:

@@ -81,6 +81,18 @@ def test_a_young_model_is_not_evaluated_before_half_the_time(clock):
     assert box.look(9).wants_evaluation
 
 
+def test_an_early_evaluation_is_followed_by_a_late_one(clock):
+    box = TimeBox(100.0, clock)
+    clock.now += 49
+    box.took_evaluation(EVALUATION)
+    clock.now += 25
+    assert not box.look(9).wants_evaluation
+    clock.now += 2
+    assert box.look(9).wants_evaluation
+    box.took_evaluation(EVALUATION)
+    assert not box.look(9).wants_evaluation
+
+
 def test_a_test_set_that_does_not_fit_is_left_out_rather_than_the_training(clock):
     box = TimeBox(100.0, clock)
     box.took_evaluation(EVALUATION._replace(test_pairs=100_000))

@@ -1,0 +1,82 @@
+"""Which encoding a text is in, told from samples of real languages."""
+
+import gzip
+
+import pytest
+
+from nmt_cli.encoding import check_encoding, encoding_of, find_encoding
+from nmt_cli.errors import DataError
+from nmt_cli.files import read_lines
+
+KOREAN = "안녕하세요, 반갑습니다.\n오늘 날씨가 좋네요. Python 3\n"
+GERMAN = "Ein kleiner Junge läuft über die Straße.\nDie Vögel fliegen früh nach Süden.\n" * 3
+FRENCH = "Voilà une journée où l'été est là, ça va être génial.\nLe garçon est tombé.\n" * 3
+JAPANESE = "これは日本語の文章です。今日は天気がいいですね。\n" * 3
+CHINESE = "今天天气很好,我们去公园玩吧。他是一个学生。\n" * 3
+RUSSIAN = "Сегодня хорошая погода, пойдём гулять в парк.\n" * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (KOREAN, "cp949"),
+        (KOREAN, "utf-8"),
+        (KOREAN, "utf-8-sig"),
+        (KOREAN, "utf-16"),
+        (KOREAN, "utf-32"),
+        (GERMAN, "utf-16-le"),
+        (GERMAN, "cp1252"),
+        (FRENCH, "cp1252"),
+        (JAPANESE, "cp932"),
+        (JAPANESE, "euc_jp"),
+        (CHINESE, "gb18030"),
+        (RUSSIAN, "cp1251"),
+    ],
+)
+def test_the_text_is_read_as_it_was_written(tmp_path, text, encoding):
+    found = encoding_of(text.encode(encoding))
+    assert found is not None
+    assert text.encode(encoding).decode(found.encoding).removeprefix("\ufeff") == text
+    for name, write in (("plain", open), ("packed.gz", gzip.open)):
+        with write(tmp_path / name, "wb") as stream:
+            stream.write(text.encode(encoding))
+        assert find_encoding(tmp_path / name) == found
+        if found.is_certain:
+            assert list(read_lines(tmp_path / name, encoding="auto")) == text.splitlines()
+        assert list(read_lines(tmp_path / name, encoding=found.encoding)) == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "hint"),
+    [("cp949", "it is CP949 (Korean): say so with --encoding cp949"), ("utf-16", "it is UTF-16: ")],
+)
+def test_the_error_names_the_encoding_and_the_command_that_converts(tmp_path, encoding, hint):
+    path = tmp_path / "my text.txt"
+    path.write_bytes(KOREAN.encode(encoding))
+    with pytest.raises(DataError, match=r"my text\.txt:1: not valid UTF-8") as caught:
+        list(read_lines(path))
+    assert hint in caught.value.hint
+    assert f"iconv -f {encoding.upper()} -t UTF-8 '{path}' > NEW" in caught.value.hint
+
+
+def test_a_line_that_is_not_in_the_encoding_is_named(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(KOREAN.encode("cp949") + b"\xff\xff\n")
+    with pytest.raises(DataError, match="text:3: not valid CP949"):
+        list(read_lines(path, encoding="cp949"))
+    path.write_bytes("a\nb".encode("utf-16")[:-1])
+    with pytest.raises(DataError, match="not valid UTF-16"):
+        list(read_lines(path, encoding="utf-16"))
+
+
+@pytest.mark.parametrize("name", ["klingon", "base64", "", "utf 8\0"])
+def test_what_is_no_encoding_of_text_is_refused(name):
+    with pytest.raises(ValueError, match="no encoding of text"):
+        check_encoding(name)
+
+
+def test_noise_is_no_text():
+    assert (
+        encoding_of(bytes(range(128, 256)) * 40) is None
+        or not encoding_of(bytes(range(128, 256)) * 40).is_certain
+    )
