@@ -14,14 +14,15 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 import json
 import os
 import shlex
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
 from nmt_cli import __version__
-from nmt_cli.errors import ModelFileError
-from nmt_cli.files import atomic_dir, existing_dir, os_errors_as, sha256_of, write_text
+from nmt_cli.errors import ModelFileError, TrainingError
+from nmt_cli.files import atomic_dir, crc32_of, existing_dir, os_errors_as, sha256_of, write_text
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
@@ -33,6 +34,8 @@ FORMAT_VERSION = 1
 MANIFEST = "bundle.json"
 WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
+_CARD = "README.md"
+_MOST_SUMMED = 1 << 26  # bytes of a file whose checksum is looked at whenever it is read
 PLAIN_FORMAT = "float32"
 _RUNS = Path("runs")
 TASKS = ("translation", "chat", "classification")
@@ -65,7 +68,7 @@ class Manifest:
         licence: Of the training data, may be empty.
         classification: Of a classifier the `classification` section, its labels among it, and how
             many `texts` it reads together.
-        files: File name -> `{"bytes", "sha256"}`.
+        files: File name -> `{"bytes", "sha256", "crc32"}`; older bundles have no crc32.
         format_version: Of this layout.
     """
 
@@ -132,11 +135,14 @@ class Bundle:
             if digest != known["sha256"]:
                 raise ModelFileError(f"{self.path / name}: its content changed (wrong sha256)")
 
-    def check_sizes(self, is_wanted: Callable[[str], bool]) -> None:
-        """Check that the wanted files are there with the right sizes.
+    def check_files(self, is_wanted: Callable[[str], bool]) -> None:
+        """Check that the wanted files are there with the right sizes and, if small, checksums.
+
+        The weights, which the fast engine does without, are summed up by who reads them; the model
+        card, which nobody does, by `verify`.
 
         Raises:
-            ModelFileError: Names the first file that is missing or has another size.
+            ModelFileError: Names the first file that is missing or not as it was written.
         """
         for name, known in self.manifest.files.items():
             if not is_wanted(name):
@@ -151,21 +157,43 @@ class Bundle:
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
                     hint=_mend_hint(name),
                 )
+            if name not in (WEIGHTS, _CARD):
+                self._check_sum(name)
+
+    def _check_sum(self, name: str) -> None:
+        """Check the checksum of a file that is small enough for that to cost nothing."""
+        known = self.manifest.files.get(name, {})
+        if "crc32" not in known or known["bytes"] > _MOST_SUMMED:
+            return
+        with os_errors_as(ModelFileError, f"{self.path / name}: cannot be read"):
+            found = zlib.crc32((self.path / name).read_bytes())
+        if found != known["crc32"]:
+            raise ModelFileError(
+                f"{self.path / name}: damaged: its content changed (wrong checksum)",
+                hint=_mend_hint(name),
+            )
 
     def load_weights(self, prefix: str = "") -> "Arrays":
         """Read the weights by name; nothing is read of those whose names begin otherwise.
 
         Raises:
-            ModelFileError: The file is damaged.
+            ModelFileError: The file is damaged, or a weight is not a number.
         """
         from safetensors import SafetensorError, safe_open
 
         try:
             with safe_open(self.path / WEIGHTS, "numpy") as file:
                 names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
-                return {name: file.get_tensor(name) for name in names}
-        except (SafetensorError, OSError) as error:
+                weights = {name: file.get_tensor(name) for name in names}
+        except (SafetensorError, OSError, TypeError) as error:
             raise ModelFileError(f"{self.path / WEIGHTS}: damaged: {error}") from error
+        self._check_sum(WEIGHTS)
+        if name := _not_finite(weights):
+            raise ModelFileError(
+                f"{self.path / WEIGHTS}: '{name}' holds what is no finite number",
+                hint=_mend_hint(WEIGHTS),
+            )
+        return weights
 
     def ctranslate2_folder(self, number_format: str | None = None) -> Path:
         """Return the folder that the fast engine loads.
@@ -186,7 +214,10 @@ class Bundle:
                 + ("" if self.manifest.classification else "   (or use: --engine tensorflow)"),
             )
         folder = f"{CTRANSLATE2}/{wanted}"
-        self.check_sizes(lambda name: name.startswith(f"{folder}/"))
+        self.check_files(lambda name: name.startswith(f"{folder}/"))
+        from nmt_cli.model.ctranslate2_file import check_folder
+
+        check_folder(self.path / folder, self.manifest.model, self.manifest.vocabulary)
         return self.path / folder
 
     def conversion(self, vocabularies: "Vocabularies") -> "Conversion":
@@ -219,6 +250,7 @@ def save_bundle(
 
     Raises:
         OSError: The disk is full or the folder is not writable; the older bundle is whole.
+        TrainingError: A weight is not finite; the older bundle is whole.
     """
     import numpy as np
     from safetensors import SafetensorError
@@ -227,6 +259,8 @@ def save_bundle(
     from nmt_cli.config_io import to_yaml
     from nmt_cli.model_card import model_card
 
+    if name := _not_finite(weights):
+        raise TrainingError(f"the weights '{name}' are no finite numbers: nothing was written")
     with atomic_dir(path) as folder:
         vocabularies.save(folder)
         try:
@@ -255,7 +289,7 @@ def save_bundle(
             licence=config.data.licence,
             classification=classification_of(config),
         )
-        (folder / "README.md").write_text(model_card(manifest), encoding="utf-8")
+        (folder / _CARD).write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
         (folder / MANIFEST).write_text(_as_text(manifest), encoding="utf-8")
     return open_bundle(path)
@@ -319,11 +353,19 @@ def _as_text(manifest: Manifest) -> str:
     return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
 
 
+def _not_finite(weights: "Arrays") -> str | None:
+    """Return the name of the first array that holds a NaN or an infinity."""
+    import numpy as np
+
+    return next((name for name, a in weights.items() if not np.isfinite(a).all()), None)
+
+
 def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
     return {
         file.relative_to(root).as_posix(): {
             "bytes": file.stat().st_size,
             "sha256": sha256_of(file),
+            "crc32": crc32_of(file),
         }
         for file in sorted(folder.rglob("*"))
         if file.is_file()
@@ -387,7 +429,7 @@ def open_bundle(path: Path) -> Bundle:
     """
     path = existing_dir(path)
     bundle = Bundle(path, _read_manifest(path / MANIFEST))
-    bundle.check_sizes(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
+    bundle.check_files(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
     return bundle
 
 

@@ -160,6 +160,15 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def crc32_of(path: Path) -> int:
+    """Return the CRC-32 of a file's bytes, which finds damage and is soon computed."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while block := stream.read(_HASH_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
+
+
 @contextlib.contextmanager
 def atomic_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file for writing that appears under its name only when complete.

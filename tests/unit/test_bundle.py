@@ -6,6 +6,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import zlib
 from dataclasses import fields
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from nmt_cli.bundle import (
 )
 from nmt_cli.config import Config
 from nmt_cli.config_io import load_config
-from nmt_cli.errors import ModelFileError
+from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.files import sha256_of
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -152,6 +153,7 @@ class TestSave:
             name: {
                 "bytes": (bundle.path / name).stat().st_size,
                 "sha256": sha256_of(bundle.path / name),
+                "crc32": zlib.crc32((bundle.path / name).read_bytes()),
             }
             for name in FILES
             if name != MANIFEST
@@ -335,6 +337,10 @@ class TestVerify:
         content = bytearray((path / name).read_bytes())
         content[len(content) // 2] ^= 1
         (path / name).write_bytes(content)
+        files = json.loads((path / MANIFEST).read_text())["files"]
+        for known in files.values():
+            del known["crc32"]  # as in older bundles
+        change_manifest(path, files=files)
         bundle = open_bundle(path)
         with pytest.raises(ModelFileError) as caught:
             bundle.verify()
@@ -345,6 +351,54 @@ class TestVerify:
         (bundle.path / WEIGHTS).unlink()
         with pytest.raises(ModelFileError, match=r"model\.safetensors: cannot be read"):
             bundle.verify()
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST, "README.md"}))
+def test_a_changed_byte_is_found_when_the_file_is_read(save, name):
+    path = save().path
+    content = bytearray((path / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (path / name).write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"damaged: its content changed \(wrong checksum"):
+        use_whole(path)
+
+
+def use_whole(path: Path) -> None:
+    """Read all that a command could read of a bundle."""
+    bundle = open_bundle(path)
+    bundle.ctranslate2_folder()
+    bundle.load_weights()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b"/num_heads\0\0\2\2\0\0\0\2", b"/num_heads\0\0\2\2\0\0\0\0", "is 0, not 2"),
+        (b"gamma\0\1\x08", b"gamma\0\1\x18", "has not the size of its shape"),
+        (b"TransformerSpec", b"TransformerSpeg", "not a model that nmt wrote"),
+        (b"\6\0\0\0", b"\7\0\0\0", "version 7"),
+        (b"/beta\0\1\x08\0\0\0", b"/bexa\0\1\x08\0\0\0", "expected"),
+        (b"encodings\0\2\x10\0\0\0\x08", b"encodings\0\2\x08\0\0\0\x10", "has shape"),
+    ],
+)
+def test_a_header_that_does_not_fit_never_reaches_ctranslate2(save, old, new, problem):
+    path = save().path
+    name = "ctranslate2/float32/model.bin"
+    content = (path / name).read_bytes()
+    assert old in content
+    (path / name).write_bytes(content.replace(old, new, 1))
+    files = json.loads((path / MANIFEST).read_text())["files"]
+    del files[name]["crc32"]  # as in older bundles
+    change_manifest(path, files=files)
+    with pytest.raises(ModelFileError, match=problem):
+        use_whole(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_not_saved(save, weights, value):
+    weights["decoder.norm.scale"][3] = value
+    with pytest.raises(TrainingError, match=r"'decoder\.norm\.scale' are no finite numbers"):
+        save()
 
 
 @pytest.mark.parametrize("content", [b"\xff" * 8, b"", b"\x05\0\0\0\0\0\0\0{{{{{"])
