@@ -12,12 +12,13 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 """
 
 import json
+import math
 import os
 import shlex
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_origin
 
 from nmt_cli import __version__
@@ -152,6 +153,8 @@ class Bundle:
                 raise ModelFileError(
                     f"{file}: missing from the model folder", hint=_mend_hint(name)
                 )
+            if not file.resolve().is_relative_to(self.path.resolve()):
+                raise ModelFileError(f"{file}: a link out of the model folder")
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
@@ -435,6 +438,8 @@ def open_bundle(path: Path) -> Bundle:
 
 def _read_manifest(path: Path) -> Manifest:
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("not an ordinary file")
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: not readable as a model's manifest: {error}") from error
@@ -457,7 +462,96 @@ def _read_manifest(path: Path) -> Manifest:
     for name, known in manifest.files.items():
         if not isinstance(known, dict) or not {"bytes", "sha256"} <= known.keys():
             raise ModelFileError(f"{path}: damaged: 'files' says nothing of {name}")
+    if problem := next(_problems(manifest), None):
+        raise ModelFileError(f"{path}: damaged: {problem}")
     return manifest
+
+
+def _problems(manifest: Manifest) -> Iterator[str]:
+    """Yield what is wrong with the values of a manifest; pydantic's import would take longer."""
+    if manifest.task not in TASKS:
+        yield f"no task is called {manifest.task!r}"
+    for name, known in manifest.files.items():
+        if PurePath(name).is_absolute() or ".." in PurePath(name).parts or "\0" in name:
+            yield f"'files' names {name!r}, which is not in the folder"
+        if not all(_is_number(known.get(key, 0), int) for key in ("bytes", "crc32")):
+            yield f"'files' does not say how large {name} is"
+    sections = ("model", "decode", "chat", "vocabulary", "training", "classification")
+    for section in sections:
+        for key, value in getattr(manifest, section).items():
+            if (is_fine := _KINDS.get(key)) and not is_fine(value):
+                yield f"{section}.{key} cannot be {value!r:.40}"
+    needed = {"model": _MODEL_SIZES, "vocabulary": ("source", "target")}
+    for section, keys in needed.items():
+        yield from (
+            f"{section}.{k} is missing" for k in keys if k not in getattr(manifest, section)
+        )
+    if not all(_is_number(number, int) for number in manifest.parts.values()):
+        yield "'parts' are no numbers"
+    if not all(isinstance(version, str) for version in manifest.versions.values()):
+        yield "'versions' are no texts"
+    for name, scores in manifest.scores.items():
+        values = scores.values() if isinstance(scores, dict) else [None]
+        if not all(isinstance(v, dict) and _is_number(v.get("score"), float) for v in values):
+            yield f"scores.{name} are no scores"
+    yield from _format_problems(manifest.ctranslate2)
+
+
+def _format_problems(known: dict[str, Any]) -> Iterator[str]:
+    formats = known.get("formats", {})
+    if not isinstance(formats, dict) or not all(isinstance(f, dict) for f in formats.values()):
+        yield "ctranslate2.formats says nothing of a format"
+        return
+    if any(not name.replace("_", "").isalnum() for name in formats):
+        yield "ctranslate2.formats names what is no number format"
+    if known and known.get("auto") not in list(formats):
+        yield f"ctranslate2.auto is {known.get('auto')!r:.40}, which is no format of the model"
+    for facts in formats.values():
+        numbers = [facts.get(key) for key in ("bleu", "accuracy", "lines_per_second", "megabytes")]
+        if not all(number is None or _is_number(number, float) for number in numbers):
+            yield "ctranslate2.formats holds a score that is no number"
+
+
+def _is_number(value: Any, kind: type, least: float = -math.inf) -> bool:
+    """Return whether a value is a finite number from `least`; a whole one if `kind` is int."""
+    kinds = (int,) if kind is int else (int, float)
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    return is_number and least <= value <= _MOST_OF_ALL
+
+
+_MOST_OF_ALL = 1 << 53
+_MODEL_SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "max_length")
+_COUNTS = ("beam_size", "source", "target", *_MODEL_SIZES)
+_WHOLE: tuple[str, ...] = (
+    "decoder_layers",
+    "min_length",
+    "no_repeat_ngram_size",
+    "top_k",
+    "history_turns",
+    "rerank",
+)
+_WHOLE += ("step", "pairs", "texts", "long_source", "finished_step")
+_REAL: tuple[str, ...] = (
+    "length_penalty",
+    "coverage_penalty",
+    "min_length_ratio",
+    "repetition_penalty",
+)
+_REAL += ("temperature", "top_p", "borrowed_history", "anti_generic_weight", "dropout")
+_MAY_MISS = ("max_length_ratio", "dev_loss")
+_TRUTHS = ("sample", "joint", "turn_embeddings")
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_COUNTS, lambda v: _is_number(v, int, 1) and v < 1 << 31),
+    **dict.fromkeys(_WHOLE, lambda v: _is_number(v, int, 0)),
+    **dict.fromkeys(_REAL, lambda v: _is_number(v, float)),
+    **dict.fromkeys(_MAY_MISS, lambda v: v is None or _is_number(v, float)),
+    **dict.fromkeys(_TRUTHS, lambda v: isinstance(v, bool)),
+    "norm": lambda v: v in ("pre", "post"),
+    "activation": lambda v: v in ("relu", "gelu", "swiglu"),
+    "positions": lambda v: v in ("sinusoidal", "learned"),
+    "persona": lambda v: v is None or isinstance(v, str),
+    "labels": lambda v: v is None or (isinstance(v, list) and all(isinstance(x, str) for x in v)),
+}
 
 
 def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:

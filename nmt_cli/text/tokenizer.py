@@ -97,7 +97,9 @@ class Subwords:
         """
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:
+        except BaseException as error:  # a panic of the library is no `Exception`
+            if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
             reason = "no such file" if not path.exists() else f"not a tokenizer file: {error}"
             raise ModelFileError(f"{path}: {reason}") from error
         if any(tokenizer.token_to_id(token) != i for i, token in enumerate(CONTROL_TOKENS)):
@@ -105,7 +107,10 @@ class Subwords:
         is_foreign = (
             any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS)
             or tokenizer.get_added_tokens_decoder()
-            or tokenizer.pre_tokenizer is None
+            or tokenizer.truncation
+            or tokenizer.padding
+            or tokenizer.post_processor
+            or not _splits_as_here(tokenizer)
             or tokenizer.decoder is None
             or not isinstance(tokenizer.normalizer, normalizers.Sequence)
         )
@@ -194,6 +199,12 @@ def _not_utf8_told() -> Iterator[None]:
         yield
     except (UnicodeEncodeError, TypeError) as error:
         raise DataError("the text is not valid UTF-8") from error
+
+
+def _splits_as_here(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokenizer looks for our pattern: one of another might never end."""
+    step = json.loads(tokenizer.to_str())["pre_tokenizer"] or {}
+    return step.get("type") == "Split" and step.get("pattern") == {"Regex": _WORDS}
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:

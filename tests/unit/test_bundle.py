@@ -303,6 +303,40 @@ class TestOpen:
             f"{path / MANIFEST}: damaged: 'files' says nothing of {WEIGHTS}"
         )
 
+    @pytest.mark.parametrize(
+        ("section", "changes"),
+        [
+            ("model", {"num_heads": "2"}),
+            ("model", {"d_model": True}),
+            ("model", {"norm": []}),
+            ("decode", {"beam_size": "5"}),
+            ("decode", {"length_penalty": float("inf")}),
+            ("vocabulary", {"source": None}),
+            ("scores", {"dev": {"bleu": 3}}),
+            ("training", {"dev_loss": "low"}),
+            ("ctranslate2", {"auto": "../../other"}),
+            ("ctranslate2", {"formats": {"../x": {}}, "auto": "../x"}),
+            ("files", {"/dev/zero": {"bytes": 0, "sha256": ""}}),
+            ("files", {"../a": {"bytes": 0, "sha256": ""}}),
+            ("files", {WEIGHTS: {"bytes": "9", "sha256": ""}}),
+        ],
+    )
+    def test_odd_values_of_a_manifest(self, save, section, changes):
+        path = save().path
+        known = json.loads((path / MANIFEST).read_text())[section]
+        change_manifest(path, **{section: known | changes})
+        assert str(self.problem(path)).startswith(f"{path / MANIFEST}: damaged: ")
+
+    def test_a_link_out_of_the_folder(self, save, tmp_path):
+        path = save().path
+        (path / "config.yaml").rename(tmp_path / "elsewhere")
+        (path / "config.yaml").symlink_to(tmp_path / "elsewhere")
+        assert "a link out of the model folder" in str(self.problem(path))
+
+    def test_a_pipe_for_a_manifest_is_not_waited_for(self, tmp_path):
+        os.mkfifo(tmp_path / MANIFEST)
+        assert "not an ordinary file" in str(self.problem(tmp_path))
+
     @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
     def test_a_file_cut_short(self, save, name):
         path = save().path

@@ -336,3 +336,19 @@ class TestFile:
         with pytest.raises(OSError, match="No space"):
             train(["x"]).save(saved)
         assert saved.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"truncation": {"direction": "Right", "max_length": 1, "strategy": "LongestFirst",
+                        "stride": 0}},
+        {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+b"},
+                           "behavior": "Isolated", "invert": False}},
+    ],
+)  # fmt: skip
+def test_what_could_cut_text_or_never_end_is_refused(subwords, tmp_path, changes):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(subwords.to_json()) | changes))
+    with pytest.raises(ModelFileError, match="not a tokenizer"):
+        Subwords.load(path)
