@@ -33,6 +33,7 @@ from nmt_cli.commands.translate import translate
 from nmt_cli.errors import NmtError
 
 _BUG = 1
+_NOT_INSTALLED = 5  # as a training that cannot go on
 _DEBUG = "nmt_cli.debug"
 _COMPLETION = ("--install-completion", "--show-completion")
 # Options that had another name until 0.2: command, old, new.
@@ -89,6 +90,17 @@ class _Group(TyperGroup):
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
+        except ModuleNotFoundError as error:
+            if error.name not in ("tensorflow", "keras"):
+                _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
+                raise typer.Exit(_BUG) from error
+            from nmt_cli import console
+
+            console.error(
+                f"this needs {error.name}, which is not installed",
+                "pip install tensorflow   (--engine ctranslate2 does without)",
+            )
+            raise typer.Exit(_NOT_INSTALLED) from error
         except Exception as error:
             if _is_usage_error(error):
                 raise

@@ -243,3 +243,23 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run
     corpus = "data.train=[{file: my.xlsx}]"
     done = run_nmt("train", "toy.yaml", "--set", corpus, cwd=project)
     check_fails(done, 3, "my.xlsx: a spreadsheet is no text", "save it as CSV")
+
+
+BLOCKED = """
+import sys
+sys.modules["tensorflow"] = sys.modules["keras"] = None
+from nmt_cli.cli import main
+sys.argv = ["nmt", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("engine", "code"), [("ctranslate2", 0), ("tensorflow", 5)])
+def test_without_tensorflow(toy_bundle, engine, code):
+    command = ("translate", "-m", str(toy_bundle), "--engine", engine, "red dog")
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert ("which is not installed" in done.stderr) == bool(code)
+    assert "bug" not in done.stderr
