@@ -13,6 +13,18 @@ from nmt_cli.training.device import (
 )
 
 
+def of_width(d_model: int) -> Config:
+    data = {"train": [{"file": "a"}], "dev": [{"file": "b"}]}
+    return Config.model_validate({"name": "x", "data": data, "model": {"d_model": d_model}})
+
+
+def test_a_narrow_model_is_trained_in_float32_on_a_processor(monkeypatch):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
+    monkeypatch.setattr(device, "_cpu_flags", lambda _: {"amx_bf16"})
+    assert choose_precision(of_width(128)).value == "float32"
+    assert choose_precision(of_width(256)).value == "bfloat16"
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -26,7 +38,7 @@ from nmt_cli.training.device import (
 def test_a_processor_without_bfloat16_products_takes_float32(monkeypatch, flags, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
     monkeypatch.setattr(device, "_cpu_flags", lambda _: flags)
-    chosen = choose_precision()
+    chosen = choose_precision(of_width(256))
     assert chosen.value == expected
     assert "processor" in chosen.reason
 
@@ -44,7 +56,7 @@ def test_a_gpu_takes_bfloat16_from_ampere_on(monkeypatch, details, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["gpu"])
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
     monkeypatch.setattr(device, "_cpu_flags", lambda _: {"avx512_bf16"})
-    chosen = choose_precision()
+    chosen = choose_precision(of_width(256))
     assert chosen.value == expected
     assert "GPU" in chosen.reason
 
