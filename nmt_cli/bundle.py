@@ -184,6 +184,11 @@ class Bundle:
         """
         from safetensors import SafetensorError, safe_open
 
+        if WEIGHTS not in self.manifest.files:
+            raise ModelFileError(
+                f"{self.path / WEIGHTS}: this model was shared without its weights",
+                hint="ask for them: nmt export --share FILE --with-weights",
+            )
         try:
             with safe_open(self.path / WEIGHTS, "numpy") as file:
                 names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
@@ -294,7 +299,7 @@ def save_bundle(
         )
         (folder / _CARD).write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
-        (folder / MANIFEST).write_text(_as_text(manifest), encoding="utf-8")
+        (folder / MANIFEST).write_text(as_text(manifest), encoding="utf-8")
     return open_bundle(path)
 
 
@@ -340,7 +345,7 @@ def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
             hint="run the same command again when training has ended",
         )
     manifest = replace(bundle.manifest, **changes)
-    write_text(bundle.path / MANIFEST, _as_text(manifest))
+    write_text(bundle.path / MANIFEST, as_text(manifest))
     return Bundle(bundle.path, manifest)
 
 
@@ -352,7 +357,8 @@ def _mend_hint(name: str) -> str:
     return "copy the model folder again, or run nmt train again to write it anew"
 
 
-def _as_text(manifest: Manifest) -> str:
+def as_text(manifest: Manifest) -> str:
+    """Return a manifest as its file has it."""
     return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -568,7 +574,12 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
     given = model or os.environ.get("NMT_MODEL")
     if not given:
         return _newest_bundle(tasks)
-    bundle = open_bundle(_bundle_dir(Path(given)))
+    if Path(given).is_file() and Path(given).name != MANIFEST:
+        from nmt_cli.sharing import unpacked
+
+        bundle = unpacked(Path(given))
+    else:
+        bundle = open_bundle(_bundle_dir(Path(given)))
     if bundle.manifest.task not in tasks:
         raise ModelFileError(
             f"{given}: is a {bundle.manifest.task} model, not for {' or '.join(tasks)}"

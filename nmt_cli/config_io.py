@@ -24,6 +24,7 @@ from nmt_cli.resources import bundled_configs, bundled_root
 DEFAULT_CONFIG = "quickstart"
 RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
 _ENDINGS = (".yaml", ".yml")
+_MOST_VALUES = 20_000
 AUTO = "auto"  # the value of a key, or of a section, that `presets.py` shall choose
 _COMMENT_COLUMN = 44
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
@@ -218,6 +219,8 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
 def _collect_lines(
     node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
 ) -> None:
+    if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
+        raise ConfigError(f"{shown}: it has more than {_MOST_VALUES:,} values")
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             lines[(*loc, index)] = item.start_mark.line + 1

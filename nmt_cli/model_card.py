@@ -1,6 +1,7 @@
 """The README.md of a bundle: what the model is, for people and (front matter) for model hubs."""
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,8 +20,13 @@ _PIPELINES = {  # as hubs call them
 }
 
 
-def model_card(manifest: "Manifest") -> str:
-    """Return the card's Markdown text."""
+def model_card(manifest: "Manifest", file: str = ".") -> str:
+    """Return the card's Markdown text.
+
+    Args:
+        manifest: Of the model.
+        file: What a recipient gives to `-m`.
+    """
     rows = [  # a bar ends a table's cell, even inside backticks
         f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
         for split, scores in manifest.scores.items()
@@ -40,7 +46,8 @@ def model_card(manifest: "Manifest") -> str:
             f"{manifest.examples}.",
             *_labels(manifest),
             "",
-            f"    {_COMMANDS[manifest.task]}",
+            "    pip install nmt-cli",
+            f"    {_COMMANDS[manifest.task].replace('-m .', f'-m {shlex.quote(file)}')}",
             "",
             *(table if rows else []),
         ]

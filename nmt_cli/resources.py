@@ -32,6 +32,15 @@ def user_data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or usual) / "nmt"
 
 
+def user_cache_dir() -> Path:
+    """Return the folder for what can be made again, such as unpacked models.
+
+    `$XDG_CACHE_HOME/nmt`; without it `~/.cache/nmt`, on macOS `~/Library/Caches/nmt`.
+    """
+    usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return Path(os.environ.get("XDG_CACHE_HOME") or usual) / "nmt"
+
+
 def available_cores() -> int:
     """Return the processor cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS

@@ -1,11 +1,12 @@
 """`nmt export`: other forms of a model, each with its size, its score on dev and its speed."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import JsonOption, ModelOption
+from nmt_cli.commands.loading import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Bundle
@@ -23,9 +24,14 @@ def export(
     saved_model: Annotated[
         str | None, typer.Option("--saved-model", metavar="DIR", help="Write a SavedModel here.")
     ] = None,
-    data_dir: Annotated[
-        str | None, typer.Option("--data-dir", metavar="DIR", help="Where the dev data lies now.")
+    share: Annotated[
+        str | None,
+        typer.Option("--share", metavar="FILE", help="Write one file to hand on: .zip, .tar.gz."),
     ] = None,
+    with_weights: Annotated[
+        bool, typer.Option("--with-weights", help="Of --share: the weights, to train on, too.")
+    ] = False,
+    data_dir: DataDirOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write a model in other number formats for CTranslate2, into its own folder.
@@ -39,7 +45,12 @@ def export(
     --saved-model writes a TensorFlow SavedModel instead, for TensorFlow Serving, with the
     signatures greedy and beam: padded ids with </s> in, ids and scores out.
 
+    --share writes a file, or a folder, with what is needed to use the model and no more: one form
+    (the one in use, or --format), vocabulary and card. Its recipient uses it with -m FILE.
+
     Example: nmt export --format int8
+
+    Example: nmt export --share my-model.zip
     """
     import dataclasses
 
@@ -65,6 +76,11 @@ def export(
                 f"--format must be one of {', '.join(NUMBER_FORMATS)} (it is {name})."
                 f"{did_you_mean(name, NUMBER_FORMATS)}"
             )
+    if share is not None and (saved_model or (formats or [])[1:]):
+        raise ConfigError("--share takes one --format, and no --saved-model")
+    if share is not None:
+        _share(find_bundle(model, TASKS), Path(share), formats, with_weights=with_weights)
+        return
     bundle = find_bundle(model, TASKS if saved_model is None else ("translation", "chat"))
     overrides = [f"data.dir={data_dir}"] if data_dir else None
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
@@ -122,3 +138,29 @@ def _write_saved_model(
         console.result_json({"path": path} | dataclasses.asdict(measured))
     else:
         console.result(describe(measured))
+
+
+def _share(
+    bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool
+) -> None:
+    from nmt_cli import console
+    from nmt_cli.bundle import add_ctranslate2
+    from nmt_cli.errors import ModelFileError
+    from nmt_cli.files import os_errors_as
+    from nmt_cli.sharing import share
+    from nmt_cli.text.vocabulary import Vocabularies
+
+    known = bundle.manifest.ctranslate2
+    number_format = formats[0] if formats else known.get("auto", "int8")
+    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
+        if number_format not in known.get("formats", {}):
+            bundle = add_ctranslate2(bundle, Vocabularies.load(bundle.path), number_format)
+        shared = share(bundle, target, number_format, with_weights=with_weights)
+    is_file = target.is_file()
+    files = [target] if is_file else [file for file in target.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files) / 1e6
+    weights = "with" if with_weights else "without"
+    console.note(f"{target}: {size:.1f} MB, {number_format}, {weights} the weights")
+    command = {"translation": "translate", "chat": "chat", "classification": "classify"}
+    given = shlex.join(["nmt", command[shared.manifest.task], "-m", str(target)])
+    console.note(f"its recipient types: pip install nmt-cli, then {given}")

@@ -243,6 +243,11 @@ class TestProblems:
             in problems(GOOD + f"train: {{clip_norm: {value}}}\n")[0]
         )
 
+    def test_aliases_within_aliases_end(self, problems):
+        levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+        (problem,) = problems("\n".join(["a0: &a0 [x, x]", *levels]))
+        assert problem.endswith("it has more than 20,000 values")
+
     def test_a_folder_instead_of_a_file(self, tmp_path):
         with pytest.raises(ConfigError, match="is a folder, and no run folder"):
             load_config(str(tmp_path))
