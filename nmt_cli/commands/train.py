@@ -36,6 +36,7 @@ SetOption = Annotated[
 ]
 
 _PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
+_EXIT_S = 1.0  # for TensorFlow to leave
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -244,7 +245,7 @@ def _train(
         share_cores(int(prepared.config.train.lanes))
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:
-            left = ends_at - time.monotonic()
+            left = ends_at - time.monotonic() - _EXIT_S
             for event in train_loop(prepared, should_stop=stop.number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
