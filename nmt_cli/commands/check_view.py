@@ -81,9 +81,11 @@ def _table(loaded: "LoadedConfig", report: "Report", width: int) -> Iterator[str
         means = (f"{characters / rows:.0f}" for characters in corpus.visible)
         cells = numbers.format(f"{len(corpus):,}", *means, f"{corpus.flagged.sum():,}")
         yield f"{corpus.split:<6}{_cut(name, room - 1):<{room}}{cells}"
-    rows_of_dev = sum(corpus.rows or 0 for corpus in loaded.config.data.dev)
-    if rows_of_dev:
-        yield f"{'dev':<6}{_cut('taken out of train', room - 1):<{room}}{rows_of_dev:>11,}"
+    for split in ("dev", "test"):
+        wanted = sum(corpus.rows or 0 for corpus in getattr(loaded.config.data, split))
+        if wanted:
+            name = _cut("taken out of train", room - 1)
+            yield f"{split:<6}{name:<{room}}{f'about {wanted:,}':>11}"
     yield _cut("(source, target: mean characters of a row, spaces not counted)", width)
 
 

@@ -151,9 +151,30 @@ def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) ->
         console.note(f"the other way round: {command}")
     name = folder.resolve().name if path.name == DEFAULT_FILE else path.stem
     tree = _tree(_run_name(name), found.task, found.languages, found.corpora)
+    if found.task == "classification":
+        tree |= _several_labels(found, folder)
     is_fixed = folder.is_absolute()
     tree["data"]["dir"] = str(folder) if is_fixed else os.path.relpath(folder, path.parent)
     return tree
+
+
+def _several_labels(found: "Found", folder: Path) -> dict[str, Any]:
+    """Return the section for texts with several labels: a list is that, a text may be."""
+    from nmt_cli import console
+    from nmt_cli.text.discovery.tables import has_lists
+
+    entry = found.corpora["train"][0]
+    joined = next((label for label in found.labels if ";" in label), None)
+    if joined is None:
+        return {}
+    if has_lists(folder / entry.get("file", ""), str(entry.get("columns", [""])[-1])):
+        console.note("the labels are lists: a text may have several (classification.multi_label)")
+        return {"classification": {"multi_label": True}}
+    console.warn(
+        f"'{joined}' is taken for one label; if it is several, "
+        "set classification.multi_label: true and classification.separator: ';'"
+    )
+    return {}
 
 
 def _tell_found(found: "Found") -> None:

@@ -41,13 +41,19 @@ class Confusion(Picture):
         text = Text(f"{self.title}\n")
         if len(self.labels) > _MOST_COLUMNS:
             return text.append("\n".join(self._worst()) + "\n")
-        names = [f"{number} {label}" for number, label in enumerate(self.labels, start=1)]
         room = max(8, width // 3)
-        heads = [Text(name) for name in ("has, got", *names)]
+        heads = [Text(name) for name in ("has, got", *self.labels)]
+        most = max(head.cell_len for head in heads)
+        digits = max(len(f"{count:,}") for row in self.counts for count in row)
+        wide = 2 + max(digits, min(most, (width - min(room, most)) // len(self.labels) - 2))
+        columns = [Text(label) for label in self.labels]
+        for name in columns:
+            name.truncate(wide - 2, overflow="ellipsis")
         for head in heads:
-            head.truncate(min(room, max(h.cell_len for h in heads)), overflow="ellipsis", pad=True)
-        wide = 2 + max(len(f"{count:,}") for row in [*self.counts, [len(names)]] for count in row)
-        text.append(heads[0]).append("".join(f"{n:>{wide}}" for n in range(1, len(names) + 1)))
+            head.truncate(min(room, most), overflow="ellipsis", pad=True)
+        text.append(heads[0])
+        for name in columns:
+            text.append(" " * (wide - name.cell_len)).append(name)
         for index, (head, row) in enumerate(zip(heads[1:], self.counts, strict=True)):
             text.append("\n").append(head)
             for column, count in enumerate(row):

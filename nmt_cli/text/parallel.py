@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
+from multiprocessing import spawn
 from typing import Any, TypeVar
 
 from nmt_cli.errors import TrainingError
@@ -42,8 +43,10 @@ def map_in_order(
     Raises:
         TrainingError: A worker process was ended from outside.
     """
-    remaining = iter(chunks)
-    yield from map(build(*arguments), islice(remaining, _HERE))
+    remaining, function = iter(chunks), build(*arguments)
+    yield from map(function, islice(remaining, _HERE))
+    if not os.access(spawn.get_executable(), os.X_OK):  # its workers could not start: none would
+        yield from map(function, remaining)
     for first in remaining:  # there are more
         yield from _in_workers(build, arguments, chain([first], remaining))
 

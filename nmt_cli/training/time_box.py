@@ -4,7 +4,7 @@ What comes after the last step takes time, too. A last evaluation is always done
 averages and other number formats only if they fit, and no more than a share of the limit is put
 aside for them: the outputs of a young model run to their limit, so that all of it could take
 longer than its training. What is put aside follows from the last evaluation, so there must be one
-early, but of a model that has learned something, and one late, when outputs have come to an end.
+of a model that has learned where an output ends.
 """
 
 import math
@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-_FIRST_EVALUATION = 0.15  # share of the limit after which there should be one,
-_YOUNG = 100  # though not before so many steps, unless
-_LATEST = 0.5  # this share is gone
-_LAST_LOOK = 0.75  # share after which there is another if there was none since _LATEST
+_HALF = 0.5  # share of the limit after which there should be an evaluation: a young model's outputs
+# run to their limit, and one early takes a third of a short run. If the last one was earlier:
+_LAST_LOOK = 0.75  # share after which there is another
 _UNKNOWN_FINISH = 0.1  # share put aside before there was one
 _TEST = 0.2  # share put aside, at most, for the test set
 _EXTRAS = 0.02  # and for what is less missed
@@ -125,8 +124,8 @@ class TimeBox:
 
     def _wants_evaluation(self, gone: float) -> bool:
         if self._evaluation is None:
-            return gone > (_FIRST_EVALUATION if self._num_steps >= _YOUNG else _LATEST)
-        return self._evaluated_at < _LATEST and gone > _LAST_LOOK
+            return gone > _HALF
+        return self._evaluated_at < _HALF and gone > _LAST_LOOK
 
     def has_time_for_average(self) -> bool:
         """Return whether one more evaluation fits in before the test set."""

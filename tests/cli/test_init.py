@@ -150,6 +150,27 @@ def test_labelled_text_becomes_a_classifier_that_trains(run_nmt, tmp_path):
     assert "train: 180 " in done.stderr
 
 
+def test_lists_of_labels_are_several_and_joined_ones_are_asked_about(run_nmt, tmp_path):
+    names = ("culture", "money", "sport")
+    labels = [[names[n % 3], names[(n + 1) % 3]][: 1 + n % 2] for n in range(len(ENGLISH))]
+    pairs = [
+        (f"{line} ({n})", of) for n, (line, of) in enumerate(zip(ENGLISH, labels, strict=True))
+    ]
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps({"text": text, "label": of}) + "\n" for text, of in pairs)
+    )
+    done = run_nmt("init", cwd=tmp_path)
+    assert "a text may have several (classification.multi_label)" in done.stderr
+    done = run_nmt("train", "nmt.yaml", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "multi_label: true" in (tmp_path / "nmt.yaml").read_text()
+    (tmp_path / "a.jsonl").unlink()
+    rows = "".join(f'"{text}","{"; ".join(of)}"\n' for text, of in pairs)
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+    done = run_nmt("init", "--yes", cwd=tmp_path)
+    assert "is taken for one label; if it is several, set" in done.stderr
+
+
 def test_labels_as_the_source_would_leave_nothing_to_test_on(run_nmt, folder):
     (folder / "labels.txt").write_text("good\nbad\n" * 100)
     names = ["--train", "labels.txt", "en.txt", "--task", "translation"]

@@ -184,6 +184,13 @@ def _key_values(path: Path, key: str) -> Callable[[], Iterator[str]]:
     return lambda: _field_values((record for _, record in _records(path)), key)
 
 
+def has_lists(path: Path, key: str) -> bool:
+    """Return whether a file is of JSON lines with lists under a key."""
+    if not path.name.removesuffix(".gz").endswith(".jsonl"):
+        return False
+    return any(isinstance(json_field(record, key), list) for _, record in _records(path))
+
+
 def _field_values(records: Iterator[dict[str, object]], key: str) -> Iterator[str]:
     """Yield what is text under a key, or a number that may be a label."""
     for record in records:

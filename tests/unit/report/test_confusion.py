@@ -9,13 +9,13 @@ def lines(picture: Confusion, width: int = 80) -> list[str]:
     return picture.screen(width, has_colour=False).plain.splitlines()
 
 
-def test_a_row_is_a_right_label_and_columns_are_numbered():
+def test_a_row_is_a_right_label_and_a_column_what_was_given():
     picture = Confusion(title="t", labels=["yes", "좋아요"], counts=[[1000, 2], [0, 4]])
     assert lines(picture) == [
         "t",
-        "has, got      1      2",
-        "1 yes     1,000      2",
-        "2 좋아요      0      4",
+        "has, got       yes    좋아요",
+        "yes          1,000         2",
+        "좋아요           0         4",
     ]
     assert picture.table() == [("has, got", "yes", "좋아요"), ("yes", "1000", "2"),
                                ("좋아요", "0", "4")]  # fmt: skip

@@ -28,6 +28,14 @@ def test_few_chunks_need_no_other_process(monkeypatch):
     assert list(map_in_order(build_adder, (1,), [])) == []
 
 
+def test_without_an_interpreter_for_others_this_process_does_it_all(monkeypatch, tmp_path):
+    (tmp_path / "python").write_text("not executable")
+    monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: str(tmp_path / "python"))
+    found = list(map_in_order(build_adder, (1,), range(_HERE + 3)))
+    assert {process for _, process in found} == {os.getpid()}
+    assert [number for number, _ in found] == list(range(1, _HERE + 4))
+
+
 def test_no_more_is_read_than_workers_need():
     read = []
     chunks = (read.append(chunk) or chunk for chunk in range(10_000))
