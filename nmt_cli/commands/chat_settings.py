@@ -51,7 +51,7 @@ class ChatSettings:
             )
         if not text:
             raise ConfigError(f"{key}: needs a value")
-        before = self.items()
+        before, shown = self.items(), {key}
         if key in self._session.options.names():
             self._session.options = self._session.options.parse(key, text)
         else:
@@ -59,8 +59,9 @@ class ChatSettings:
             if key == "beam_size":
                 changes["sample"] = False
             self.search = self.search.override(**changes)
+            shown = {key} if key in changes else set(changes)
         return {
             name: value
             for name, value in self.items().items()
-            if name == key or value != before[name]
+            if name in shown or value != before[name]
         }

@@ -71,7 +71,6 @@ def classify(
     from nmt_cli.commands.loading import load_labeller
     from nmt_cli.decoding.windows import full_windows
     from nmt_cli.errors import ConfigError
-    from nmt_cli.text.corpus import is_table
 
     mend = mend_of(on_error)
     if text and input_file:
@@ -86,7 +85,7 @@ def classify(
         console.note("Type a text. Ctrl-D leaves.")
     windows: Iterable[list[str]]
     reads_one = bundle.manifest.classification.get("texts", 1) == 1
-    if input_file is not None and is_table(Path(input_file)) and (reads_one or column):
+    if input_file is not None and _is_table(input_file) and (reads_one or column):
         windows = full_windows(_column(Path(input_file), column, encoding))
     else:
         windows = input_windows(text, input_file, mend, encoding)
@@ -122,6 +121,10 @@ def _json_line(found: "Labelled", top: int | None) -> str:
     likeliest = dict(list(found.probabilities.items())[:top])
     record = {"source": found.source, "labels": found.labels, "probabilities": likeliest}
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _is_table(file: str) -> bool:
+    return file.removesuffix(".gz").endswith((".tsv", ".csv"))
 
 
 def _column(path: Path, column: str | None, encoding: str) -> Iterator[str]:

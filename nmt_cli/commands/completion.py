@@ -60,6 +60,7 @@ def search_keys() -> Iterable[str]:
 VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "config": configurations,
     "model": models,
+    "model_option": models,
     "overrides": keys,
     "settings": search_keys,
 }

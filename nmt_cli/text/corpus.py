@@ -362,11 +362,6 @@ def _replies(found: Iterable[dialogues.Dialogue], history_turns: int) -> Iterato
             yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a file's name says that it is a TSV or CSV."""
-    return _suffix(path) in (".tsv", ".csv")
-
-
 def _suffix(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix
 

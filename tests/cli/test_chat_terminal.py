@@ -101,7 +101,7 @@ def test_a_whole_session(start, babbling_chat, tmp_path):
     assert saved == {"turns": ["안녕 친구 👍🏽", another]}
 
     assert terminal.say("/sav x").startswith("error: /sav: unknown command. Did you mean '/save'?")
-    assert terminal.say("/set top_p 7").startswith("error: top_p must be above 0")
+    assert terminal.say("/set top_p 7").startswith("error: top_p must be 1e-06 to 1")
     assert "3 (0 stopped)" in terminal.say("/stats")
     assert "top_p" in terminal.say("/show")
     assert second

@@ -142,7 +142,7 @@ def test_evaluate_tells_accuracy_labels_and_confusion(with_data):
     assert lines[3].split() == ["label", "precision", "recall", "f1", "examples"]
     assert [line.split("  ")[0] for line in lines[4:7]] == ["bad", "good", "so so"]
     assert lines[8] == "toy-labels: 30 examples"
-    assert lines[9].split() == ["has,", "got", "1", "2", "3"]
+    assert lines[9].split() == ["has,", "got", "bad", "good", "so", "so"]
     matrix = [line.split()[-3:] for line in lines[10:13]]
     assert [row[i] != "0" for i, row in enumerate(matrix)] == [True] * 3
     assert sum(int(count) for row in matrix for count in row) == 30

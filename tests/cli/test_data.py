@@ -50,7 +50,7 @@ def test_get_shows_the_licence_and_puts_the_files_where_the_next_command_finds_t
     assert names(tmp_path / "data/iwslt15-en-vi") == HERE
     assert (tmp_path / "data/iwslt15-en-vi/dev.vi").read_bytes() == IWSLT["/tst2012.vi"]
     *_, last = done.stderr.splitlines()
-    assert last == "next: nmt init iwslt15-en-vi.yaml --data data/iwslt15-en-vi"
+    assert last == "next: nmt init iwslt15-en-vi.yaml --data-dir data/iwslt15-en-vi"
     again = run_nmt("data", "get", "iwslt15-en-vi", cwd=tmp_path)
     assert again.returncode == 0
     assert "licence" not in again.stderr

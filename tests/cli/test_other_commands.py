@@ -1,6 +1,7 @@
 """init, tokenize, train, evaluate and info as processes."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -304,3 +305,78 @@ def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, cod
     done = run_nmt("train", "my.yaml", *SMALL, "--set", "train.max_steps=1", cwd=texts)
     assert done.returncode == 0
     assert "going on from step" in done.stderr
+
+
+def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
+    asked = [
+        run_nmt(*command, cwd=tmp_path).stdout for command in (["help", "info"], ["info", "-h"])
+    ]
+    assert asked[0] == asked[1] != ""
+    assert run_nmt("-V", cwd=tmp_path).stdout == run_nmt("--version", cwd=tmp_path).stdout
+    assert "..." not in run_nmt("--help", cwd=tmp_path).stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "proposed"),
+    [
+        ("nmt tr", {"train", "translate"}),
+        ("nmt train quick", {"quickstart"}),
+        ("nmt info --model run", {"runs/mine"}),
+        ("nmt train --set model.d_", {"model.d_model=", "model.d_ff="}),
+        ("nmt translate --set top", {"top_k=", "top_p="}),
+        ("nmt train --dry", {"--dry-run"}),
+    ],
+)
+def test_tab_proposes_commands_options_and_values(run_nmt, tmp_path, typed, proposed):
+    (tmp_path / "runs" / "mine" / "model").mkdir(parents=True)
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    environment = {**os.environ, "_NMT_COMPLETE": "complete_bash", **words}
+    done = run_nmt(cwd=tmp_path, env=environment)
+    assert set(done.stdout.split()) == proposed
+    script = run_nmt("--show-completion", "zsh", cwd=tmp_path).stdout
+    assert "#compdef nmt" in script
+
+
+def test_what_a_person_means_is_taken(run_nmt, toy_bundle, toy_chat, tmp_path):
+    model = ("-m", str(toy_bundle))
+    for text in ("-5 dog", "-5"):
+        done = run_nmt("translate", *model, text, cwd=tmp_path)
+        assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    drawn = {
+        run_nmt(
+            "translate", *model, "--set", "top_k=50", "--set", f"seed={n}", "a", cwd=tmp_path
+        ).stdout
+        for n in range(4)
+    }
+    assert len(drawn) > 1
+    done = run_nmt("chat", "-m", str(toy_chat), "hi", cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    commands = ("/set temperature 0", "/save ~nobody-is-called-so/x", "/load a\0b")
+    typed = "\n".join([*commands, f"/load {'x' * 300}", "hi", ""])
+    done = run_nmt("chat", "-m", str(toy_chat), cwd=tmp_path, input=typed)
+    assert done.returncode == 0
+    assert done.stderr.count("error: ") == 3
+    assert "sample" in done.stderr
+    assert done.stdout.strip()
+    named = run_nmt("info", "-m", str(toy_bundle / "bundle.json"), cwd=tmp_path)
+    assert named.returncode == 0, named.stderr
+    assert run_nmt("info", "runs/x", "-m", "/no", cwd=tmp_path).returncode == 2
+
+
+def test_a_run_remembers_where_its_text_is(run_nmt, texts, tmp_path):
+    for name in ("train.en", "train.de"):
+        os.utime(texts / name, (1e9, 1e9))
+    time.sleep(2.1)  # what changed just now is not remembered
+    arguments = ("--train", "train.en", "train.de", "--preset", "quickstart")
+    assert run_nmt("init", "my.yaml", *arguments, cwd=texts).returncode == 0
+    steps = [f"--set=train.{key}=2" for key in ("max_steps", "eval_steps")]
+    done = run_nmt("train", "my.yaml", *SMALL, *steps, cwd=texts)
+    assert done.returncode == 0, done.stderr
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    command = ("evaluate", "-m", str(texts / "runs" / "my"), "--beam", "1")
+    assert run_nmt(*command, cwd=elsewhere).returncode == 0
+    (texts / "train.en").rename(texts / "moved.en")
+    done = run_nmt(*command, cwd=elsewhere)
+    assert done.returncode == 3
+    assert "--data-dir" in done.stderr

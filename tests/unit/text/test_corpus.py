@@ -406,7 +406,7 @@ class TestSplits:
         with pytest.raises(DataError) as caught:
             found.files("train")
         assert str(caught.value) == f"{tmp_path}/a.de, {tmp_path}/b.tsv: no such file"
-        assert f"(--set data.dir=FOLDER; it is {tmp_path})" in caught.value.hint
+        assert f"with --data-dir (it is {tmp_path})" in caught.value.hint
 
     def test_the_same_files_can_be_read_again(self, put, corpora):
         put("a.tsv", "a\tA\nb\tB\n")

@@ -251,7 +251,7 @@ def test_empty_files_and_folders_that_are_not_looked_into_are_told(folder):
     (folder / "de.txt").touch()
     with pytest.raises(DataError, match=r"de\.txt is empty; there is text in my data/") as caught:
         discover(folder)
-    assert f"nmt init --data '{folder}/my data'" in caught.value.hint
+    assert f"nmt init --data-dir '{folder}/my data'" in caught.value.hint
     put(folder, train_ko="ko", train_en="en")
     assert discover(folder).unused == ["my data/"]
 
