@@ -4,7 +4,8 @@ A split's folder holds, for each side, `SIDE.ids` (the pieces of all examples on
 each with its `</s>`) and `SIDE.offsets` (int64: where each example begins, plus the end), and in
 `meta.json` how many examples each corpus of the split has. Its name carries a fingerprint of the
 text files, the vocabulary and the template, so a folder that exists is right, and a change of any
-of these makes a new one.
+of these makes a new one. `crc32.json` has the checksum of each file in it, as disks and people
+damage files.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import atomic_dir, remove_leftovers
+from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
 from nmt_cli.pace import Lengths
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
@@ -35,6 +36,7 @@ from nmt_cli.text.word_cache import WordCache
 FORMAT = 2  # of the files below; part of a folder's fingerprint
 _CHUNK = 10_000
 _SIDES = ("source", "target")
+_CHECKSUMS = "crc32.json"
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,27 @@ def encode_corpora(
         with atomic_dir(folder) as temporary:
             _write(corpora, encoder, temporary, on_progress)
     return replace(_open(folder), has_labels=encoder.has_labels)
+
+
+def seal(folder: Path) -> None:
+    """Write down the checksum of each file of an encoded split, unless that was done already."""
+    if not (folder / _CHECKSUMS).exists():
+        sums = {file.name: crc32_of(file) for file in folder.iterdir() if file.is_file()}
+        write_text(folder / _CHECKSUMS, json.dumps(sums))
+
+
+def remove_damaged(folder: Path) -> bool:
+    """Delete an encoded split that is not what `seal` saw; return whether it was deleted."""
+    if not (folder / _CHECKSUMS).exists():
+        return False
+    try:
+        sums = json.loads((folder / _CHECKSUMS).read_bytes())
+        is_whole = all(crc32_of(folder / name) == known for name, known in sums.items())
+    except (FileNotFoundError, ValueError, AttributeError):
+        is_whole = False
+    if not is_whole:
+        remove_dir(folder)
+    return not is_whole
 
 
 def remove_other_shards(keep: Iterable[Path]) -> None:

@@ -1,15 +1,17 @@
 """A run's vocabularies: trained once, kept in its folder, used again while nothing changed."""
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.config import Config
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import TrainingError
-from nmt_cli.files import write_text
+from nmt_cli.errors import ModelFileError, TrainingError
+from nmt_cli.files import crc32_of, write_text
 from nmt_cli.text.corpus import Corpora, texts
 from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
 from nmt_cli.text.held_out import held_out_settings
@@ -24,8 +26,8 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     """Return the run's vocabularies and whether they were trained just now.
 
     Those in `folder` are used again when text and settings are those they were trained from; the
-    size may be the wanted one or the one that the text filled. Of a large corpus every so many
-    pairs are enough to learn from.
+    size may be the wanted one or the one that the text filled. Damaged ones are trained again. Of a
+    large corpus every so many pairs are enough to learn from.
 
     Raises:
         TrainingError: The training text is empty.
@@ -42,31 +44,43 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     if config.data.encoding != UTF8:
         settings["encoding"] = config.data.encoding
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
-    key_file = folder / _KEY
     wanted = config.tokenizer.vocab_size
-    if key in (kept := _kept(folder)) and wanted in kept[key]:
-        return Vocabularies.load(folder), False
+    kept = _kept(folder)
+    if kept.get("key") == key and wanted in kept["sizes"] and _is_whole(folder, kept):
+        with contextlib.suppress(ModelFileError):
+            return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
         (folder / name).unlink(missing_ok=True)
     vocabularies.save(folder)
-    write_text(key_file, json.dumps({"key": key, "sizes": [wanted, vocabularies.largest]}))
+    kept = {"key": key, "sizes": [wanted, vocabularies.largest], "crc32": _checksums(folder)}
+    write_text(folder / _KEY, json.dumps(kept))
     return vocabularies, True
 
 
 def kept_sizes(folder: Path) -> list[int]:
     """Return the sizes that the vocabularies in a folder answer to; none when there are none."""
-    return next(iter(_kept(folder).values()), [])
+    return list(_kept(folder).get("sizes", []))
 
 
-def _kept(folder: Path) -> dict[str, list[int]]:
-    """Return the sizes by the key of text and settings; nothing when they cannot be read."""
+def _kept(folder: Path) -> dict[str, Any]:
+    """Return the key of text and settings, sizes and checksums; nothing when damaged."""
     try:
         known = json.loads((folder / _KEY).read_text(errors="replace"))
-        return {known["key"]: list(known["sizes"])}
+        return {**known, "sizes": list(known["sizes"])}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
+
+
+def _is_whole(folder: Path, kept: dict[str, Any]) -> bool:
+    """Return whether the files are as they were written; earlier versions do not tell."""
+    return "crc32" not in kept or kept["crc32"] == _checksums(folder)
+
+
+def _checksums(folder: Path) -> dict[str, int]:
+    names = (name for name in (JOINT, *SEPARATE) if (folder / name).is_file())
+    return {name: crc32_of(folder / name) for name in names}
 
 
 def check_not_empty(corpora: Corpora) -> None:

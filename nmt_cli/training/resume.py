@@ -16,20 +16,21 @@ from nmt_cli.training.checkpoint import changed_settings
 from nmt_cli.training.run_folder import RunFolder
 
 # Beside the keys of the configuration; called what a message calls them.
-_TEXT, _VOCABULARY = "the training text", "the vocabulary"
+_VOCABULARY = "the vocabulary"
+TEXTS = {"train": "the training text", "dev": "the development text"}
 TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
 _LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
 
 
-def run_settings(config: Config, text: str, vocabulary: str) -> dict[str, Any]:
+def run_settings(config: Config, text: Mapping[str, str], vocabulary: str) -> dict[str, Any]:
     """Return what a checkpoint keeps of a run's settings: all that decides how it goes on.
 
     Args:
         config: The run's configuration, with a value for every `auto`.
-        text: Hash of the training text.
+        text: Hash of the text of each split, by its name in `TEXTS`.
         vocabulary: Hash of the encoder.
     """
-    return fixed_keys(config) | {_TEXT: text, _VOCABULARY: vocabulary}
+    return {**fixed_keys(config), **text, _VOCABULARY: vocabulary}
 
 
 def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:
@@ -49,10 +50,10 @@ def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], 
 
 
 def check_text_and_keys(
-    run: RunFolder, begun: Mapping[str, Any], config: Config, text: str
+    run: RunFolder, begun: Mapping[str, Any], config: Config, text: Mapping[str, str]
 ) -> None:
     """Compare all that is known before there is a vocabulary; see `check_settings`."""
-    now = fixed_keys(config) | {_TEXT: text}
+    now = {**fixed_keys(config), **text}
     sizes = kept_sizes(run.path)  # the one that was wanted, and the one that the text filled
     if now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes:
         now[VOCAB_SIZE] = begun[VOCAB_SIZE]

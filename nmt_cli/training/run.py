@@ -28,7 +28,9 @@ from nmt_cli.text.shards import (
     EncodedCorpus,
     Encoder,
     encode_corpora,
+    remove_damaged,
     remove_other_shards,
+    seal,
 )
 from nmt_cli.text.statistics import sample_evenly
 from nmt_cli.text.tokenizer import Subwords
@@ -49,6 +51,7 @@ from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start, start_vocabularies
 from nmt_cli.training.resume import (
     TEXT_AND_VOCABULARY,
+    TEXTS,
     as_begun,
     check_settings,
     check_text_and_keys,
@@ -163,7 +166,10 @@ def prepare(
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
-        text = corpus_fingerprint(corpora.files("train"), None, hashes)
+        text = {
+            what: corpus_fingerprint(corpora.files(split), None, hashes)
+            for split, what in TEXTS.items()
+        }
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
             vocabularies = _own_vocabularies(config, corpora, folder, tell)
@@ -222,11 +228,16 @@ def _encode_splits(
     on_encoded: Callable[[str, int], None],
 ) -> dict[str, Any]:
     """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
+    for split, folder in shards.items():
+        if remove_damaged(folder):
+            tell(f"{split}: the encoded text was damaged")
     dev_examples = _dev_examples(corpora, shards["dev"])
     examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
     encoded = _encode(examples, encoder, shards, tell, on_encoded)
     _keep_dev_examples(dev_examples, shards["dev"])
     num_blank = _num_blank(config, corpora, shards["train"])
+    for folder in shards.values():
+        seal(folder)
     _check_lengths(encoded, config)
     if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
         tell(f"pairs left out: {left_out}")

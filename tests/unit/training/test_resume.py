@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,11 +69,84 @@ def test_changed_text_is_named_before_anything_is_written(corpus):
     assert contents(folder) == before
 
 
+def test_changed_development_text_is_named(corpus):
+    begin(run(corpus)[0])
+    for side in ("en", "de"):
+        with (corpus / f"dev.{side}").open("a") as stream:
+            stream.write("red\n")
+    with pytest.raises(ConfigError, match=r"other settings: the development text$"):
+        run(corpus)
+
+
+def flip_byte(path):
+    """Change a letter in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize("damage", [flip_byte, truncate, Path.unlink])
+@pytest.mark.parametrize("older", [False, True])
+def test_a_damaged_vocabulary_is_made_again(corpus, damage, older):
+    first = run(corpus)[0]
+    folder = begin(first)
+    if older:  # without checksum: what cannot be read shows
+        key = json.loads((folder / "tokenizer.key").read_text())
+        del key["crc32"]
+        (folder / "tokenizer.key").write_text(json.dumps(key))
+        damage = truncate if damage is flip_byte else damage
+    damage(folder / "tokenizer.json")
+    again, told = run(corpus)
+    assert told[0].endswith("pieces (trained)")
+    assert again.settings == first.settings
+
+
+SHARDS = ["source.ids", "source.offsets", "target.ids", "target.offsets", "meta.json", "crc32.json"]
+
+
+DAMAGE = [
+    *[("train", name, damage) for name in SHARDS for damage in (flip_byte, truncate)],
+    ("train", "source.ids", Path.unlink),
+    ("dev", "examples.jsonl", flip_byte),
+]
+
+
+@pytest.mark.parametrize(("split", "file", "damage"), DAMAGE)
+def test_damaged_shards_are_encoded_again(corpus, split, file, damage):
+    first, _ = run(corpus)
+    (folder,) = first.folder.shards.glob(f"{split}-*")
+    before = contents(folder)
+    damage(folder / file)
+    again, told = run(corpus)
+    assert contents(folder) == before
+    assert again.dev_examples == first.dev_examples
+    assert f"{split}: the encoded text was damaged" in told
+    assert [line.split()[-1] for line in run(corpus)[1]] == ["(reused)"] * 3
+
+
+def test_shards_of_earlier_versions_get_their_checksums(corpus):
+    first, _ = run(corpus)
+    (folder,) = first.folder.shards.glob("train-*")
+    (folder / "crc32.json").unlink()
+    assert [line.split()[-1] for line in run(corpus)[1]] == ["(reused)"] * 3
+    flip_byte(folder / "source.ids")
+    assert "train: the encoded text was damaged" in run(corpus)[1]
+
+
 def test_a_changed_vocabulary_is_named(corpus):
-    path = begin(run(corpus)[0]) / "tokenizer.json"
+    """That of an earlier version, without a checksum; another is trained again."""
+    folder = begin(run(corpus)[0])
+    path = folder / "tokenizer.json"
     tokenizer = json.loads(path.read_text())
     tokenizer["normalizer"]["normalizers"].insert(0, {"type": "Lowercase"})
     path.write_text(json.dumps(tokenizer))
+    key = json.loads((folder / "tokenizer.key").read_text())
+    del key["crc32"]
+    (folder / "tokenizer.key").write_text(json.dumps(key))
     with pytest.raises(ConfigError, match=r"other settings: the vocabulary$"):
         run(corpus)
 
