@@ -38,6 +38,8 @@ def use_utf8() -> None:
         sys.stdout = _Stdout(
             sys.stdout.detach(), "utf-8", "replace", line_buffering=is_line_buffered
         )
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = _Stderr(sys.stderr.detach(), "utf-8", "replace", line_buffering=True)
 
 
 class _Stdout(io.TextIOWrapper):
@@ -60,6 +62,28 @@ class _Stdout(io.TextIOWrapper):
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
             raise DataError(f"standard output cannot be written: {error.strerror}") from error
+
+
+class _Stderr(io.TextIOWrapper):
+    """Standard error that is nowhere once its terminal was closed; what goes on must be saved."""
+
+    def write(self, text: str, /) -> int:
+        with self._errors_dropped():
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._errors_dropped():
+            super().flush()
+
+    @contextlib.contextmanager
+    def _errors_dropped(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # the reader has enough
+            raise
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
 
 
 def _nowhere(mode: str) -> IO[str]:

@@ -289,8 +289,8 @@ def _max_length(config: Config, plan: _Plan) -> Choice:
 
 def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
     if config.task == "chat" and config.chat.history_turns > 0:
-        return Choice(True, "a chat with history")
-    return Choice(False, "no chat with history")
+        return Choice(True, f"chat.history_turns is {config.chat.history_turns}")
+    return Choice(False, "there are no earlier turns to tell apart")
 
 
 def _tokens_per_batch(config: Config, plan: _Plan) -> Choice:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during training: finish the step, save, leave with the signal's exit code."""
+"""Ctrl-C, SIGTERM and a closed terminal in training: finish the step, save, exit with its code."""
 
 import signal
 from types import FrameType
@@ -8,13 +8,14 @@ import typer
 from nmt_cli import console
 
 _SIGNAL_BASE = 128
+_WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequest:
-    """While the block runs, a signal ends it with 130 (Ctrl-C) or 143 (SIGTERM).
+    """While the block runs, a signal ends it with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
 
     At once, until `wait_for_step` says that there is something to save; from then on a first signal
-    asks for a stop and a second one ends at once.
+    asks for a stop and a second one ends at once. One that is ignored (`nohup`) stays so.
     """
 
     def __init__(self) -> None:
@@ -22,7 +23,7 @@ class StopRequest:
         self._waits = False
 
     def __enter__(self) -> "StopRequest":
-        watched = (signal.SIGINT, signal.SIGTERM)
+        watched = [n for n in _WATCHED if signal.getsignal(n) != signal.SIG_IGN]
         self._before = {number: signal.signal(number, self._receive) for number in watched}
         return self
 
@@ -43,7 +44,7 @@ class StopRequest:
         return self._received or 0
 
     def exit_if_set(self, elsewhere: int = 0) -> None:
-        """Raise typer.Exit with 130 (Ctrl-C) or 143 (SIGTERM) if one came, here or elsewhere."""
+        """Raise typer.Exit with 128 and the signal's number if one came, here or elsewhere."""
         if number := self._received or elsewhere:
             raise typer.Exit(_SIGNAL_BASE + number)
 

@@ -82,7 +82,8 @@ def _in_workers(
 
 def _start_worker(build: Callable[..., Callable[..., object]], arguments: Sequence[object]) -> None:
     global _work
-    for number in (signal.SIGINT, signal.SIGTERM):  # the main process decides when to stop
+    # The main process decides when to stop.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a worker a core is enough

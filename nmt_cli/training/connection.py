@@ -120,5 +120,5 @@ def _enable_collective_ops(handle: Any, server: bytes) -> None:
 def _keep_signals() -> None:
     """Take signals back: TensorFlow installs a handler of its own for SIGTERM while it connects."""
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.getsignal(number))

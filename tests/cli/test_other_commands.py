@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -305,6 +306,31 @@ def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, cod
     done = run_nmt("train", "my.yaml", *SMALL, "--set", "train.max_steps=1", cwd=texts)
     assert done.returncode == 0
     assert "going on from step" in done.stderr
+
+
+def test_a_closed_terminal_saves(run_nmt, texts):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    events, deadline = texts / "runs/my/events.jsonl", time.monotonic() + 120
+    ours, theirs = os.openpty()
+    script = (
+        "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+        "os.execv(sys.executable, [sys.executable, '-m', 'nmt_cli', *sys.argv[1:]])"
+    )
+    command = ["train", "my.yaml", *SMALL, "--set", "train.max_steps=100000"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *command],
+        cwd=texts, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    while not (events.exists() and "StepDone" in events.read_text()):
+        assert time.monotonic() < deadline
+        while select.select([ours], [], [], 0.2)[0]:
+            os.read(ours, 4096)
+    os.close(ours)
+    assert process.wait(timeout=60) == 129
+    assert json.loads(events.read_text().splitlines()[-1])["reason"] == "stopped"
+    saved = max((texts / "runs/my/checkpoints").glob("step-*"))
+    assert (saved / "state.json").is_file()
 
 
 def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):

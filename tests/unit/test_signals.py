@@ -8,10 +8,11 @@ import typer
 
 from nmt_cli.commands.signals import StopRequest
 
-BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+EACH = pytest.mark.parametrize(("number", "code"), CODES.items())
 
 
-@BOTH
+@EACH
 def test_before_there_is_something_to_save_a_signal_ends_at_once(number, code, capfd):
     def session():
         with StopRequest():
@@ -24,7 +25,7 @@ def test_before_there_is_something_to_save_a_signal_ends_at_once(number, code, c
     assert capfd.readouterr().err.startswith("stopped at once")
 
 
-@BOTH
+@EACH
 def test_later_a_signal_asks_for_a_stop_and_a_second_one_does_not_ask(number, code):
     def session():
         with StopRequest() as stop:
@@ -42,7 +43,17 @@ def test_later_a_signal_asks_for_a_stop_and_a_second_one_does_not_ask(number, co
 
 
 def test_afterwards_the_handlers_are_what_they_were():
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    before = [*map(signal.getsignal, CODES)]
     with StopRequest():
         assert signal.getsignal(signal.SIGTERM) != before[1]
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [*map(signal.getsignal, CODES)] == before
+
+
+def test_what_nohup_ignores_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopRequest() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert stop.number() == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
