@@ -11,6 +11,8 @@ Reading one runs no code from it. The manifest reads with the standard library a
 describing a model costs nothing; the weights and vocabularies are read when asked for.
 """
 
+import contextlib
+import fcntl
 import json
 import math
 import os
@@ -23,7 +25,15 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from nmt_cli import __version__
 from nmt_cli.errors import ModelFileError, TrainingError
-from nmt_cli.files import atomic_dir, crc32_of, existing_dir, os_errors_as, sha256_of, write_text
+from nmt_cli.files import (
+    atomic_dir,
+    crc32_of,
+    existing_dir,
+    os_errors_as,
+    remove_leftovers,
+    sha256_of,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.config import Config
@@ -321,29 +331,46 @@ def add_ctranslate2(
     """
     conversion = bundle.conversion(vocabularies)
     folder = bundle.path / CTRANSLATE2 / number_format
-    with atomic_dir(folder) as temporary:
-        conversion.write(temporary, number_format)
-    known = bundle.manifest.ctranslate2
-    formats = {**known.get("formats", {}), number_format: {}}
-    return rewrite_manifest(
-        bundle,
-        files=bundle.manifest.files | _describe_files(folder, bundle.path),
-        ctranslate2={"auto": known.get("auto", number_format), "formats": formats},
-    )
+    with changing(bundle) as now:
+        with atomic_dir(folder) as temporary:
+            conversion.write(temporary, number_format)
+        known = now.manifest.ctranslate2
+        formats = {**known.get("formats", {}), number_format: {}}
+        return rewrite_manifest(
+            now,
+            files=now.manifest.files | _describe_files(folder, bundle.path),
+            ctranslate2={"auto": known.get("auto", number_format), "formats": formats},
+        )
+
+
+@contextlib.contextmanager
+def changing(bundle: Bundle) -> Iterator[Bundle]:
+    """Give a bundle as it is now, for this process alone to change; others wait.
+
+    Raises:
+        ModelFileError: The folder holds another model by now: a training run wrote a better one.
+    """
+    handle = os.open(bundle.path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        now = _read_manifest(bundle.path / MANIFEST)
+        if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
+            raise ModelFileError(
+                f"{bundle.path}: a training run wrote another model there meanwhile",
+                hint="run the same command again when training has ended",
+            )
+        for folder in (bundle.path, bundle.path / CTRANSLATE2):
+            remove_leftovers(folder)
+        yield Bundle(bundle.path, now)
+    finally:
+        os.close(handle)
 
 
 def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
     """Replace fields of a bundle's manifest on disk, atomically; return the changed bundle.
 
-    Raises:
-        ModelFileError: The folder holds another model by now: a training run wrote a better one.
+    The bundle is one that `changing` gave.
     """
-    now = _read_manifest(bundle.path / MANIFEST)
-    if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
-        raise ModelFileError(
-            f"{bundle.path}: a training run wrote another model there meanwhile",
-            hint="run the same command again when training has ended",
-        )
     manifest = replace(bundle.manifest, **changes)
     write_text(bundle.path / MANIFEST, as_text(manifest))
     return Bundle(bundle.path, manifest)

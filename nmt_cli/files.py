@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from nmt_cli.encoding import AUTO, UTF8, WIDE, Found, encoding_of, find_encoding, is_utf8
-from nmt_cli.errors import DataError, NmtError
+from nmt_cli.errors import DataError, NmtError, TrainingError
 
 _HASH_BLOCK = 1 << 20
 _UMASK_LOCK = threading.Lock()
@@ -202,6 +202,22 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a folder that is gone when the block ends.
+
+    Raises:
+        TrainingError: There is no place for one, or the block fills the disk.
+    """
+    told = os_errors_as(
+        TrainingError,
+        "temporary files cannot be written",
+        hint="TMPDIR=FOLDER names a place with some space",
+    )
+    with told, tempfile.TemporaryDirectory(prefix="nmt-") as name:
+        yield Path(name)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ctranslate2 import get_supported_compute_types
 
-from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, rewrite_manifest
+from nmt_cli.bundle import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
 from nmt_cli.config import Config
 from nmt_cli.decoding.engine import Searcher
 from nmt_cli.decoding.evaluation import bounded, decode_examples, score_outputs, scoring_options
@@ -83,8 +83,10 @@ def measure_formats(
         measured.append(_measure(bundle, encoder, config, dev, number_format))
         yield measured[-1]
     facts = {m.number_format: asdict(m) for m in measured}
-    auto = fastest(measured) if dev else bundle.manifest.ctranslate2["auto"]
-    rewrite_manifest(bundle, ctranslate2={"auto": auto, "formats": facts})
+    with changing(bundle) as now:
+        known = now.manifest.ctranslate2
+        auto = fastest(measured) if dev else known["auto"]
+        rewrite_manifest(now, ctranslate2={"auto": auto, "formats": known["formats"] | facts})
 
 
 def fastest(measured: Sequence[Measured]) -> str:

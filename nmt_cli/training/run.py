@@ -4,7 +4,6 @@ import functools
 import itertools
 import json
 import math
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from nmt_cli.config import Config
 from nmt_cli.config_io import LoadedConfig, with_values
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import os_errors_as, read_lines, write_text
+from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.pace import USUAL_MACHINE, Machine
 from nmt_cli.presets import Choice, Device
 from nmt_cli.text.batches import check_usable, num_too_long
@@ -290,9 +289,9 @@ def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]
     subwords = Subwords.train(text, config.tokenizer)
     encoder = build_encoder(config, Vocabularies(subwords, subwords))
     dev = sample_evenly(corpora.iter_split("dev"))[0]
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         encoded = {
-            split: encode_corpora(of_split, encoder, Path(folder, split))
+            split: encode_corpora(of_split, encoder, folder / split)
             for split, of_split in (("train", samples), ("dev", [dev]))
         }
         _check_lengths(encoded, config)

@@ -8,11 +8,9 @@ import contextlib
 import dataclasses
 import functools
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import PLAIN_FORMAT, conversion_of
@@ -29,6 +27,7 @@ from nmt_cli.decoding.evaluation import (
 from nmt_cli.decoding.fast import FastEngine
 from nmt_cli.decoding.native import NativeEngine
 from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.files import temporary_folder
 from nmt_cli.metrics.classification import LabelScore
 from nmt_cli.metrics.scores import Score
 from nmt_cli.model.weights import read_weights
@@ -176,7 +175,7 @@ class OutputValidator(Validator):
             return
         model, vocabularies = self._config.model, self._prepared.vocabularies
         weights = read_weights(self._model)
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name) / PLAIN_FORMAT
+        with temporary_folder() as temporary:
+            folder = temporary / PLAIN_FORMAT
             conversion_of(model.model_dump(mode="json"), weights, vocabularies).write(folder)
             yield FastEngine(folder, vocabularies, max_length=model.max_length)

@@ -20,8 +20,11 @@ from nmt_cli.bundle import (
     MANIFEST,
     WEIGHTS,
     Manifest,
+    add_ctranslate2,
+    changing,
     find_bundle,
     open_bundle,
+    rewrite_manifest,
     save_bundle,
 )
 from nmt_cli.config import Config
@@ -451,6 +454,48 @@ def test_missing_weights_are_told(save):
 
 
 TRANSLATION, CHAT = ("translation",), ("chat",)
+
+
+class TestChange:
+    def test_two_at_once_lose_nothing_of_each_other(self, save, vocabularies):
+        one = save()
+        other = open_bundle(one.path)
+        add_ctranslate2(one, vocabularies, "int8")
+        add_ctranslate2(other, vocabularies, "int16")
+        known = open_bundle(one.path)
+        assert set(known.manifest.ctranslate2["formats"]) == {"float32", "int8", "int16"}
+        known.verify()
+
+    def test_each_waits_for_the_other(self, save):
+        bundle = save()
+        script = (
+            "import sys, pathlib\n"
+            "from nmt_cli.bundle import changing, open_bundle, rewrite_manifest\n"
+            "with changing(open_bundle(pathlib.Path(sys.argv[1]))) as now:\n"
+            "    rewrite_manifest(now, licence=now.manifest.licence + 'b')\n"
+        )
+        with changing(bundle) as now:
+            other = subprocess.Popen([sys.executable, "-c", script, str(bundle.path)])
+            with pytest.raises(subprocess.TimeoutExpired):
+                other.wait(timeout=1)
+            rewrite_manifest(now, licence="a")
+        assert other.wait(timeout=60) == 0
+        assert open_bundle(bundle.path).manifest.licence == "ab"
+
+    def test_leftovers_of_a_killed_export_go(self, save, vocabularies):
+        bundle = save()
+        half = bundle.path / "ctranslate2" / ".int8.writing-x"
+        half.mkdir()
+        (half / "model.bin").write_bytes(b"half")
+        (bundle.path / ".bundle.json.writing-x").write_text("{")
+        add_ctranslate2(bundle, vocabularies, "int8")
+        assert not [name for name in files_below(bundle.path) if "writing" in name]
+
+    def test_another_model_is_left_alone(self, save, weights):
+        old = save()
+        save(weights={name: array + 1 for name, array in weights.items()})
+        with pytest.raises(ModelFileError, match="another model there meanwhile"), changing(old):
+            pytest.fail("changed")
 
 
 class TestFind:

@@ -25,6 +25,7 @@ from nmt_cli.files import (
     remove_dir,
     remove_leftovers,
     sha256_of,
+    temporary_folder,
     write_text,
 )
 
@@ -533,3 +534,22 @@ class TestOsErrorsAs:
     def test_lets_everything_else_pass(self, kind):
         with pytest.raises(kind, match=r"^y$"), os_errors_as(DataError, "x"):
             raise kind("y")
+
+
+class TestTemporaryFolder:
+    def test_is_gone_afterwards(self):
+        with temporary_folder() as folder:
+            (folder / "x").write_text("x")
+        assert not folder.exists()
+
+    def test_tells_that_there_is_no_place_for_one(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no"))
+        told = pytest.raises(TrainingError, match="temporary files cannot be written")
+        with told as caught, temporary_folder():
+            pytest.fail("there is none")
+        assert "TMPDIR=" in caught.value.hint
+
+    def test_tells_that_it_is_full(self):
+        told = pytest.raises(TrainingError, match=r"temporary files .*: No space left")
+        with told, temporary_folder():
+            raise NO_SPACE
