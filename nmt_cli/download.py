@@ -9,8 +9,10 @@ import contextlib
 import fcntl
 import gzip
 import http.client
+import lzma
 import shutil
 import ssl
+import struct
 import time
 import urllib.error
 import urllib.parse
@@ -28,9 +30,26 @@ from nmt_cli.files import fsync, os_errors_as, sha256_of, write_text
 
 _BLOCK = 1 << 16
 _TIMEOUT_S = 30.0
-_ATTEMPTS = 4  # in a row that brought nothing
+_ATTEMPTS = 4  # in a row that brought next to nothing
+_PROGRESS = 1 << 16  # bytes that are more than that
+_SLOWEST = 1000  # bytes a second
+_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST = 1 << 27, 50  # bytes, and times the packed size
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _RANGE_NOT_SATISFIABLE = 416
+
+# All that zipfile raises when an archive is damaged, encrypted or packed in a way of its own.
+DAMAGED_ARCHIVE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    ValueError,
+    OverflowError,
+    RuntimeError,
+    OSError,
+)
 
 OnProgress = Callable[[int, int | None], None]
 
@@ -161,18 +180,57 @@ def unpack(archive: Path, members: dict[str, str]) -> None:
     folder = archive.parent
     parts = {folder / f".{name}.part": folder / name for name in members.values()}
     try:
+        with zipfile.ZipFile(archive) as opened:
+            left = _most_unpacked(archive)
+            for member, part in zip(members, parts, strict=True):
+                with opened.open(member) as source, _written(part) as target:
+                    left -= _copy(source, target, left)
         with os_errors_as(DataError, f"{folder}: cannot be written"):
-            with zipfile.ZipFile(archive) as opened:
-                for member, part in zip(members, parts, strict=True):
-                    with opened.open(member) as source, part.open("wb") as target:
-                        shutil.copyfileobj(source, target)
             for part, path in parts.items():
                 _put_in_place(part, path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+    except DAMAGED_ARCHIVE as error:
         reason = error.args[0] if isinstance(error, KeyError) else error
         raise FetchError(f"{archive}: not the archive it should be: {reason}") from error
     finally:
-        archive.unlink()
+        for part in (*parts, archive):
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[Callable[[bytes], Any]]:
+    """Give what writes to a file; what cannot be written is told as such."""
+    doing = f"{path.parent}: cannot be written"
+    with contextlib.ExitStack() as stack:
+        with os_errors_as(DataError, doing):
+            stream = stack.enter_context(path.open("wb", buffering=0))
+
+        def write(block: bytes) -> None:
+            with os_errors_as(DataError, doing):
+                _write_all(stream, block)
+
+        yield write
+
+
+def _copy(source: IO[bytes] | gzip.GzipFile, write: Callable[[bytes], Any], most: int) -> int:
+    """Write what unpacking gives, and return how many bytes; a bomb is an OSError."""
+    total = 0
+    while block := source.read(_BLOCK):
+        total += len(block)
+        if total > most:
+            raise OSError("it unpacks to far more than such a file can hold")
+        write(block)
+    return total
+
+
+def _most_unpacked(packed: Path) -> int:
+    """Return how many bytes a packed file may become: text shrinks to a quarter, not to a 50th."""
+    return max(_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST * packed.stat().st_size)
+
+
+def _write_all(stream: IO[bytes], block: bytes) -> None:
+    written = 0
+    while written < len(block):  # a disk that is nearly full takes less
+        written += stream.write(block[written:])
 
 
 @contextlib.contextmanager
@@ -201,7 +259,7 @@ class _Transfer:
         on_progress: As for `fetch`.
         pause_s: As for `fetch`.
         is_known: Whether the hash of the whole will tell if a wrong part was gone on with; else a
-            server that does not name versions is asked for all of the file again.
+            server that does not name versions exactly is asked for all of the file again.
     """
 
     def __init__(
@@ -235,7 +293,7 @@ class _Transfer:
                 self._receive()
                 return
             except _Broken as error:
-                failures = 1 if self._size > had else failures + 1
+                failures = 1 if self._size >= had + _PROGRESS else failures + 1
                 if failures == _ATTEMPTS:
                     raise FetchError(
                         f"{self._origin}: {error} (tried {failures} times)",
@@ -267,19 +325,40 @@ class _Transfer:
             if response is None:
                 return
             total = self._prepare(response)
+            self._check_room(total)
             try:
-                while block := response.read(_BLOCK):
-                    self._write(block, total)
+                self._read(response, total)
             except (OSError, http.client.HTTPException) as error:
                 raise _Broken(f"the connection broke: {error}") from error
-        if total is not None and self._size < total:
-            raise _Broken(f"the connection ended after {self._size:,} of {total:,} bytes")
+        if total is not None and self._size != total:
+            ended = f"the connection ended after {self._size:,} of {total:,} bytes"
+            if self._size > total:
+                self.start_over()
+            raise _Broken(ended)
+
+    def _read(self, response: Any, total: int | None) -> None:
+        """Write what comes, as long as some comes."""
+        since, before = time.monotonic(), self._size
+        while block := response.read1(_BLOCK):
+            self._write(block, total)
+            if (seconds := time.monotonic() - since) > _TIMEOUT_S:
+                if self._size - before < seconds * _SLOWEST:
+                    raise _Broken(f"less than {_SLOWEST:,} bytes a second come")
+                since, before = time.monotonic(), self._size
+
+    def _check_room(self, total: int | None) -> None:
+        free = shutil.disk_usage(self._part.parent).free
+        if total is not None and total - self._size > free:
+            raise DataError(
+                f"{self._part.parent}: no space for {self._origin}: it has {total / 1e9:.1f} GB, "
+                f"and {free / 1e9:.1f} GB are free"
+            )
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
         """Ask for the rest; yields None when there is none left to ask for."""
-        request = urllib.request.Request(self._origin, headers=self._headers())  # noqa: S310
         try:
+            request = urllib.request.Request(self._origin, headers=self._headers())  # noqa: S310
             response = self._opener.open(request, timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
             with error:
@@ -288,6 +367,8 @@ class _Transfer:
             return
         except urllib.error.URLError as error:
             raise _no_connection(self._origin, error.reason) from error
+        except (ValueError, http.client.InvalidURL) as error:  # of it, or of where it sends on to
+            raise FetchError(f"{self._origin}: no web address: {error}") from error
         except (OSError, http.client.HTTPException) as error:
             raise _Broken(f"no answer: {error}") from error
         with response:
@@ -295,12 +376,16 @@ class _Transfer:
 
     def _headers(self) -> dict[str, str]:
         headers = {"User-Agent": f"nmt-cli/{__version__}", "Accept-Encoding": "identity"}
-        if had := self._size:
+        had, version = self._size, self._version()
+        if had and self._may_join(version):
             headers["Range"] = f"bytes={had}-"
-            version = self._version()
-            if version and not version.startswith("W/"):  # HTTP allows no weak names there
+            if _names_bytes(version):  # HTTP allows no weak names there
                 headers["If-Range"] = version
         return headers
+
+    def _may_join(self, version: str) -> bool:
+        """Return whether bytes of that version may be joined: it is exact, or the hash tells."""
+        return self._is_known or _names_bytes(version)
 
     def _version(self) -> str:
         try:
@@ -323,8 +408,8 @@ class _Transfer:
 
     def _prepare(self, response: Any) -> int | None:
         """Make the part fit the answer; return how many bytes the whole file has, if known."""
-        version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-        is_same = version == self._version() and (version != "" or self._is_known)
+        version = response.headers.get("ETag") or ""
+        is_same = version == self._version() and self._may_join(version)
         if response.status == http.HTTPStatus.PARTIAL_CONTENT:
             span, _, total = response.headers.get("Content-Range", "").partition("/")
             if span.startswith(f"bytes {self._size}-") and is_same:
@@ -334,25 +419,24 @@ class _Transfer:
         self.start_over()  # the whole file: it has no ranges, or another version
         if version:
             write_text(self._version_file, version)
-        length = response.headers.get("Content-Length")
-        return int(length) if length else None
+        length = response.headers.get("Content-Length") or ""
+        return int(length) if length.isdecimal() else None
 
     def _write(self, block: bytes, total: int | None) -> None:
         with os_errors_as(DataError, f"{self._part}: cannot be written"):
-            written = 0
-            while written < len(block):  # a disk that is nearly full takes less
-                written += self._stream.write(block[written:])
+            _write_all(self._stream, block)
         self._on_progress(self._size, total)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirections, but never from https to anything less."""
+    """Follows redirections on the web, but never from https to anything less."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         """Return the request to the new address."""
-        if req.type == "https" and not newurl.startswith("https://"):
+        allowed = ("https://",) if req.type == "https" else ("https://", "http://")
+        if not newurl.lower().startswith(allowed):
             raise FetchError(f"{req.full_url}: sends on to {newurl}, which is not safe")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -384,8 +468,7 @@ def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
     elif name.endswith(".gz"):
         try:
             with gzip.open(part) as stream:
-                while stream.read(_BLOCK):
-                    pass
+                _copy(stream, lambda _: None, _most_unpacked(part))
         except (OSError, EOFError, zlib.error) as error:
             wrong = f"not a whole .gz file: {error}"
     if wrong:
@@ -399,6 +482,11 @@ def _put_in_place(part: Path, path: Path) -> None:
     part.replace(path)
     _version_file(part).unlink(missing_ok=True)
     fsync(path.parent)
+
+
+def _names_bytes(version: str) -> bool:
+    """Return whether an ETag is of these very bytes (a strong one, RFC 9110, section 8.8.3)."""
+    return version != "" and not version.startswith("W/")
 
 
 def _version_file(part: Path) -> Path:

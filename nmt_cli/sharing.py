@@ -4,7 +4,9 @@ The file is a .zip or a .tar.gz. It may come from anybody, so unpacking takes pl
 with names within the folder, and no more bytes than were announced.
 """
 
+import lzma
 import shutil
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -23,8 +25,11 @@ from nmt_cli.resources import user_cache_dir
 
 ENDINGS = (".zip", ".tar.gz", ".tgz")
 _MOST_BYTES, _MOST_FILES = 1 << 36, 1000
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError)
-_UNREADABLE = (NotImplementedError, RuntimeError)  # another method, encrypted
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, ValueError, LookupError, OverflowError),
+)
+_UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, encrypted, disk full
 
 
 def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: bool) -> Bundle:

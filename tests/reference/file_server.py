@@ -21,7 +21,9 @@ class Site:
         statuses: Status codes of the next answers, instead of the file.
         redirects: Path -> where it has moved.
         pause_s: Seconds between blocks of 1,000 bytes.
+        headers: Sent in place of those that would be right.
         requests: The (path, Range header) of each request so far.
+        conditions: The If-Range header of each.
     """
 
     files: dict[str, bytes]
@@ -31,7 +33,9 @@ class Site:
     statuses: list[int] = field(default_factory=list)
     redirects: dict[str, str] = field(default_factory=dict)
     pause_s: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[str, str | None]] = field(default_factory=list)
+    conditions: list[str | None] = field(default_factory=list)
 
 
 @contextlib.contextmanager
@@ -60,6 +64,7 @@ def serving(site: Site) -> Iterator[str]:
 def answer(handler: BaseHTTPRequestHandler, site: Site) -> None:
     wanted = handler.headers.get("Range")
     site.requests.append((handler.path, wanted))
+    site.conditions.append(handler.headers.get("If-Range"))
     if handler.path in site.redirects:
         handler.send_response(302)
         handler.send_header("Location", site.redirects[handler.path])
@@ -81,11 +86,13 @@ def answer(handler: BaseHTTPRequestHandler, site: Site) -> None:
 
 def send(handler: BaseHTTPRequestHandler, site: Site, content: bytes, first: int) -> None:
     handler.send_response(206 if first else 200)
+    headers = {"Content-Length": str(len(content) - first)}
     if first:
-        handler.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")
+        headers["Content-Range"] = f"bytes {first}-{len(content) - 1}/{len(content)}"
     if site.etag:
-        handler.send_header("ETag", site.etag)
-    handler.send_header("Content-Length", str(len(content) - first))
+        headers["ETag"] = site.etag
+    for name, value in (headers | site.headers).items():
+        handler.send_header(name, value)
     handler.end_headers()
     last = min(len(content), first + site.break_after.pop(0) if site.break_after else len(content))
     with contextlib.suppress(ConnectionError):  # the client has gone

@@ -1,5 +1,6 @@
 """Downloads from a server on loopback that breaks connections, lacks ranges, lies and redirects."""
 
+import contextlib
 import errno
 import fcntl
 import gzip
@@ -12,7 +13,15 @@ import pytest
 from file_server import Site, serving
 
 from nmt_cli.data_sets import DATA_SETS, DataSet, RemoteFile
-from nmt_cli.download import FetchError, NotThere, _Redirects, fetch, fetch_of_set, missing_files
+from nmt_cli.download import (
+    FetchError,
+    NotThere,
+    _Redirects,
+    fetch,
+    fetch_of_set,
+    missing_files,
+    unpack,
+)
 from nmt_cli.errors import DataError
 
 CONTENT = bytes(range(256)) * 40
@@ -78,11 +87,85 @@ def test_a_new_version_on_the_server_starts_over(site, address, tmp_path):
     assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
 
 
-def test_without_a_version_and_a_hash_nothing_is_gone_on_with(site, address, tmp_path):
-    site.etag, site.break_after = "", [3000]
+@pytest.mark.parametrize("etag", ["", 'W/"1"'])
+@pytest.mark.parametrize("headers", [{}, {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}])
+def test_without_an_exact_version_and_a_hash_nothing_is_gone_on_with(
+    site, address, tmp_path, etag, headers
+):
+    """A weak ETag, or the second of a change, may name two versions: their bytes never join."""
+    site.etag, site.headers, site.break_after = etag, headers, [3000, 0, 0, 0, 0]
+    with pytest.raises(FetchError):
+        get(address, tmp_path / "file", sha256=None)
+    site.break_after.clear()
+    site.files["/file"] = CONTENT[::-1]
+    get(address, tmp_path / "file", sha256=None)
+    assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
+    assert site.requests[-1] == ("/file", None)
+
+
+def test_the_rest_is_asked_for_if_it_is_of_the_same_version(site, address, tmp_path):
+    site.break_after = [3000]
+    get(address, tmp_path / "file", sha256=None)
+    assert site.conditions == [None, '"1"']
+
+
+@pytest.mark.parametrize("span", ["bytes 2999-10239/10240", "bytes 0-7239/10240", "", "nonsense"])
+def test_a_part_of_another_place_is_not_taken(site, address, tmp_path, span):
+    site.break_after = [3000, 0, 0, 0, 0]
+    with pytest.raises(FetchError):
+        get(address, tmp_path / "file", sha256=None)
+    site.break_after.clear()
+    site.headers = {"Content-Range": span}
     get(address, tmp_path / "file", sha256=None)
     assert (tmp_path / "file").read_bytes() == CONTENT
-    assert site.requests[-1] == ("/file", None)
+    assert [wanted for _, wanted in site.requests[-2:]] == ["bytes=3000-", None]
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "1e3", "²"])
+def test_a_length_that_is_none_is_not_believed(site, address, tmp_path, length):
+    site.headers = {"Content-Length": length.encode().decode("latin-1"), "Connection": "close"}
+    get(address, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_file_for_which_there_is_no_space_is_not_begun(site, address, tmp_path):
+    site.headers = {"Content-Length": str(1 << 60)}
+    with pytest.raises(DataError, match=r"no space for .*: it has 1152921504\.6 GB"):
+        get(address, tmp_path / "file")
+    assert len(site.requests) == 1
+
+
+def test_a_server_that_gives_ten_bytes_a_try_is_given_up(site, address, tmp_path):
+    site.break_after = [10] * 1000
+    with pytest.raises(FetchError, match="tried 4 times"):
+        get(address, tmp_path / "file")
+    assert len(site.requests) == 4
+
+
+def test_a_server_that_trickles_is_given_up(site, address, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_cli.download._TIMEOUT_S", 0.2)
+    monkeypatch.setattr("nmt_cli.download._SLOWEST", 100_000)
+    site.pause_s, site.files["/file"] = 0.05, bytes(100_000)
+    with pytest.raises(FetchError, match="less than 100,000 bytes a second come"):
+        get(address, tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://[::1", "ftp://127.0.0.1/x", "file:///etc/hostname", "http://a" + "b" * 80 + ".x/",
+     "http://127.0.0.1:port/x", "http://127.0.0.1/a b\t", "//[", "http://\udc80.x/"],
+)  # fmt: skip
+def test_odd_redirections_are_told(site, address, tmp_path, target):
+    site.redirects["/file"] = target.encode("utf-8", "surrogateescape").decode("latin-1")
+    with pytest.raises(FetchError):
+        get(address, tmp_path / "file")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://a..b", "http://x y", "https://"])
+def test_odd_addresses_are_told(tmp_path, address):
+    with pytest.raises(FetchError):
+        get(address, tmp_path / "file")
 
 
 def test_a_part_of_something_else_is_found_out_by_the_hash(site, address, tmp_path):
@@ -287,6 +370,59 @@ def test_an_archive_that_is_not_the_right_one(tmp_path, content):
     with serving(Site({"/x.zip": content})) as address, pytest.raises(FetchError, match="archive"):
         fetch_of_set(data_set(address, ARCHIVE), ARCHIVE, tmp_path)
     assert not {"train.en", "train.ko", "x.zip"} & set(names(tmp_path))
+
+
+def flags_changed(content, method=None, encrypted=False):
+    """Return a zip archive of one member with another method, or as one that is encrypted."""
+    changed = bytearray(content)
+    for begin, skip in ((changed.find(b"PK\x03\x04"), 6), (changed.find(b"PK\x01\x02"), 8)):
+        at = begin + skip
+        changed[at] |= encrypted
+        if method is not None:
+            changed[at + 2] = method
+    return bytes(changed)
+
+
+ONE = RemoteFile("x.zip", "x.zip", members={"T.en": "train.en"})
+PACKED = zipped(**{"T.en": "one\n" * 1000})
+ODD_ARCHIVES = {
+    "encrypted": flags_changed(PACKED, encrypted=True),
+    "method 99": flags_changed(PACKED, method=99),
+    "bz2": flags_changed(PACKED, method=12),
+    "lzma": flags_changed(PACKED, method=14),
+    "cut": PACKED[:-30],
+    "changed": PACKED[:45] + b"\0\0\0" + PACKED[48:],
+}
+
+
+@pytest.mark.parametrize("kind", ODD_ARCHIVES)
+def test_odd_archives_are_told(tmp_path, kind):
+    (tmp_path / "x.zip").write_bytes(ODD_ARCHIVES[kind])
+    with pytest.raises(FetchError, match="not the archive it should be"):
+        unpack(tmp_path / "x.zip", ONE.members)
+    assert names(tmp_path) == []
+
+
+def test_no_flipped_bit_of_an_archive_is_a_traceback(tmp_path):
+    for bit in range(0, 8 * len(PACKED), 5):
+        changed = bytearray(PACKED)
+        changed[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "x.zip").write_bytes(changed)
+        with contextlib.suppress(FetchError):
+            unpack(tmp_path / "x.zip", ONE.members)
+            assert (tmp_path / "train.en").read_text() == "one\n" * 1000
+
+
+@pytest.mark.parametrize("name", ["x.zip", "x.gz"])
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("nmt_cli.download._UNPACKED_AT_LEAST", 1 << 16)
+    bomb = bytes(10_000_000)
+    content = zipped(**{"T.en": bomb}) if name == "x.zip" else gzip.compress(bomb)
+    file = RemoteFile(name, name, members=ONE.members if name == "x.zip" else {})
+    told = pytest.raises(FetchError, match="far more than such a file can hold")
+    with serving(Site({f"/{name}": content})) as address, told:
+        fetch_of_set(data_set(address, file), file, tmp_path)
+    assert names(tmp_path) == []
 
 
 def test_another_file_of_that_name_is_not_replaced(tmp_path):
