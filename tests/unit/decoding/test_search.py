@@ -319,6 +319,15 @@ def test_without_length_penalty_the_search_ends_with_the_likeliest():
     assert state.position > 1
 
 
+def test_without_length_penalty_the_search_goes_on_until_as_many_as_wanted_have_ended():
+    a = FIRST_LETTER
+    model = Chain({BOS_ID: {EOS_ID: 0.9, a: 0.1}, a: {a: 0.6, EOS_ID: 0.4}})
+    for wanted in (1, 2):
+        (found,), state = search_beam(model, [40], 4, length_penalty=0.0, n_best=wanted)
+        assert [len(ids) for ids, _ in found[:wanted]] == list(range(1, wanted + 1))
+        assert state.position == wanted
+
+
 def test_what_is_cut_at_the_limit_competes_as_it_is():
     a = FIRST_LETTER
     model = Chain({BOS_ID: {a: 1.0}, a: {a: 0.9, EOS_ID: 0.1}})
@@ -457,6 +466,10 @@ def test_frequencies_are_the_probabilities():
         ({"top_k": 500}, [0.5, 0.3, 0.2]),  # more than there are
         ({"top_p": 0.6}, [0.5, 0.3, 0]),  # A alone holds less than .6
         ({"top_p": 0.45}, [1, 0, 0]),  # A alone is enough
+        ({"top_p": 0.49}, [1, 0, 0]),
+        ({"top_p": 0.51}, [0.5, 0.3, 0]),
+        ({"top_p": 0.79}, [0.5, 0.3, 0]),
+        ({"top_p": 0.81}, [0.5, 0.3, 0.2]),
         ({"top_p": 1e-6}, [1, 0, 0]),
         ({"top_k": 2, "top_p": 0.55}, [1, 0, 0]),  # among two, A holds .625
     ],

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from nmt_cli.config_io import load_config
-from nmt_cli.model.layers import Packing, RandomStream
+from nmt_cli.model import transformer
+from nmt_cli.model.layers import Packing, RandomStream, dropout
 from nmt_cli.model.transformer import Transformer
 
 SOURCE = tf.constant([[7, 8, 9, 2], [6, 2, 0, 0]])
@@ -124,6 +125,22 @@ def test_each_dropout_acts_and_follows_from_the_seed(make_model, kind):
     assert np.any(first != still)
     np.testing.assert_array_equal(first, run(model, random=stream(1, 2)))
     assert np.any(first != run(model, random=stream(1, 3)))
+
+
+def test_dropout_is_on_the_embeddings_and_on_every_sublayer(make_model, monkeypatch):
+    """Section 5.4: on the sums of embeddings and positions, and on what each sublayer adds."""
+    model, rates = make_model(dropout=0.5, encoder_layers=2, decoder_layers=3), []
+
+    def spy(x, rate, random):
+        rates.append(rate if random is not None else 0.0)
+        return dropout(x, rate, random)
+
+    monkeypatch.setattr(transformer, "dropout", spy)
+    cache = model.start_cache(model.encode(SOURCE, random=stream(1, 2)))
+    assert rates == [0.5] * (1 + 2 * 2)
+    rates.clear()
+    model.decode(TARGET, cache, random=stream(1, 3))
+    assert rates == [0.5] * (1 + 3 * 3)
 
 
 def test_in_bfloat16_states_are_narrow_and_logits_float32(make_model):

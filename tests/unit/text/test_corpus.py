@@ -477,6 +477,14 @@ class TestHeldOutRows:
         numbers = [{e.target.split()[1] for e in examples} for examples in (train, dev)]
         assert not numbers[0] & numbers[1]
 
+    def test_of_translations_no_target_is_in_two_splits(self, corpora, put):
+        put("a.tsv", "".join(f"source {n}\tthe same translation {n // 4}\n" for n in range(400)))
+        train, dev = self.split(corpora, {"file": "a.tsv"}, rows=40)
+        assert len(dev) == 40
+        assert not {e.target for e in train} & {e.target for e in dev}
+        chat = corpora({"file": "a.tsv"}, dev=[{"rows": 40}], task="chat")
+        assert len(list(chat.iter_split("train"))) == 360  # answers may be the same
+
     def test_the_last_question_decides_in_a_dialogue(self, corpora, put):
         put(
             "d.jsonl", "\n".join(json.dumps({"turns": [f"u{n % 50}", f"b{n}"]}) for n in range(500))

@@ -79,6 +79,14 @@ class TestEpochWindows:
         this = EpochWindows([201], [1.0], 1, 0)
         assert [len(this.examples(number)) for number in range(len(this))] == [67, 67, 67]
 
+    def test_each_epoch_deals_out_its_windows_anew(self, monkeypatch):
+        monkeypatch.setattr(windows, "_WINDOW", 100)
+        first = [
+            set(EpochWindows([200], [1.0], 1, epoch).examples(0).tolist()) for epoch in range(3)
+        ]
+        for one, other in itertools.combinations(first, 2):
+            assert 25 < len(one & other) < 75  # half of a hundred, give or take five deviations
+
 
 def test_take(monkeypatch):
     monkeypatch.setattr(windows, "_BLOCK", 2)

@@ -152,6 +152,7 @@ def test_going_back_a_third_time_ends_training_and_says_what_was_tried(prepare_r
     with pytest.raises(TrainingError) as caught:
         events.extend(train(prepare_run("train.learning_rate=1e30", "train.warmup_steps=1")))
     assert told(events, RolledBack) == [("RolledBack", 0)] * 2
+    assert [e.rate_factor for e in events if isinstance(e, RolledBack)] == [0.5, 0.25]
     assert len(told(events, Skipped)) == 9
     assert "3 times in a row" in str(caught.value)
     assert "back to step 0 at 0.5 of the learning rate" in str(caught.value)

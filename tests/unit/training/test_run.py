@@ -148,6 +148,14 @@ def test_only_a_chat_depends_on_the_models_length(corpus):
     assert run(corpus, "task=chat", "model.max_length=30")[0].fingerprint != chat.fingerprint
 
 
+@pytest.mark.parametrize("change", ["borrowed_history=0.3", "history_turns=2"])
+def test_a_chats_text_settings_encode_it_anew(corpus, change):
+    chat, _, _ = run(corpus, "task=chat")
+    again, _, encoded = run(corpus, "task=chat", f"chat.{change}")
+    assert {split for split, _ in encoded} == {"train", "dev"}
+    assert again.fingerprint != chat.fingerprint
+
+
 def test_every_split_is_looked_for_before_anything_is_made(corpus):
     (corpus / "test.de").unlink()
     with pytest.raises(DataError, match=r"test\.de: no such file"):
