@@ -16,15 +16,15 @@ _HALF = 0.5  # share of the limit after which there should be an evaluation: a y
 # run to their limit, and one early takes a third of a short run. If the last one was earlier:
 _LAST_LOOK = 0.75  # share after which there is another
 _UNKNOWN_FINISH = 0.1  # share put aside before there was one
-_TEST = 0.2  # share put aside, at most, for the test set
+_TEST = 0.12  # share put aside, at most, for the test set
 _EXTRAS = 0.02  # and for what is less missed
 _CHECKPOINTS = 40  # from the first step to the last, for the averages, and this far apart:
 _FEWEST_STEPS = 10  # at least; so many also tell the pace, or
 _PACE_SHARE = 0.1  # fewer that took this share of the limit
 _MARGIN = 1.2  # evaluations do not all take the same time
 _AVERAGES = 3  # at most
-_BEAM_COST = 0.7  # of a hypothesis in a beam, beside that of greedy search
-_TEST_COST = 1.5  # of an output that may be as long as it likes, beside one of dev
+_BEAM_COST = 0.6  # of a hypothesis in a beam, beside that of greedy search
+_TEST_COST = 1.1  # of an output, beside one of dev
 _FORMAT_PASSES = 4  # over dev, at the most over so many pairs, to measure number formats:
 _FORMAT_PAIRS = 1000
 
