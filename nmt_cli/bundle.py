@@ -353,7 +353,7 @@ def changing(bundle: Bundle) -> Iterator[Bundle]:
     handle = os.open(bundle.path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        now = _read_manifest(bundle.path / MANIFEST)
+        now = read_manifest(bundle.path / MANIFEST)
         if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
             raise ModelFileError(
                 f"{bundle.path}: a training run wrote another model there meanwhile",
@@ -464,12 +464,17 @@ def open_bundle(path: Path) -> Bundle:
         ModelFileError: Something is missing, damaged, or from a newer nmt; says what.
     """
     path = existing_dir(path)
-    bundle = Bundle(path, _read_manifest(path / MANIFEST))
+    bundle = Bundle(path, read_manifest(path / MANIFEST))
     bundle.check_files(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
     return bundle
 
 
-def _read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
+    """Return what a `bundle.json` says.
+
+    Raises:
+        ModelFileError: It cannot be read, or says what no model can be.
+    """
     try:
         if path.exists() and not path.is_file():
             raise OSError("not an ordinary file")
@@ -635,7 +640,7 @@ def _newest_bundle(tasks: tuple[str, ...]) -> Bundle:
     folders = [existing_dir(run / "model") for run in _RUNS.glob("*") if run.is_dir()]
     manifests = [folder / MANIFEST for folder in folders if (folder / MANIFEST).is_file()]
     for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
-        if _read_manifest(path).task in tasks:
+        if read_manifest(path).task in tasks:
             return open_bundle(path.parent)
     raise ModelFileError(
         f"no {' or '.join(tasks)} model below {_RUNS}/",

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nmt_cli.bundle import Manifest
     from nmt_cli.training.events import Event
     from nmt_cli.training.run import Prepared
 
@@ -41,7 +42,7 @@ class TrainingReport:
             console.warn(f"{self.path}: cannot be written: {reason}")
 
     def _write(self) -> None:
-        from nmt_cli.bundle import open_bundle
+        from nmt_cli.bundle import MANIFEST, read_manifest
         from nmt_cli.errors import ModelFileError
         from nmt_cli.files import write_text
         from nmt_cli.report.data_card import data_card
@@ -51,12 +52,11 @@ class TrainingReport:
         prepared, folder = self._prepared, self._prepared.folder
         if self._card is None:
             self._card = data_card(prepared)
-        try:
-            manifest = open_bundle(folder.model).manifest
-        except ModelFileError:  # none is saved yet
-            manifest = None
+        manifests: list[Manifest | None] = []
+        for path in (folder.model / MANIFEST, folder.previous):
+            try:
+                manifests.append(read_manifest(path))
+            except ModelFileError:  # there is none
+                manifests.append(None)
         events = read_events(folder.events)
-        write_text(
-            self.path,
-            training_page(prepared.config, self._card, events, manifest),
-        )
+        write_text(self.path, training_page(prepared.config, self._card, events, *manifests))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _PLAIN_EVERY = 100  # steps between lines where there is no live display, or
 _PLAIN_SECONDS = 60  # between them
 _PACE_STEPS = 10  # that tell how long the others will take
+_NUM_SAMPLES = 2  # shown here; the report follows all
 _SAMPLE_WIDTH = 200  # characters of a sample that are shown
 _SMOOTHING = 0.95
 _NUM_LOWEST = 3
@@ -158,7 +159,7 @@ class TrainingView:
             console.note(f"    lowest f1  {_lowest(event.by_label)}")
         if event.warning is not None:
             console.warn(textwrap.shorten(event.warning, _SAMPLE_WIDTH, placeholder=" ..."))
-        for sample in event.samples:
+        for sample in event.samples[:_NUM_SAMPLES]:
             self._sentence = sample.source
             for name in ("source", "output", "reference"):
                 text = textwrap.shorten(getattr(sample, name), _SAMPLE_WIDTH, placeholder=" ...")

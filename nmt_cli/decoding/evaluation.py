@@ -15,6 +15,7 @@ from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
 
 _COLLAPSED = 0.2  # share of the outputs
+_NUM_SAMPLES = 4  # outputs to look at
 _MIN_OUTPUTS = 20  # below, a share says little
 _MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
 
@@ -94,9 +95,8 @@ def collapse_warning(outputs: Sequence[str]) -> str | None:
     return None
 
 
-def samples_of(
-    outputs: list[str], examples: list[Example], step: int, count: int = 2
-) -> list[Sample]:
-    """Return a few examples with their outputs; others at each evaluation."""
-    picked = [(step + i * len(examples) // count) % len(examples) for i in range(count)]
+def samples_of(outputs: list[str], examples: list[Example]) -> list[Sample]:
+    """Return a few examples with their outputs; the same at each evaluation, to be followed."""
+    count = min(_NUM_SAMPLES, len(examples))
+    picked = [i * len(examples) // count for i in range(count)]
     return [Sample(" / ".join(examples[i].source), outputs[i], examples[i].target) for i in picked]

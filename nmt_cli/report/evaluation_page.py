@@ -11,6 +11,7 @@ from nmt_cli.metrics.scores import bootstrap_signature
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.page import facts, page, paragraphs, sections, table, texts
 from nmt_cli.report.svg import bar_figure
+from nmt_cli.report.words import explained
 
 _NUM_SAMPLES = 20
 _P = (
@@ -112,6 +113,7 @@ def _scores(evaluation: Comparison) -> str:
     notes += [_REPLIES] if any(result.facts for result in evaluation.results) else []
     return (
         table(rows, kind="texts")
+        + explained(names)
         + paragraphs(notes, kind="faint")
         + "<h3>Signatures</h3>\n"
         + facts(signatures | test)

@@ -4,22 +4,20 @@ It is made of the run's log and its model's manifest alone, so a run that goes o
 """
 
 import html
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.config_io import to_yaml
 from nmt_cli.report.curves import Event, curves_chart
-from nmt_cli.report.page import Rows, facts, folded, page, paragraphs, sections, table, texts
+from nmt_cli.report.headline import headline, perplexity
+from nmt_cli.report.page import Rows, facts, page, paragraphs, sections, table
+from nmt_cli.report.samples import averaged, followed
+from nmt_cli.report.words import explained
 
 if TYPE_CHECKING:
     from nmt_cli.bundle import Manifest
     from nmt_cli.config import Config
-
-_DEV = "dev"
-_NEWEST = 4  # evaluations whose samples are shown at once
-_LARGEST_EXPONENT = 700.0  # beyond, exp is no number any more
 
 
 def training_page(
@@ -27,6 +25,7 @@ def training_page(
     card: str,
     events: Iterable[Event],
     manifest: "Manifest | None",
+    previous: "Manifest | None" = None,
 ) -> str:
     """Return the report as a page.
 
@@ -35,6 +34,7 @@ def training_page(
         card: The data, as HTML.
         events: What `events.jsonl` has.
         manifest: Of the best model so far, if there is one.
+        previous: Of the last run of this name, if there was one.
     """
     history = _History()
     chart = curves_chart(config.name, {config.name: history.noting(events)})
@@ -49,7 +49,9 @@ def training_page(
         "Configuration": f'<pre tabindex="0">{html.escape(to_yaml(config))}</pre>\n',
         "Environment": _environment(history.starts),
     }
-    return page(config.name, paragraphs(lines, kind="faint") + sections(parts))
+    told = [] if manifest is None else headline(manifest, previous)
+    first = paragraphs(told[:1], kind="headline") + paragraphs(told[1:])
+    return page(config.name, first + paragraphs(lines, kind="faint") + sections(parts))
 
 
 class _History:
@@ -133,13 +135,9 @@ def _scores(manifest: "Manifest | None") -> str:
     loss = manifest.training["dev_loss"]
     known = {
         "best at step": f"{manifest.training['step']:,}",
-        "dev loss": f"{manifest.dev_loss}, perplexity {_perplexity(loss)}",
+        "dev loss": f"{manifest.dev_loss}, perplexity {perplexity(loss):.3g}",
     }
     return facts(known) + (table(rows, kind="texts") if len(rows) > 1 else "")
-
-
-def _perplexity(loss: float) -> str:
-    return f"{math.exp(min(loss, _LARGEST_EXPONENT)):.3g}"
 
 
 def _evaluations(evaluations: list[Event]) -> str:
@@ -152,19 +150,13 @@ def _evaluations(evaluations: list[Event]) -> str:
         best = ["best so far"] if event["is_best"] else []
         rows.append(
             (
-                ", ".join([f"{event['step']:,}", *_averaged(event), *best]),
+                ", ".join([f"{event['step']:,}", *averaged(event), *best]),
                 f"{event['dev_loss']:.3f}",
-                _perplexity(event["dev_loss"]),
+                f"{perplexity(event['dev_loss']):.3g}",
                 *(f"{score['score']:.2f}" if score else "" for score in scores),
             )
         )
-    return "<h3>Evaluations on dev</h3>\n" + table(rows)
-
-
-def _averaged(event: Mapping[str, Any]) -> list[str]:
-    """Return which average of the weights was evaluated, if it was one."""
-    label = event.get("label", _DEV)
-    return [label.removeprefix(f"{_DEV}, ")] if label != _DEV else []
+    return "<h3>Evaluations on dev</h3>\n" + table(rows) + explained(rows[0])
 
 
 def _exports(history: _History) -> str:
@@ -192,26 +184,9 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _samples(evaluations: list[Event], config: "Config") -> str:
-    """Return what the model wrote at each evaluation, the newest first."""
-    told = [e for e in evaluations if e["is_best"] or not _averaged(e)]
-    blocks = [_sample(event, config) for event in reversed(told)]
-    older = blocks[_NEWEST:]
-    shown = "".join(blocks[:_NEWEST])
-    return shown + (folded(f"{len(older)} earlier evaluations", "".join(older)) if older else "")
-
-
-def _sample(event: Mapping[str, Any], config: "Config") -> str:
-    scores = "".join(f", {name} {score['score']:.2f}" for name, score in event["scores"].items())
-    place = ", ".join([f"Step {event['step']:,}", *_averaged(event)])
-    heading = f"{place}: loss {event['dev_loss']:.3f}{scores}"
-    languages = (config.data.source_lang, config.data.target_lang, config.data.target_lang)
-    body = "".join(
-        texts(zip(("source", "output", "reference"), said, languages, strict=True))
-        for said in (
-            (sample["source"], sample["output"], sample["reference"]) for sample in event["samples"]
-        )
-    )
-    return f"<h3>{html.escape(heading)}</h3>\n{body}"
+    """Return what the model wrote; of averages only where they were best."""
+    told = [e for e in evaluations if e["is_best"] or not averaged(e)]
+    return followed(told, (config.data.source_lang, config.data.target_lang))
 
 
 def _environment(starts: list[Event]) -> str:

@@ -27,7 +27,7 @@ class LabelValidator(Validator):
         settings, longest = classification_of(config), config.model.max_length
         self._labeller = Labeller(NativeScorer(model), subwords, settings, longest)
 
-    def score_dev(self, step: int) -> DevScores:
+    def score_dev(self) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""
         examples, loss = self.dev_examples, self._dev_loss()
         started = time.perf_counter()
@@ -39,7 +39,7 @@ class LabelValidator(Validator):
             loss=loss,
             score=-loss if best_by == "loss" else scores[best_by].score,
             scores=scores,
-            samples=samples_of(outputs, examples, step),
+            samples=samples_of(outputs, examples),
             warning=_warning(outputs, examples),
             search_seconds=seconds,
             by_label=judged.by_label(),

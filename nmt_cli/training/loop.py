@@ -395,7 +395,7 @@ class _Trainer:
     def _evaluate(self, label: str = "dev") -> Evaluated:
         """Score the model as it is on dev; write the bundle when it is the best so far."""
         progress, step, started = self._progress, self._progress.step, time.perf_counter()
-        dev = self._validator.score_dev(step)
+        dev = self._validator.score_dev()
         best = progress.best_score
         is_best = best is None or math.isnan(best) or dev.score > best
         if is_best:

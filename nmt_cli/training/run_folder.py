@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.config import Config
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as
@@ -106,8 +107,15 @@ class RunFolder:
             hint="wait for it or stop it; another run needs another name: --set name=NAME",
         )
 
+    @property
+    def previous(self) -> Path:
+        """The manifest of the best model of the last run of this name, which was forgotten."""
+        return self.path / "previous.json"
+
     def forget(self) -> None:
-        """Delete what training made; vocabulary and encoded corpora stay."""
+        """Delete what training made but the last scores; vocabulary and encoded corpora stay."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.model / MANIFEST).replace(self.previous)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         shutil.rmtree(self.model, ignore_errors=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)

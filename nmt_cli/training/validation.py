@@ -103,8 +103,8 @@ class Validator:
         self.dev_examples = prepared.dev_examples
         self.test_examples = list(prepared.corpora.iter_split("test"))
 
-    def score_dev(self, step: int) -> DevScores:
-        """Score the model on dev; `step` chooses the samples."""
+    def score_dev(self) -> DevScores:
+        """Score the model on dev."""
         raise NotImplementedError
 
     def score_test(self) -> dict[str, Score]:
@@ -126,7 +126,7 @@ class Validator:
 class OutputValidator(Validator):
     """Scores what a model writes: translations, or replies."""
 
-    def score_dev(self, step: int) -> DevScores:
+    def score_dev(self) -> DevScores:
         """See `Validator`.
 
         Translations are chosen by BLEU of greedy output. Replies have no single reference, so chat
@@ -140,7 +140,7 @@ class OutputValidator(Validator):
         started = time.perf_counter()
         outputs = self._decode(examples, greedy)
         seconds = (time.perf_counter() - started) / max(1, len(examples))
-        samples, warning = samples_of(outputs, examples, step), collapse_warning(outputs)
+        samples, warning = samples_of(outputs, examples), collapse_warning(outputs)
         if is_chat:
             return DevScores(loss, -loss, {}, samples, warning, seconds)
         scores = score_outputs(outputs, examples, self._prepared.encoder, config)

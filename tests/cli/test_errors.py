@@ -173,9 +173,12 @@ def test_changed_settings_are_named_and_fresh_starts_over(run_nmt, project):
     missing = run_nmt(*changed, "--fresh", "--set", "data.dir=nope", cwd=project)
     check_fails(missing, 3, "no such file")
     assert all(path.exists() for path in made)
+    report = project / "runs/toy/report.html"
+    assert "the last run of this name" not in report.read_text()
     done = run_nmt(*changed, "--fresh", cwd=project)
     assert done.returncode == 0
     assert "going on" not in done.stderr
+    assert "the last run of this name" in report.read_text()
 
 
 @pytest.mark.parametrize(

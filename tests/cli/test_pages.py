@@ -70,7 +70,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("make", PAGES.values(), ids=PAGES.keys())
-@pytest.mark.parametrize(("width", "scheme"), [(400, 0), (1200, 1)], ids=["narrow", "wide"])
+@pytest.mark.parametrize(("width", "scheme"), [(500, 0), (1200, 1)], ids=["narrow", "wide"])
 def test_a_page_fits_its_screen_and_its_light(make, tmp_path, width, scheme):
     options = (f"--window-size={width},900", f"--blink-settings=preferredColorScheme={scheme}")
     document = document_after(make(), LOOK, tmp_path, *options)

@@ -6,6 +6,7 @@ import sys
 import pytest
 from html_page import Page
 
+from nmt_cli.bundle import Manifest
 from nmt_cli.config import Config
 from nmt_cli.config_io import to_yaml
 from nmt_cli.report.training_page import training_page
@@ -82,17 +83,33 @@ def test_it_says_how_far_the_run_is(last, state):
     assert page.of("body", "p")[1].startswith(f"{state} (written 20")
 
 
-def test_samples_are_the_newest_first_in_their_language():
-    events = [evaluated(step, 3.0) for step in range(1, 8)]
-    page = report(events)
-    headings = [text for text in page.of("h3") if text.startswith("Step")]
-    assert headings == [f"Step {n}: loss 3.000, bleu 27.00" for n in range(7, 0, -1)]
-    assert page.of("section", "summary")[-1] == "3 earlier evaluations"
-    assert page.of("details", "dd") == [
-        text for n in (3, 2, 1) for text in (f"source {n} </dd>", f"나 {n}", "너 & 나")
+def samples(step: int, *sources: str) -> list[dict]:
+    return [{"source": s, "output": f"{s} by {step}", "reference": f"{s} & co"} for s in sources]
+
+
+def test_the_same_sentences_are_followed_the_newest_output_first():
+    page = report([evaluated(n, 3.0, samples=samples(n, "a", "b")) for n in range(1, 7)])
+    assert page.of("article", "dt") == [
+        *["source", "reference", "step 6", "step 5", "step 4", "step 3", "step 2", "step 1"] * 2
     ]
+    assert page.of("article", "dd")[:4] == ["a", "a & co", "a by 6", "a by 5"]
+    assert page.of("article", "summary") == ["earlier"] * 2
+    assert page.of("details", "dd")[:2] == ["a by 2", "a by 1"]
     outputs = [a["lang"] for name, a in page.elements if name == "dd" and a.get("lang")]
-    assert outputs[:3] == ["en", "ko", "ko"]
+    assert outputs[:4] == ["en", "ko", "ko", "ko"]
+
+
+def test_an_output_that_stays_the_same_is_shown_once():
+    same = [{"source": "a", "output": "b", "reference": "c"}]
+    page = report([evaluated(n, 3.0, samples=same) for n in (100, 1200, 1300)])
+    assert page.of("article", "dt") == ["source", "reference", "step 100 to 1,300"]
+
+
+def test_other_sentences_of_an_older_log_are_folded_up():
+    page = report([evaluated(n, 3.0, samples=samples(n, f"s{n}")) for n in range(1, 4)])
+    assert page.of("section", "summary") == ["The numbers", "2 other sentences"]
+    assert "s1 by 1" in page.of("details", "dd")
+    assert "s3 by 3" not in page.of("details", "dd")
 
 
 def test_an_evaluation_that_was_rolled_back_is_gone_and_told():
@@ -112,9 +129,69 @@ def test_averages_are_scored_but_show_samples_only_when_they_are_best():
     average = "dev, average of the last 3 checkpoints"
     page = report([evaluated(9, 2.0), evaluated(9, 2.5, average, is_best=False)])
     assert "9, average of the last 3 checkpoints" in page.of("tbody", "td")
-    assert [h for h in page.of("h3") if h.startswith("Step")] == ["Step 9: loss 2.000, bleu 28.00"]
-    best = report([evaluated(9, 2.0), evaluated(9, 1.5, average)])
-    assert "Step 9, average of the last 3 checkpoints: loss 1.500, bleu 28.50" in best.of("h3")
+    assert page.of("article", "dt") == ["source", "reference", "step 9"]
+    better = samples(10, "source 9 </dd>")
+    better[0]["reference"] = "너 & 나"
+    best = report([evaluated(9, 2.0), evaluated(9, 1.5, average, samples=better)])
+    assert best.of("article", "dt")[2] == "step 9, average of the last 3 checkpoints"
+
+
+def manifest(bleu: float | None = 30.04, test: float | None = None, **changes) -> Manifest:
+    scores = {"dev": {} if bleu is None else {"bleu": {"score": bleu, "signature": SIGNATURE}}}
+    if test is not None:
+        scores["test"] = {"bleu": {"score": test, "signature": SIGNATURE}}
+    values = {
+        "name": "a-run", "task": "translation", "source_lang": "en", "target_lang": "ko",
+        "parameters": 1234567, "model": {"d_model": 64, "encoder_layers": 2, "decoder_layers": 3},
+        "decode": {}, "chat": {}, "vocabulary": {}, "scores": scores, "versions": {},
+        "training": {"step": 1200, "pairs": 5000, "dev_loss": 2.0, "fingerprint": "a"},
+    }  # fmt: skip
+    return Manifest(**{**values, **changes})
+
+
+def first_lines(now: Manifest, before: Manifest | None = None) -> list[str]:
+    return Page(training_page(CONFIG, "", [], now, before)).of("body", "p")[:3]
+
+
+def test_a_headline_says_what_came_out_and_of_what():
+    assert first_lines(manifest(test=31.0))[:2] == [
+        "BLEU 30.0 on dev, 31.0 on test",
+        "A model that translates en to ko: 1,234,567 weights, 2+3 layers of width 64, trained on "
+        "5,000 pairs; it was best at step 1,200.",
+    ]
+    chat = manifest(None, task="chat", source_lang="", target_lang="")
+    assert first_lines(chat)[0] == "perplexity 7.4 on dev"
+    assert first_lines(chat)[1].startswith("A model that chats: 1,234,567 weights")
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (manifest(28.0), "By 2.0 better than the last run of this name (28.0)."),
+        (manifest(33.0), "By 3.0 worse than the last run of this name (33.0)."),
+        (manifest(30.0), "As good as the last run of this name."),
+        (
+            manifest(28.0, training={"step": 1, "dev_loss": 1.0, "fingerprint": "b"}),
+            "By 2.0 better than the last run of this name (28.0, with another text or vocabulary).",
+        ),
+        (manifest(None), "The last run of this name was judged by perplexity."),
+    ],
+)
+def test_a_headline_compares_with_the_last_run_of_the_name(before, told):
+    assert first_lines(manifest(), before)[2] == told
+
+
+def test_of_perplexities_the_lower_is_better():
+    loss = {"step": 1, "pairs": 2, "dev_loss": 3.0, "fingerprint": "a"}
+    told = first_lines(manifest(None), manifest(None, training=loss))[2]
+    assert told == "By 12.7 better than the last run of this name (20.1)."
+
+
+def test_words_are_explained_where_they_stand():
+    page = report([evaluated(9, 2.0)])
+    explained = page.of("section", "dt")
+    assert {"loss", "perplexity", "bleu"} <= set(explained)
+    assert any("nats a token" in text for text in page.of("section", "dd"))
 
 
 def test_sessions_on_other_machines_are_told_apart():

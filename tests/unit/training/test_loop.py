@@ -91,7 +91,7 @@ def test_events_come_in_order_and_are_logged(toy_bundle):
         (300, "dev, average of the last 3 checkpoints"),
         (300, "dev, average of the best 2 checkpoints"),
     ]
-    assert all(len(e["samples"]) == 2 for e in evaluated)
+    assert all(len(e["samples"]) == 4 for e in evaluated)
     assert set(evaluated[0]["samples"][0]) == {"source", "output", "reference"}
     finished = events[-1]
     assert finished["reason"] == "train.max_steps (300) reached"

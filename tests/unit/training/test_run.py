@@ -325,9 +325,13 @@ def test_a_run_that_is_forgotten_keeps_its_text(corpus):
         made.mkdir()
         (made / "file").write_text("x")
     folder.events.write_text("x")
+    (folder.model / "bundle.json").write_text("what was best")
     folder.forget()
     left = {path.name for path in folder.path.iterdir()}
     assert {"shards", "tokenizer.json"} <= left
+    assert folder.previous.read_text() == "what was best"  # for the next report to compare with
+    folder.forget()
+    assert folder.previous.read_text() == "what was best"
     assert not {"checkpoints", "model", "events.jsonl"} & left
 
 

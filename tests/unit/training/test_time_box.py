@@ -113,7 +113,9 @@ def test_outputs_without_end_do_not_end_the_run(clock):
     assert not left.is_over
     for _ in range(80):
         box.took_step()
-    assert box.look(80).last_step == pytest.approx(81 + (240 - 36 - 1.2 * (5 + 13.2) - 4.8) * 80 / 36)
+    assert box.look(80).last_step == pytest.approx(
+        81 + (240 - 36 - 1.2 * (5 + 13.2) - 4.8) * 80 / 36
+    )
 
 
 def test_what_does_not_fit_at_the_end_is_left_out(clock):
