@@ -64,8 +64,12 @@ def test_progress_is_silent_in_a_pipe_and_live_at_a_terminal(monkeypatch):
 
 
 def test_streams_become_utf8_whatever_the_locale(monkeypatch):
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    out, err = io.BytesIO(), io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="ascii"))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(err, encoding="ascii"))
     console.use_utf8()
     console.result("ü 한")
-    assert raw.getvalue().decode("utf-8") == "ü 한\n"
+    console.note("é 한")
+    assert out.getvalue().decode("utf-8") == "ü 한\n"
+    assert err.getvalue().decode("utf-8") == "é 한\n"
