@@ -89,17 +89,18 @@ class Corpora:
     """The train, dev and test examples of a configuration.
 
     Args:
-        config: The run's configuration.
+        config: See below.
         data_dir: What relative file names start from.
 
     Attributes:
+        config: The run's configuration.
         encoding: Of the files.
         num_blank: Label of a corpus -> its blank pairs, once it was read to its end.
     """
 
     def __init__(self, config: Config, data_dir: Path) -> None:
         self.num_blank: dict[str, int] = {}
-        self._config = config
+        self.config = config
         self._data_dir = data_dir
         self._labels = Labels.of(config)
         self.encoding = config.data.encoding
@@ -116,10 +117,10 @@ class Corpora:
 
     def iter_corpora(self, split: str) -> Iterator[Iterator[Example]]:
         """Yield for each corpus of a split, as the configuration lists them, its examples."""
-        chat = self._config.chat
-        for corpus in getattr(self._config.data, split):
+        chat = self.config.chat
+        for corpus in getattr(self.config.data, split):
             examples = self._of_split(corpus, split)
-            if self._config.task == "chat" and split == "train":
+            if self.config.task == "chat" and split == "train":
                 examples = _with_borrowed_history(
                     examples, chat.history_turns, chat.borrowed_history
                 )
@@ -128,7 +129,7 @@ class Corpora:
     def _of_split(self, corpus: CorpusConfig, split: str) -> Iterator[Example]:
         if corpus.rows is not None:
             return self._in_split(split, self._all_train())
-        if split == "train" and any(held_out_rows(self._config).values()):
+        if split == "train" and any(held_out_rows(self.config).values()):
             return self._in_split(split, self._read(corpus))
         return self._read(corpus)
 
@@ -151,9 +152,9 @@ class Corpora:
         Raises:
             DataError: Names every file that is missing.
         """
-        corpora: list[CorpusConfig] = getattr(self._config.data, split)
+        corpora: list[CorpusConfig] = getattr(self.config.data, split)
         if any(corpus.rows is not None for corpus in corpora):
-            corpora = [*corpora, *self._config.data.train]
+            corpora = [*corpora, *self.config.data.train]
         paths = [path for corpus in corpora for path in self.files_of(corpus)]
         missing = [path for path in paths if not path.is_file()]
         if missing:
@@ -173,14 +174,14 @@ class Corpora:
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""
         has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in dialogues.READERS
-        return has_turns and self._config.task == "chat" and corpus.columns is None
+        return has_turns and self.config.task == "chat" and corpus.columns is None
 
     def _all_train(self) -> Iterator[Example]:
-        return itertools.chain.from_iterable(map(self._read, self._config.data.train))
+        return itertools.chain.from_iterable(map(self._read, self.config.data.train))
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
         num_blank = 0
-        config = self._config
+        config = self.config
         may_be_blank = config.task == "classification" and config.classification.multi_label
         for _, example in self._rows(corpus, _refuse, self._read_lines):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
@@ -238,23 +239,23 @@ class Corpora:
             raise DataError(f"{path}: a spreadsheet is no text", hint=SAVE_AS_CSV)
         if self.is_dialogue(corpus):
             found = dialogues.READERS[suffix](path, report, read)
-            return _replies(found, self._config.chat.history_turns)
+            return _replies(found, self.config.chat.history_turns)
         if suffix == ".jsonl":
-            columns = corpus.columns or _DEFAULT_KEYS[self._config.task]
+            columns = corpus.columns or _DEFAULT_KEYS[self.config.task]
             return _read_jsonl(path, columns, report, read, self._target_text)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
 
     @property
     def _target_text(self) -> Callable[[object], object]:
         """What makes text of a JSON record's target."""
-        if self._config.task != "classification":
+        if self.config.task != "classification":
             return lambda value: value
-        separator = self._config.classification.separator
+        separator = self.config.classification.separator
         return functools.partial(label_text, separator=separator)
 
     @functools.cached_property
     def _held_out(self) -> HeldOut:
-        config = self._config
+        config = self.config
         return HeldOut(
             ((example.source[-1], example.target) for example in self._all_train()),
             held_out_rows(config),

@@ -1,7 +1,7 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from nmt_cli.encoding import find_encoding
 from nmt_cli.errors import DataError, LineError
 from nmt_cli.presets import Situation, choose, vocab_size
 from nmt_cli.text.checkup.findings import Finding
+from nmt_cli.text.checkup.label_balance import Counts, counted, label_findings
 from nmt_cli.text.checkup.lengths import LengthModel, shift_of
 from nmt_cli.text.checkup.lines import Rows, build_tests
 from nmt_cli.text.checkup.overview import language_findings, piece_findings, size_findings
@@ -18,6 +19,7 @@ from nmt_cli.text.checkup.pieces import PieceCounter, piece_statistics
 from nmt_cli.text.checkup.profile import Profile, build_profile
 from nmt_cli.text.checkup.repeated_rows import (
     SplitRows,
+    contradiction_findings,
     note_duplicates,
     note_leakage,
     stock_findings,
@@ -57,10 +59,15 @@ def check_up(
         findings += language_findings(loaded.config, sample)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
         statistics = piece_statistics(sample, vocabularies, config)
-        findings += piece_findings(config, statistics, vocabularies.largest, learned=learned)
+        sides = 1 if config.task == "classification" else 2
+        findings += piece_findings(
+            config, statistics, vocabularies.largest, learned=learned, sides=sides
+        )
         counter = PieceCounter(vocabularies, config.model.max_length, statistics.shortest)
-        _test(corpora, found, profile, counter, on_progress)
-        findings += _repeat_findings(found, is_chat=profile.is_chat)
+        labels: Counts = {}
+        _test(corpora, found, profile, counter, on_progress, labels)
+        findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
+        findings += _repeat_findings(found, config.task)
     else:
         _read_through(corpora, found)
     findings += size_findings(found)
@@ -153,10 +160,15 @@ def _test(
     profile: Profile,
     counter: PieceCounter,
     on_progress: Progress,
+    labels: Counts,
 ) -> None:
-    """Run the tests of rows on all corpora."""
-    done = 0
-    chunks = (chunk for number in range(len(found)) for chunk in _chunks(corpora, found, number))
+    """Run the tests of rows on all corpora; count the labels of a classifier."""
+    done, config = 0, corpora.config
+    chunks: Iterator[Rows] = chain.from_iterable(
+        _chunks(corpora, found, n) for n in range(len(found))
+    )
+    if config.task == "classification":
+        chunks = counted(chunks, labels, found, config.classification)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
         found[tested.corpus].add(tested)
         done += len(tested.lines)
@@ -191,12 +203,14 @@ def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[
             place = (problem.file, problem.line, problem.problem)
             broken.append(Finding("format", "error", *place))
 
+    # The last turn of a conversation; both texts of a pair to classify.
+    first = 0 if corpora.config.task == "classification" else -1
     rows = _until_error(corpora.iter_rows(found[number].config, report), found[number])
     while chunk := list(islice(rows, _CHUNK)):
         yield Rows(
             number,
             [row.line for row in chunk],
-            [row.example.source[-1] for row in chunk],
+            [" ".join(row.example.source[first:]) for row in chunk],
             [row.example.target for row in chunk],
         )
 
@@ -212,7 +226,7 @@ def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
 
 
 def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None) -> None:
-    """Say from which line on two files of different length are out of step."""
+    """Say where two files of different length get out of step, and which one lacks lines."""
     counts = [f for f in corpus.broken if f.check == "line-counts"]
     if not counts or model is None:
         return
@@ -222,15 +236,27 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
     )
     corpus.shift = shift_of(source, target, model)
     if corpus.shift is not None:
-        message = f"{counts[0].message}; they seem out of step from about line {corpus.shift} on"
+        lacking = corpus.files[int(len(target) < len(source))].name
+        gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
+        place = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
+        if corpus.shift == 1:
+            where = f"{place} at its beginning: the ends fit together"
+        elif corpus.shift > shorter:
+            where = f"{place} at its end: the beginnings fit together"
+        else:
+            where = f"{place} at about line {corpus.shift}, where they get out of step"
+        message = f"{counts[0].message}; probably {where}"
         corpus.broken.remove(counts[0])
         corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
 
 
-def _repeat_findings(found: list[CorpusRows], *, is_chat: bool) -> Iterator[Finding]:
+def _repeat_findings(found: list[CorpusRows], task: str) -> Iterator[Finding]:
     splits = {name: SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS}
     for split in splits.values():
         note_duplicates(split)
     for name, held_out in (("train", "dev"), ("train", "test"), ("dev", "test")):
-        yield from note_leakage(splits[name], splits[held_out], pairs=is_chat)
-    yield from stock_findings(splits["train"])
+        yield from note_leakage(splits[name], splits[held_out], pairs=task != "translation")
+    if task == "classification":
+        yield from contradiction_findings(splits["train"])
+    else:
+        yield from stock_findings(splits["train"])

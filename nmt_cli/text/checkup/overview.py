@@ -54,33 +54,38 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
 
 
 def piece_findings(
-    config: Config, statistics: PieceStatistics, vocab_size: int, *, learned: bool
+    config: Config, found: PieceStatistics, vocab_size: int, *, learned: bool, sides: int
 ) -> Iterator[Finding]:
-    """Yield what the vocabulary makes of the text."""
+    """Yield what the vocabulary makes of the text: of both sides, or of the source alone."""
     origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
-    found = statistics
+    names = ("source", "target")[:sides]
+    words = [
+        f"{n:.2f} in the {name}" for name, n in zip(names, found.pieces_per_word, strict=False)
+    ]
+    rare = [
+        f"{share:.2%} of the {name}'s"
+        for name, share in zip(names, found.bytes_share, strict=False)
+    ]
     for check, message in (
         (
             "pieces-per-word",
-            f"{found.pieces_per_word[0]:.2f} pieces a word in the source, "
-            f"{found.pieces_per_word[1]:.2f} in the target, with {origin} of "
-            f"{vocab_size:,} pieces",
+            f"tokens a word: {', '.join(words)}, with {origin} of {vocab_size:,} tokens",
         ),
         (
             "coverage",
-            f"{found.bytes_share[0]:.2%} of the source's pieces and {found.bytes_share[1]:.2%} of "
-            f"the target's are bytes of rare characters; the text uses "
+            f"{' and '.join(rare)} tokens are bytes of rare characters; the text uses "
             f"{found.used_share:.0%} of the vocabulary",
         ),
         (
             "truncation",
-            f"99.9 % of the pairs have at most {found.longest:,} pieces a side; model.max_length "
-            f"{config.model.max_length:,} leaves out {found.left_out_share:.2%} of them",
+            f"99.9 % of the rows have at most {found.longest:,} tokens{' a side' * (sides > 1)}; "
+            f"model.max_length {config.model.max_length:,} {'leaves out' if sides > 1 else 'cuts'} "
+            f"{found.left_out_share:.2%} of them",
         ),
         (
             "padding",
             f"up to {found.padding_share:.1%} of the positions in batches of "
-            f"{config.train.tokens_per_batch:,} target pieces will be padding",
+            f"{config.train.tokens_per_batch:,} tokens will be padding",
         ),
     ):
         yield Finding(check, "info", None, None, message)

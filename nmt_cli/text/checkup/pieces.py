@@ -16,6 +16,7 @@ from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _SHORTEST_PIECES = 0.001  # quantile of characters a piece
+_ENDLESS = 2**31 - 1
 _FIRST_WORD_PIECE = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 
 
@@ -63,7 +64,8 @@ def piece_statistics(
     sample: Sequence[Example], vocabularies: Vocabularies, config: Config
 ) -> PieceStatistics:
     """Return what a sample of at least one pair becomes with a configuration without `auto`."""
-    encoder = build_encoder(config, vocabularies)
+    whole = _ENDLESS if config.task == "classification" else None  # others are left out, not cut
+    encoder = build_encoder(config, vocabularies, max_length=whole)
     sides = (
         encoder.encode_sources([example.source for example in sample]),
         encoder.encode_targets([example.target for example in sample]),

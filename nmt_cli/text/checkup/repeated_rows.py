@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.text.checkup.findings import BIT, Finding
+from nmt_cli.text.checkup.label_balance import contradictions
 from nmt_cli.text.checkup.lines import Keys, Mark
 from nmt_cli.text.checkup.repeats import (
     Repeats,
@@ -147,3 +148,12 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
                 f"{split.name}: {found.share:.0%} of the {side}s stand more than once, the "
                 f"commonest {found.times:,} times ({split.place(found.row)})",
             )
+
+
+def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
+    """Yield a line where the same text stands with different labels."""
+    if found := contradictions(split.keys(0), split.keys(1)):
+        count, one, other = found
+        places = f"{split.place(one)} and {split.place(other)}"
+        message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
+        yield Finding("labels", "warning", None, None, message)

@@ -125,6 +125,56 @@ class TestFiles:
         assert check == "line-counts"
         assert "a.en has 300 lines" in report.findings[0].message
         assert abs(line - (lost + 1)) <= 3
+        assert "1 line is missing from a.de at about line" in report.findings[0].message
+
+    @pytest.mark.parametrize(
+        ("lost", "where"), [(slice(0, 4), "at its beginning"), (slice(-4, None), "at its end")]
+    )
+    def test_lines_that_are_missing_at_an_end(self, examine, lost, where):
+        sources = [source for source, _ in PAIRS]
+        targets = [target for _, target in PAIRS]
+        del sources[lost]
+        texts = {"a__en": "\n".join(sources), "a__de": "\n".join(targets)}
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert f"4 lines are missing from a.en {where}" in report.findings[0].message
+
+
+class TestLabels:
+    def messages(self, report) -> list[tuple[str, str]]:
+        return [(f.severity, f.message) for f in report.findings if f.check == "labels"]
+
+    def test_the_balance_of_classes_takes_the_place_of_targets(self, examine):
+        pairs = [(s, ["calm", "glad", "calm"][n % 3]) for n, (s, _) in enumerate(PAIRS)]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        assert self.messages(report) == [("info", "2 labels in train: calm 66.7%, glad 33.3%")]
+        told = " ".join(f.message for f in report.findings)
+        assert "target" not in told
+
+    def test_labels_that_are_hard_to_learn_or_to_judge(self, examine):
+        pairs = [(s, "calm") for s, _ in PAIRS[:250]] + [(s, "Calm") for s, _ in PAIRS[250:265]]
+        pairs += [(s, "glad") for s, _ in PAIRS[265:268]] + [(PAIRS[7][0] + "!", "Calm")]
+        dev = tsv([(s, "sad") for s, _ in PAIRS[270:]])
+        report = examine(
+            "[{file: a.tsv}]",
+            a__tsv=tsv(pairs), d__tsv=dev, dev="[{file: d.tsv}]", task="classification",
+        )  # fmt: skip
+        assert self.messages(report) == [
+            ("error", "labels of dev that train lacks: sad"),
+            ("warning", "93% of train has the label 'calm': to give it always would be right as "
+             "often; judge a model by macro-F1"),
+            ("warning", "labels with fewer than 10 rows in train: glad (3)"),
+            ("warning", "labels that look like one: 'Calm', 'calm'"),
+            ("info", "3 labels in train: calm 92.9%, Calm 5.9%, glad 1.1%"),
+        ]  # fmt: skip
+
+    def test_a_text_with_two_labels(self, examine):
+        pairs = [(s, ["calm", "glad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        pairs.append((PAIRS[7][0] + "!", "calm"))
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        (_, message), _ = self.messages(report)
+        assert message.startswith("texts of train with different labels: 1, such as ")
+        assert "a.tsv:8 and" in message.replace(str(report.corpora[0].files[0].parent) + "/", "")
+        assert message.endswith("a.tsv:301")
 
 
 def test_chunks_and_processes_change_nothing(examine, monkeypatch):
