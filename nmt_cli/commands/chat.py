@@ -136,6 +136,7 @@ def _conversation(
     engine: dict[str, Any],
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
+    from nmt_cli import console
     from nmt_cli.bundle import find_bundle
     from nmt_cli.commands.chat_conversation import Conversation
     from nmt_cli.commands.chat_log import ConversationLog, last_conversation
@@ -155,7 +156,9 @@ def _conversation(
         log = ConversationLog(path, where, turns) if goes_on else ConversationLog.new(where)
     search = search_options(bundle, **flags)
     session = ChatSession(
-        *load_model(bundle, **engine), ChatOptions.from_mapping(bundle.manifest.chat)
+        *load_model(bundle, **engine),
+        ChatOptions.from_mapping(bundle.manifest.chat),
+        on_warning=console.warn,
     )
     session.turns = turns
     chat_settings = ChatSettings(session, search)

@@ -91,7 +91,7 @@ def classify(
         windows = input_windows(text, input_file, mend, encoding)
     progress = file_progress("classifying", input_file, output_file)
     with output_stream(output_file) as stream, progress as advance:
-        for found in labeller.label_windows(windows):
+        for found in labeller.label_windows(windows, on_warning=console.warn):
             stream.write(
                 _json_line(found, top)
                 if json

@@ -3,7 +3,7 @@
 N lines give N results, in order; a blank line gets no label, without asking the model.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,7 +48,7 @@ class Labeller:
         scorer: The model.
         subwords: Its vocabulary.
         settings: See `Manifest.classification`.
-        max_length: Longest text in pieces; longer ones lose their ends.
+        max_length: Longest text in tokens; longer ones lose their ends.
 
     Attributes:
         scorer: The model.
@@ -68,43 +68,68 @@ class Labeller:
         separator = settings["separator"] if self._multi_label else None
         self.labels = Labels(tuple(settings["labels"]), separator)
 
-    def label_windows(self, windows: Iterable[list[str]]) -> Iterator[Labelled]:
+    def label_windows(
+        self, windows: Iterable[list[str]], *, on_warning: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Labelled]:
         """Yield a result a line, in order, as soon as the line's window is done.
+
+        Args:
+            windows: Lines, some at a time.
+            on_warning: Told, in one line, of a line that is longer than the model reads.
 
         Raises:
             DataError: A line is no pair of texts, and the model reads pairs; names it.
         """
         first = 1
         for window in windows:
-            yield from self._label_window(window, first)
+            yield from self._label_window(window, first, on_warning)
             first += len(window)
 
     def encode(self, sources: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the ids that the model reads for the texts of each example."""
-        flat = iter(self._subwords.encode_batch([t.strip() for texts in sources for t in texts]))
-        return [
-            join_texts(
-                [next(flat) for _ in texts], begins=self._begins, max_length=self._max_length
-            )
-            for texts in sources
-        ]
+        return [self._cut(texts) for texts in self._encode_whole(sources)]
 
     def probabilities(self, sources: Sequence[tuple[str, ...]]) -> Floats:
         """Return the probability of each label [N, Y] for the texts of each example."""
-        logits = self.scorer.logits(self.encode(sources))
-        return probabilities(logits, multi_label=self._multi_label)
+        return self._probabilities(self.encode(sources))
 
     def given(self, found: Floats) -> Flags:
         """Return which labels are given, [N, Y], by their probabilities."""
         return given_labels(found, multi_label=self._multi_label, threshold=self._threshold)
 
-    def _label_window(self, window: list[str], first: int) -> Iterator[Labelled]:
+    def _probabilities(self, ids: list[list[int]]) -> Floats:
+        return probabilities(self.scorer.logits(ids), multi_label=self._multi_label)
+
+    def _encode_whole(self, sources: Sequence[tuple[str, ...]]) -> list[list[list[int]]]:
+        flat = iter(self._subwords.encode_batch([t.strip() for texts in sources for t in texts]))
+        return [[next(flat) for _ in texts] for texts in sources]
+
+    def _cut(self, texts: list[list[int]]) -> list[int]:
+        return join_texts(texts, begins=self._begins, max_length=self._max_length)
+
+    def _read(
+        self, lines: list[tuple[int, str]], on_warning: Callable[[str], None]
+    ) -> list[list[int]]:
+        """Return the ids of lines; tell of those that the model does not read to their ends."""
+        sources = [texts_of(line, self._num_texts, number) for number, line in lines]
+        rows = []
+        for (number, _), texts in zip(lines, self._encode_whole(sources), strict=True):
+            rows.append(self._cut(texts))
+            if lost := self._begins + sum(len(ids) + 1 for ids in texts) - len(rows[-1]):
+                total = sum(map(len, texts))
+                on_warning(
+                    f"line {number} has {total:,} tokens; the model reads {total - lost:,} of them "
+                    f"and leaves out its end (model.max_length is {self._max_length:,})"
+                )
+        return rows
+
+    def _label_window(
+        self, window: list[str], first: int, on_warning: Callable[[str], None]
+    ) -> Iterator[Labelled]:
         lines = [(n, line) for n, line in enumerate(window, start=first) if line.strip()]
         results: Iterator[tuple[Any, Any]] = iter(())
         if lines:
-            found = self.probabilities(
-                [texts_of(line, self._num_texts, number) for number, line in lines]
-            )
+            found = self._probabilities(self._read(lines, on_warning))
             results = zip(found, self.given(found), strict=True)
         for line in window:
             if not line.strip():

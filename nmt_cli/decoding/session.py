@@ -10,7 +10,7 @@ so a reply that would fit anything ("I don't know") ranks below one that fits wh
 
 import contextlib
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nmt_cli.decoding.chat_options import ChatOptions
@@ -18,7 +18,7 @@ from nmt_cli.decoding.engine import Engine, Hypothesis
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.text_stream import TextStream
 from nmt_cli.metrics.diversity import has_loop
-from nmt_cli.text.template import join_turns
+from nmt_cli.text.template import join_turns, room_for_turn
 from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -51,13 +51,20 @@ class ChatSession:
         engine: Searches.
         vocabularies: The model's subwords.
         options: How to reply.
+        on_warning: Told, in one line, of a message that is longer than the model reads.
     """
 
     def __init__(
-        self, engine: Engine, vocabularies: Vocabularies, options: ChatOptions | None = None
+        self,
+        engine: Engine,
+        vocabularies: Vocabularies,
+        options: ChatOptions | None = None,
+        *,
+        on_warning: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.engine = engine
         self._vocabularies = vocabularies
+        self._on_warning = on_warning
         self.options = options or ChatOptions()
         self.turns: list[str] = []
         self._seed = -1
@@ -68,7 +75,7 @@ class ChatSession:
 
         An exception (such as Ctrl-C) leaves the history as it was.
         """
-        text = _one_line(text)
+        text = self._read(text)
         reply = self._find(self._source([*self.turns, text]), search)
         self.turns = [*self.turns, text, reply.text]
         return reply
@@ -111,7 +118,7 @@ class ChatSession:
     def _stream(
         self, before: list[str], text: str, search: SearchOptions
     ) -> Generator[str, None, None]:
-        text = _one_line(text)
+        text = self._read(text)
         source, said = self._source([*before, text]), ""
         is_stepwise = search.sample or search.beam_size == 1
         can_stream = self.options.stream and self.options.rerank == 1 and is_stepwise
@@ -130,6 +137,19 @@ class ChatSession:
                 self.turns = [*before, text, said]
             raise
         self.turns = [*before, text, said]
+
+    def _read(self, text: str) -> str:
+        """Return what the user said as one line; warn when the model cannot read all of it."""
+        text = _one_line(text)
+        encoder, persona = self._vocabularies.source, self.options.persona
+        length = len(encoder.encode(text))
+        room = room_for_turn(encoder.encode(persona) if persona else [], self.engine.max_length)
+        if length > room:
+            self._on_warning(
+                f"the message has {length:,} tokens; the model reads the last {room:,} of them "
+                f"(model.max_length is {self.engine.max_length:,})"
+            )
+        return text
 
     def _source(self, turns: Sequence[str]) -> list[int]:
         """Return what the model sees of a conversation."""

@@ -47,6 +47,12 @@ def join_turns(
     return [*head, *(i for part in parts for i in part), EOS_ID]
 
 
+def room_for_turn(persona: Sequence[int], max_length: int) -> int:
+    """Return how many ids of the newest turn `join_turns` keeps."""
+    head = min(1 + len(persona), max_length // 2) if persona else 0
+    return max(0, max_length - head - 2)  # the speaker's token, and `</s>`
+
+
 def turns_ago(ids: Sequence[int]) -> list[int]:
     """Return how many turns before the newest each id of a joined conversation was said.
 

@@ -79,6 +79,23 @@ def test_a_long_text_loses_its_end_and_first_pooling_gets_its_token(labeller):
     assert made.scorer.asked == [[BOS_ID, *map(ord, "abcd"), EOS_ID]]
 
 
+@pytest.mark.parametrize(
+    ("settings", "line", "told"),
+    [
+        ({}, "abcde", []),
+        ({}, "abcdef", ["line 3 has 6 tokens; the model reads 5 of them"]),
+        ({"pooling": "first"}, "abcde", ["line 3 has 5 tokens; the model reads 4 of them"]),
+        ({"texts": 2}, "ab\tab", []),
+        ({"texts": 2}, "abcd\tab", ["line 3 has 6 tokens; the model reads 4 of them"]),
+    ],
+)
+def test_a_text_that_loses_its_end_is_told(labeller, settings, line, told):
+    warnings = []
+    window = ["", "", line]
+    list(labeller(**settings).label_windows([window], on_warning=warnings.append))
+    assert [warning.partition(" and leaves")[0] for warning in warnings] == told
+
+
 def test_a_pair_has_a_tab_between_its_texts(labeller):
     made = labeller(texts=2)
     assert labels_of(made, "a\tb") == [["b"]]

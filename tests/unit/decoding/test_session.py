@@ -103,6 +103,31 @@ def test_the_model_sees_the_last_turns_with_their_speakers(vocabularies):
     assert session.turns == ["hello", "one", "how", "two", "fine", "three"]
 
 
+@pytest.mark.parametrize("persona", ["", "fine thanks"])
+@pytest.mark.parametrize("extra", [0, 1])
+def test_a_message_that_loses_its_beginning_is_told(vocabularies, persona, extra):
+    session, engine = session_of(vocabularies, ["one"], persona=persona)
+    warnings = []
+    told = ChatSession(engine, vocabularies, session.options, on_warning=warnings.append)
+    head = len(vocabularies.source.encode(persona)) + 1 if persona else 0
+    word = " two"
+    room = engine.max_length - 2 - head
+    text = "two" + word * (room - 1 + extra)
+    length = len(vocabularies.source.encode(text))
+    told.reply(text, OPTIONS)
+    (source,) = engine.sources
+    if extra == 0:
+        assert length <= room
+        assert warnings == []
+        assert source[head + 1 : -1] == vocabularies.source.encode(text)
+    else:
+        assert warnings == [
+            f"the message has {length} tokens; the model reads the last {room} of them "
+            "(model.max_length is 60)"
+        ]
+        assert source[head + 1 : -1] == vocabularies.source.encode(text)[-room:]
+
+
 def test_without_history_the_model_sees_one_turn(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"], history_turns=0)
     session.reply("hello", OPTIONS)
