@@ -15,6 +15,7 @@ from nmt_cli.commands.loading import (
     MaxLengthOption,
     ModelOption,
     ThreadsOption,
+    VerboseOption,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def chat(
     threads: ThreadsOption = None,
     device: DeviceOption = "auto",
     json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Chat with a model. In a pipe: a line in, a line out.
 
@@ -114,6 +116,7 @@ def chat(
             "number_format": number_format,
             "threads": threads,
             "device": device,
+            "verbose": verbose,
         },
     )
     if sys.stdin.isatty() and not text:

@@ -35,23 +35,13 @@ class ChatPrompt:
     def run(self) -> None:
         """Read and reply until the user leaves."""
         from nmt_cli import console
-        from nmt_cli.errors import NmtError
+        from nmt_cli.commands.prompt import run_prompt
 
         console.note("Say something. /help shows the commands, Ctrl-D leaves.")
         turns = self._conversation.session.turns
         for number, turn in list(enumerate(turns))[-_SHOWN_AGAIN:]:
             console.note(turn if number % 2 else f"> {turn}")
-        prompt = self._session()
-        while True:
-            try:
-                if not self._take(prompt.prompt()):
-                    return
-            except NmtError as error:
-                console.error(str(error), error.hint)
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                return
+        run_prompt(self._session(), self._take)
 
     def _take(self, text: str) -> bool:
         """Carry out a command or reply to a message; return False to leave."""
@@ -82,7 +72,7 @@ class ChatPrompt:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.output import create_output
 
-        from nmt_cli.commands.prompt_history import typed_lines
+        from nmt_cli.commands.prompt import typed_lines
 
         return PromptSession(
             "> ",

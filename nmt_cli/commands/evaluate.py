@@ -14,9 +14,11 @@ from nmt_cli.commands.loading import (
     FormatOption,
     JsonOption,
     LengthPenaltyOption,
+    MaxLengthOption,
     ModelOption,
     SplitOption,
     ThreadsOption,
+    VerboseOption,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def evaluate(
     data_dir: DataDirOption = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
+    max_length: MaxLengthOption = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any option of search, or of nmt chat."),
@@ -73,6 +76,7 @@ def evaluate(
         typer.Option("--report", metavar="FILE", help="Write it all to a page, too (.html)."),
     ] = None,
     json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Score a model, or a file of outputs, with sacreBLEU on detokenised text.
 
@@ -111,9 +115,10 @@ def evaluate(
             "number_format": number_format,
             "threads": threads,
             "device": device,
+            "verbose": verbose,
         }
         bundle = find_bundle(model, TASKS)
-        flags = {"beam_size": beam, "length_penalty": length_penalty}
+        flags = {"beam_size": beam, "length_penalty": length_penalty, "max_length": max_length}
         loaded = configuration_of(bundle, source, reference, data_dir)
         examples = examples_of(bundle, loaded, split if source is None else "test")
         if bundle.manifest.classification:

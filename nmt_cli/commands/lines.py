@@ -26,6 +26,10 @@ EncodingOption = Annotated[
     str,
     typer.Option("--encoding", metavar="NAME", help="Of the input: cp949, utf-16, auto, ..."),
 ]
+ColumnOption = Annotated[
+    str | None,
+    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
+]
 
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
@@ -75,16 +79,42 @@ def input_windows(
     input_file: str | None,
     mend: Callable[[bytes], str] | None,
     encoding: str,
+    column: str | None = None,
 ) -> Iterable[list[str]]:
-    """Return the input lines, in windows: of a file as full as may be, of a pipe as they come."""
+    """Return the input lines, in windows: of a file as full as may be, of a pipe as they come.
+
+    Args:
+        text: Lines that were given as arguments.
+        input_file: A file, `-`, or None for standard input.
+        mend: See `mend_of`.
+        encoding: See `checked_encoding`.
+        column: Of a table: what to read of each row.
+    """
     from nmt_cli.decoding.windows import arriving_windows, full_windows
     from nmt_cli.files import read_lines
 
+    if column is not None:
+        return full_windows(_column_lines(input_file, column, encoding))
     if text:
         return full_windows(map(_one_line, text))
     lines = read_lines(input_file or "-", mend, checked_encoding(encoding))
     is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     return full_windows(lines) if is_whole else arriving_windows(lines)
+
+
+def is_table(file: str) -> bool:
+    """Return whether a file's name says that its lines have columns."""
+    return file.removesuffix(".gz").endswith((".tsv", ".csv"))
+
+
+def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]:
+    from nmt_cli.errors import ConfigError
+    from nmt_cli.text.corpus import column_texts
+
+    if file is None or not is_table(file):
+        raise ConfigError("--column goes with --input and the name of a .tsv or .csv file")
+    texts = column_texts(Path(file), column, checked_encoding(encoding))
+    return (" ".join(text.splitlines()) for text in texts)
 
 
 def _one_line(argument: str) -> str:

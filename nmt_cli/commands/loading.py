@@ -57,6 +57,9 @@ DataDirOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
+]
 
 _MOST = {"--threads": 512, "--batch-tokens": 1 << 24}
 _ENGINES = ("auto", "ctranslate2", "tensorflow")
@@ -151,12 +154,18 @@ def load_labeller(
     number_format: str | None = None,
     threads: int | None = None,
     device: str = "auto",
+    verbose: bool = False,
 ) -> "Labeller":
     """Return what gives labels with a classifier's bundle; for the arguments see `load_model`."""
+    from nmt_cli import console
     from nmt_cli.decoding import fast_labels
 
     _check_where(device, {"--threads": threads})
     place = _ctranslate2_device(device)
+    if verbose:
+        chosen = bundle.ctranslate2_folder(number_format).name
+        reason = _reason(bundle, asked=number_format is not None)
+        console.note(f"engine: CTranslate2 {chosen} on {place}, {reason}")
     return fast_labels.load_labeller(bundle, number_format, device=place, threads=threads or 0)
 
 

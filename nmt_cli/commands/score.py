@@ -15,6 +15,7 @@ from nmt_cli.commands.loading import (
     LengthPenaltyOption,
     ModelOption,
     ThreadsOption,
+    VerboseOption,
 )
 
 
@@ -38,6 +39,7 @@ def score(
     device: DeviceOption = "auto",
     encoding: EncodingOption = "utf-8",
     json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
 
@@ -62,7 +64,12 @@ def score(
     bundle = find_bundle(model, ("translation",))
     options = search_options(bundle, length_penalty=length_penalty)
     loaded, vocabularies = load_model(
-        bundle, engine=engine, number_format=number_format, threads=threads, device=device
+        bundle,
+        engine=engine,
+        number_format=number_format,
+        threads=threads,
+        device=device,
+        verbose=verbose,
     )
     pairs = (
         [(texts[0], texts[1])]

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.lines import EncodingOption, InputOption, OnErrorOption, OutputOption
+from nmt_cli.commands.lines import (
+    ColumnOption,
+    EncodingOption,
+    InputOption,
+    OnErrorOption,
+    OutputOption,
+)
 from nmt_cli.commands.loading import (
     BatchOption,
     BeamOption,
@@ -18,6 +24,7 @@ from nmt_cli.commands.loading import (
     ModelOption,
     SearchSetOption,
     ThreadsOption,
+    VerboseOption,
 )
 
 if TYPE_CHECKING:
@@ -58,9 +65,6 @@ AttentionOption = Annotated[
 NoSplitOption = Annotated[
     bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
-]
 
 
 def translate(
@@ -83,6 +87,7 @@ def translate(
     no_split: NoSplitOption = False,
     on_error: OnErrorOption = "stop",
     encoding: EncodingOption = "utf-8",
+    column: ColumnOption = None,
     engine: EngineOption = "auto",
     number_format: FormatOption = None,
     threads: ThreadsOption = None,
@@ -133,7 +138,7 @@ def translate(
         TranslatePrompt(translator, vocabularies, options, lines).run()
         return
     translations = translator.translate_windows(
-        input_windows(text, input_file, mend, encoding), options
+        input_windows(text, input_file, mend, encoding, column), options
     )
     last = _write(translations, lines, input_file, output_file)
     if attention is not None and last is not None:

@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
-
     from nmt_cli.commands.translation_lines import TranslationLines
     from nmt_cli.decoding.options import SearchOptions
     from nmt_cli.decoding.translator import Translator
@@ -21,7 +19,7 @@ _HELP = {
     "/beam N": "beam size; 1 is greedy",
     "/n-best N": "show the N best with scores",
     "/length-penalty A": "0 favours short outputs",
-    "/max-length N": "longest output in pieces",
+    "/max-length N": "longest output in tokens",
     "/prefix TEXT": "begin every output with this; without a text, with nothing",
     "/suppress TEXT": "never write this; without a text, all is allowed again",
     "/align": "switch word pairs on and off",
@@ -30,6 +28,7 @@ _HELP = {
     "/help": "show these commands",
     "/exit": "leave (so does Ctrl-D)",
 }
+_NAMES = [usage.split()[0] for usage in _HELP]
 
 
 class TranslatePrompt:
@@ -57,40 +56,19 @@ class TranslatePrompt:
     def run(self) -> None:
         """Read, translate and print until the user leaves."""
         from nmt_cli import console
-        from nmt_cli.errors import ConfigError
+        from nmt_cli.commands.prompt import line_session, run_prompt
 
         console.note("Type a sentence. /help shows the commands, Ctrl-D leaves.")
-        prompt = self._session()
-        while True:
-            try:
-                line = prompt.prompt()
-                if line.strip() == "/exit":
-                    return
-                if line.startswith("/"):
-                    self._command(*line.strip().partition(" ")[::2])
-                elif line.strip():
-                    self._translate(line)
-            except ConfigError as error:
-                console.error(str(error), error.hint)
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                return
+        run_prompt(line_session("translate", _NAMES), self._take)
 
-    def _session(self) -> "PromptSession[str]":
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import WordCompleter
-
-        from nmt_cli.commands.prompt_history import typed_lines
-
-        commands = [usage.split()[0] for usage in _HELP]
-        completer = WordCompleter(commands, sentence=True)
-        return PromptSession(
-            "> ",
-            history=typed_lines("translate"),
-            completer=completer,
-            complete_while_typing=False,
-        )
+    def _take(self, line: str) -> bool:
+        if line.strip() == "/exit":
+            return False
+        if line.startswith("/"):
+            self._command(*line.strip().partition(" ")[::2])
+        elif line.strip():
+            self._translate(line)
+        return True
 
     def _translate(self, line: str) -> None:
         from nmt_cli import console
@@ -124,8 +102,7 @@ class TranslatePrompt:
         elif name in _OPTIONS:
             self._set(f"{_OPTIONS[name]}={value}")
         else:
-            known = [usage.split()[0] for usage in _HELP]
-            raise ConfigError(f"{name}: unknown command.{did_you_mean(name, known)} See /help.")
+            raise ConfigError(f"{name}: unknown command.{did_you_mean(name, _NAMES)} See /help.")
 
     def _set(self, setting: str) -> None:
         """Change one option; a wider beam comes along where more hypotheses are asked for."""

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 
+import pexpect
 import pytest
 from html_page import Page
 
@@ -77,6 +79,56 @@ def test_what_goes_wrong_is_told(classify, arguments, code, told):
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert "--engine" not in done.stderr
+
+
+def test_the_text_of_a_table_is_a_named_column(classify, tmp_path):
+    rows = ["label,text", "?,the film was great", '?,"the dog was\nsad"', "?,a book was blue"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    done = classify("-i", "t.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--column" in done.stderr
+    assert classify("-i", "t.csv", "--column", "text").stdout == "good\nbad\nso so\n"
+    done = classify("-i", "t.csv", "--column", "txt")
+    assert done.returncode == 3
+    assert "its columns are: label, text" in done.stderr
+
+
+def test_a_text_that_is_too_long_is_told(classify):
+    done = classify("the film was great " * 200)
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: line 1 has ")
+    assert "leaves out its end (model.max_length is " in done.stderr
+
+
+def test_verbose_tells_the_engine(classify):
+    done = classify("the film was great", "--verbose")
+    assert done.stdout == "good\n"
+    assert done.stderr.startswith("engine: CTranslate2 ")
+
+
+def test_the_prompt_gives_labels_to_what_is_typed(label_bundle, tmp_path):
+    child = pexpect.spawn(
+        sys.executable, ["-m", "nmt_cli", "classify", "-m", str(label_bundle)],
+        cwd=str(tmp_path), encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    ready = r"\x1b\[\?2004h"  # prompt_toolkit switches bracketed paste on when it waits for a line
+    for typed, answer in (
+        ("the film was great", r"good\r\n"),
+        ("/top 2", None),
+        ("the dog was sad", r"bad\t\w"),
+        ("/proba", None),
+        ("the dog was sad", r"bad\t0\.\d{4}"),
+        ("/labels", "bad, good, so so"),
+        ("/tpo 3", "Did you mean '/top'"),
+        ("/top x", "takes a number from 1"),
+        ("/exit", pexpect.EOF),
+    ):
+        child.expect(ready)
+        child.send(typed + "\r")
+        if answer is not None:
+            child.expect(answer)
+    child.close()
+    assert child.exitstatus == 0
 
 
 def test_models_of_other_tasks_are_refused(run_nmt, toy_bundle, label_bundle, tmp_path):

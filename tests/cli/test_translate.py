@@ -88,6 +88,17 @@ def test_bytes_that_are_no_text_are_refused(toy_bundle, tmp_path):
     assert "not valid UTF-8" in done.stderr
 
 
+def test_a_column_of_a_table(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "t.tsv").write_text("id\tde\ten\n1\trot\tred\n2\t\tred dog\n")
+    model = ("translate", "-m", str(toy_bundle), "--beam", "1")
+    done = run_nmt(*model, "-i", "t.tsv", "--column", "en", cwd=tmp_path)
+    assert done.stdout == "rot\nrot hund\n"
+    for wrong in (["-i", "t.txt", "--column", "en"], ["red", "--column", "1"]):
+        done = run_nmt(*model, *wrong, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "--column goes with --input and the name of a .tsv or .csv" in done.stderr
+
+
 def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
     child = pexpect.spawn(
         sys.executable, ["-m", "nmt_cli", "translate", "-m", str(toy_bundle), "--beam", "1"],
