@@ -117,7 +117,7 @@ class Manifest:
     def dev_loss(self) -> str:
         """Its loss on development text, for people; "" where that is not known."""
         loss = self.training.get("dev_loss")
-        unit = "an example" if self.classification else "a piece"
+        unit = "an example" if self.classification else "a token"
         return "" if loss is None else f"{loss:.3f} nats {unit}"
 
     def megabytes(self, number_format: str) -> float:

@@ -12,6 +12,14 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 EACH = pytest.mark.parametrize(("number", "code"), CODES.items())
 
 
+@pytest.fixture(autouse=True)
+def _as_at_a_terminal():
+    """What runs below nohup ignores SIGHUP, and so would the request."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @EACH
 def test_before_there_is_something_to_save_a_signal_ends_at_once(number, code, capfd):
     def session():
