@@ -31,6 +31,7 @@ ColumnOption = Annotated[
     typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
 ]
 
+_WINDOW_LINES = 512  # of a file, translated together
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
     "replace": lambda raw: raw.decode("utf-8", errors="replace"),
@@ -94,12 +95,12 @@ def input_windows(
     from nmt_cli.files import read_lines
 
     if column is not None:
-        return full_windows(_column_lines(input_file, column, encoding))
+        return full_windows(_column_lines(input_file, column, encoding), _WINDOW_LINES)
     if text:
         return full_windows(map(_one_line, text))
     lines = read_lines(input_file or "-", mend, checked_encoding(encoding))
     is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
-    return full_windows(lines) if is_whole else arriving_windows(lines)
+    return full_windows(lines, _WINDOW_LINES) if is_whole else arriving_windows(lines)
 
 
 def is_table(file: str) -> bool:

@@ -197,7 +197,7 @@ def _fast_engine(
     device: str,
     batch_tokens: int | None,
 ) -> "Engine":
-    from nmt_cli.decoding.fast import BATCH_PIECES, FastEngine
+    from nmt_cli.decoding.fast import FastEngine
 
     return FastEngine(
         bundle.ctranslate2_folder(number_format),
@@ -205,7 +205,7 @@ def _fast_engine(
         max_length=bundle.manifest.model["max_length"],
         device=_ctranslate2_device(device),
         threads=threads or 0,
-        batch_pieces=batch_tokens or BATCH_PIECES,
+        batch_pieces=batch_tokens,
     )
 
 

@@ -1,6 +1,7 @@
 """What searches: the contract that the TensorFlow and the CTranslate2 engine both keep."""
 
-from collections.abc import Generator, Sequence
+import functools
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,6 +46,16 @@ class Searcher(Protocol):
         Returns:
             For each source a list of `options.n_best` hypotheses (fewer if no more exist).
         """
+
+    def begin(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Begin a search and return what waits for its end and gives what `search` would.
+
+        An engine that works on threads of its own is kept busy by the search that was begun while
+        the caller sees to the one before; any other begins when its end is waited for.
+        """
+        return functools.partial(self.search, sources, options, first_index=first_index)
 
 
 class Engine(Searcher, Protocol):

@@ -24,7 +24,7 @@ import tensorflow as tf
 
 from nmt_cli.bundle import Bundle
 from nmt_cli.config import ModelConfig
-from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, Searcher
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.scoring import coverage_score
 from nmt_cli.decoding.search import (
@@ -51,7 +51,7 @@ BATCH_PIECES = 4096
 _MAX_BATCH = 64
 
 
-class NativeEngine:
+class NativeEngine(Searcher):
     """Searches with a Transformer in this process.
 
     Args:

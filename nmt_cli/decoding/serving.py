@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, Searcher
 from nmt_cli.decoding.native import SearchGraph, features_of, padded, parameters_of
 from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.decoding.search import BeamState
@@ -47,7 +47,7 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
         )
 
 
-class ServedEngine:
+class ServedEngine(Searcher):
     """A SavedModel as an engine: what a client would do with it.
 
     Args:

@@ -4,6 +4,7 @@ N lines give N translations. A blank line stays as it is without asking the mode
 text that is not blank. White space around a line and between its sentences is kept.
 """
 
+import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -90,44 +91,69 @@ class Translator:
     def translate_windows(
         self, windows: Iterable[list[str]], options: SearchOptions
     ) -> Iterator[Translation]:
-        """Yield one translation a line, in order, as soon as the line's window is done."""
-        first = 1
-        for window in windows:
-            yield from self._translate_window(window, first, options)
-            first += len(window)
+        """Yield one translation a line, in order, as soon as the line's window is done.
 
-    def _translate_window(
+        The engine searches the next window while the last one is made into text; after an empty
+        window (see `windows.py`) nothing is waited for.
+        """
+        first = 1
+        begun: collections.deque[Iterator[Translation]] = collections.deque()
+        for window in windows:
+            begun += [self._begin(window, first, options)] if window else []
+            first += len(window)
+            while len(begun) > bool(window):
+                yield from begun.popleft()
+        while begun:
+            yield from begun.popleft()
+
+    def _begin(
         self, window: list[str], first: int, options: SearchOptions
     ) -> Iterator[Translation]:
+        """Begin to translate a window; return what waits for its translations."""
         encoded = self._vocabularies.source.encode_batch([line.strip() for line in window])
         sentences = [
             self._sentences(line, ids, number) if line.strip() else []
             for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
-        found = iter(self._search(cuts, options, first))
+        search = self._begin_search(cuts, options, first)
+        return self._finish(window, sentences, search)
+
+    def _finish(
+        self,
+        window: list[str],
+        sentences: list[list[_Sentence]],
+        search: Callable[[], list[list[Hypothesis]]],
+    ) -> Iterator[Translation]:
+        found = iter(search())
         for line, parts in zip(window, sentences, strict=True):
             results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
             yield Translation(line, self._join(line, parts, results))
 
-    def _search(
+    def _begin_search(
         self, lines: list[list[list[int]]], options: SearchOptions, first: int
-    ) -> list[list[Hypothesis]]:
-        """Search for all cuts of all lines; a prefix is for the first cut of each line."""
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
         if not cuts:
-            return []
+            return list
         if not options.prefix:
-            return self._engine.search(cuts, options, first_index=first)
+            return self._engine.begin(cuts, options, first_index=first)
         is_first = [number == 0 for line in lines for number in range(len(line))]
         rest = replace(options, prefix=())
-        results: list[list[Hypothesis]] = [[] for _ in cuts]
+        begun = []
         for begins, wanted in ((True, options), (False, rest)):
             chosen = [i for i, starts in enumerate(is_first) if starts is begins]
-            found = self._engine.search([cuts[i] for i in chosen], wanted, first_index=first)
-            for i, hypotheses in zip(chosen, found, strict=True):
-                results[i] = hypotheses
-        return results
+            search = self._engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
+            begun.append((chosen, search))
+
+        def finish() -> list[list[Hypothesis]]:
+            found = {
+                i: h for chosen, search in begun for i, h in zip(chosen, search(), strict=True)
+            }
+            return [found[i] for i in range(len(cuts))]
+
+        return finish
 
     def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
         """Return a line's sentences; a line of usual length stays whole."""

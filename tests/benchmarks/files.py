@@ -38,13 +38,14 @@ def main() -> None:
         [*vocabularies.source.pieces(ids), "</s>"]
         for ids in vocabularies.source.encode_batch(lines)
     ]
+    longest = min(bundle.manifest.decode["max_length"], bundle.manifest.model["max_length"])
     for number_format in bundle.manifest.ctranslate2["formats"]:
         translator = ctranslate2.Translator(
             str(bundle.ctranslate2_folder(number_format)),
             inter_threads=available_cores(),
             intra_threads=1,
         )
-        translator.translate_batch(rows[:32], beam_size=BEAM_SIZE)
+        translator.translate_batch(rows[:32], beam_size=BEAM_SIZE, max_decoding_length=longest)
         direct, whole = [], []
         with tempfile.TemporaryDirectory() as folder:
             output = Path(folder) / "out.txt"
@@ -53,8 +54,9 @@ def main() -> None:
                 translator.translate_batch(
                     rows,
                     beam_size=BEAM_SIZE,
-                    max_batch_size=BATCH_PIECES,
+                    max_batch_size=BATCH_PIECES // 2,
                     batch_type="tokens",
+                    max_decoding_length=longest,
                     length_penalty=bundle.manifest.decode["length_penalty"],
                 )
                 direct.append(len(rows) / (time.perf_counter() - started))

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from nmt_cli.config import Config, TokenizerConfig
-from nmt_cli.decoding.engine import Hypothesis
+from nmt_cli.decoding.engine import Hypothesis, Searcher
 from nmt_cli.decoding.evaluation import (
     Sample,
     collapse_warning,
@@ -32,7 +32,7 @@ def encoder(subwords, *, is_chat: bool) -> Encoder:
     return Encoder(subwords, subwords, is_chat=is_chat, persona=None, max_length=30)
 
 
-class EchoEngine:
+class EchoEngine(Searcher):
     max_length = 30
 
     def __init__(self):

@@ -38,6 +38,10 @@ class EchoEngine:
         self.first_indices.append(first_index)
         return [self.answer(list(source), options) for source in sources]
 
+    def begin(self, sources, options, *, first_index=0):
+        found = self.search(sources, options, first_index=first_index)
+        return lambda: found
+
     def answer(self, source: list[int], options: SearchOptions) -> list[Hypothesis]:
         return [Hypothesis(source, -float(len(source) + rank)) for rank in range(options.n_best)]
 
@@ -168,7 +172,28 @@ def test_an_endless_input_is_translated_as_it_comes(vocabularies, monkeypatch):
     answers = Translator(EchoEngine(), vocabularies).translate(endless(), OPTIONS)
     for _ in range(6):
         assert next(answers).hypotheses[0].text == "a bb"
-    assert read == 8
+    assert read == 12  # the window after the one that is being finished is begun
+
+
+def test_the_next_window_is_begun_before_the_last_one_is_finished(vocabularies):
+    order = []
+
+    class Remembering(EchoEngine):
+        def begin(self, sources, options, *, first_index=0):
+            order.append(f"begin {first_index}")
+            found = super().begin(sources, options, first_index=first_index)
+
+            def finish():
+                order.append(f"finish {first_index}")
+                return found()
+
+            return finish
+
+    given = [["a"], ["bb", "a"], [], ["a"], ["", " "], ["a"]]
+    found = Translator(Remembering(), vocabularies).translate_windows(given, OPTIONS)
+    assert [t.source for t in found] == ["a", "bb", "a", "a", "", " ", "a"]
+    expected = "begin 1, begin 2, finish 1, finish 2, begin 4, finish 4, begin 7, finish 7"
+    assert ", ".join(order) == expected
 
 
 def test_line_numbers_count_over_windows(vocabularies, monkeypatch):
