@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_origin
@@ -44,6 +45,7 @@ _RENAMED = (
     ("score", "--target", "--reference"),
     ("evaluate", "--source", "--input"),
 )
+_PAIRS = ("--train", "--dev", "--test")  # of init: two files of sentences, or one table
 
 
 class _Group(TyperGroup):
@@ -117,6 +119,15 @@ def _is_text(argument: str) -> bool:
     return argument[:1] == "-" and (argument[1:2].isdecimal() or " " in argument.split("=")[0])
 
 
+def _with_second(args: list[str]) -> Iterator[str]:
+    """Yield arguments with "" in place of a second file where an option has but one."""
+    for number, arg in enumerate(args):
+        yield arg
+        is_next_option = args[number + 1 : number + 2] == [] or args[number + 1].startswith("-")
+        if number and args[number - 1] in _PAIRS and is_next_option:
+            yield ""
+
+
 def _is_usage_error(error: Exception) -> bool:
     """Return whether Typer's own (vendored Click) machinery raised this and will print it."""
     return hasattr(error, "exit_code") and hasattr(error, "show")
@@ -182,6 +193,8 @@ class _Command(TyperCommand):
             if command == ctx.info_name and old in args:
                 console.note(f"{old} is called {new} now")
                 args = [new if arg == old else arg for arg in args]
+        if ctx.info_name == "init":
+            args = list(_with_second(args))
         if texts := [b for a, b in pairwise(["", *args]) if _is_text(b) and not a.startswith("-")]:
             args = [*(arg for arg in args if arg not in texts), "--", *texts]
         return list(super().parse_args(ctx, args))

@@ -30,7 +30,7 @@ def init(
     ] = ".",
     train: Annotated[
         tuple[str, str] | None,
-        typer.Option("--train", metavar="SRC TGT", help="Training files; else looked for."),
+        typer.Option("--train", metavar="SRC TGT", help="Training files, or a table; else found."),
     ] = None,
     dev: Annotated[
         tuple[str, str] | None,
@@ -95,7 +95,9 @@ def init(
     if train and reverse:
         raise ConfigError("--reverse is for text that nmt init finds: swap the names after --train")
     given = {"train": train, "dev": dev, "test": test}
-    if train:
+    if train and not train[1]:
+        tree = _given_tables(given, path, task)
+    elif train:
         tree = _given(given, path, task)
     else:
         tree = _discovered(Path(data), path, task, reverse=reverse)
@@ -114,12 +116,9 @@ def _given(
     files: dict[str, tuple[str, str] | None], path: Path, task: str | None
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for files that the user named."""
-    from nmt_cli.errors import DataError
     from nmt_cli.text.discovery.files import given_pair
 
-    missing = [name for names in files.values() for name in names or () if not Path(name).is_file()]
-    if missing:
-        raise DataError(f"{', '.join(missing)}: no such file")
+    _check_given(files, 2)
     source, target = map(Path, files["train"] or ())
     found = given_pair(source, target, task)
     corpora: dict[str, Any] = {
@@ -127,6 +126,41 @@ def _given(
     }
     _tell_task(found.task, found.languages, found.labels, "as given")
     return _tree(_run_name(path.stem), found.task, found.languages, corpora)
+
+
+def _given_tables(
+    files: dict[str, tuple[str, str] | None], path: Path, task: str | None
+) -> dict[str, Any]:
+    """Return the beginning of a configuration for tables or dialogues, one file a split."""
+    from nmt_cli.text.discovery.folder import discover
+
+    _check_given(files, 1)
+    train = Path((files["train"] or ("",))[0])
+    found = discover(train.parent, task, train.name)
+    _tell_found(found)
+    (entry,) = found.corpora["train"]
+    corpora = {
+        split: [entry | {"file": os.path.relpath(names[0], path.parent)}]
+        for split, names in files.items()
+        if names
+    }
+    tree = _tree(_run_name(path.stem), found.task, found.languages, corpora)
+    if found.task == "classification":
+        tree |= _several_labels(found, train.parent)
+    return tree
+
+
+def _check_given(files: dict[str, tuple[str, str] | None], each: int) -> None:
+    """Raise an error unless every split has so many files, and all are there."""
+    from nmt_cli.errors import ConfigError, DataError
+
+    for split, names in files.items():
+        given = [name for name in names or () if name]
+        if given and len(given) != each:
+            what = "one table, like --train" if each == 1 else "two files, like --train"
+            raise ConfigError(f"--{split} {' '.join(given)}: give {what}")
+        if missing := [name for name in given if not Path(name).is_file()]:
+            raise DataError(f"{', '.join(missing)}: no such file")
 
 
 def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) -> dict[str, Any]:

@@ -206,3 +206,31 @@ def test_the_schema_is_for_editors(run_nmt, tmp_path):
     schema = json.loads(done.stdout)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"name", "data"} <= set(schema["required"])
+
+
+def test_one_table_after_train(run_nmt, tmp_path):
+    rows = [f"word {n} is here\tWort {n} ist hier" for n in range(300)]
+    (tmp_path / "in").mkdir()
+    for name in ("pairs", "held"):
+        (tmp_path / "in" / f"{name}.tsv").write_text("en\tde\n" + "\n".join(rows) + "\n")
+    (tmp_path / "in/other.txt").write_text("x\n")
+    done = run_nmt("init", "c/my.yaml", "--train", "in/pairs.tsv", "--task", "translation",
+                   cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "other.txt" not in done.stderr
+    text = (tmp_path / "c/my.yaml").read_text()
+    assert 'train: [{file: "../in/pairs.tsv", columns: ["en", "de"]}]' in text
+    done = run_nmt("init", "b.yaml", "--train", "in/pairs.tsv", "--dev", "in/held.tsv",
+                   cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (
+        'dev: [{file: "in/held.tsv", columns: ["en", "de"]}]' in (tmp_path / "b.yaml").read_text()
+    )
+    for arguments, told in (
+        (["--train", "in/pairs.tsv", "--dev", "a", "b"], "--dev a b: give one table"),
+        (["--train", "in/pairs.tsv", "in/held.tsv", "--dev", "a"], "--dev a: give two files"),
+        (["--train", "none.tsv"], "none.tsv: no such file"),
+    ):
+        done = run_nmt("init", "c.yaml", *arguments, cwd=tmp_path)
+        assert done.returncode in (2, 3)
+        assert told in done.stderr

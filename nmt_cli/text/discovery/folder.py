@@ -70,17 +70,19 @@ class Found(NamedTuple):
         return self._replace(languages=self.languages[::-1], corpora=corpora, reason="as asked")
 
 
-def discover(folder: Path, task: str | None = None) -> Found:
+def discover(folder: Path, task: str | None = None, file: str | None = None) -> Found:
     """Return the corpora that lie in a folder (not in the folders in it).
 
     Args:
         folder: The folder.
         task: What they shall be for; None finds out.
+        file: The name of the only one to look at; None looks at all.
 
     Raises:
         DataError: There are none, or the names do not tell which files belong together.
     """
-    files = sorted(path.name for path in folder.iterdir() if _is_text(path))
+    every = sorted(path.name for path in folder.iterdir() if _is_text(path))
+    files = [name for name in every if file in (None, name)]
     corpora = next(filter(None, _candidates(folder, files, task)), [])
     if not corpora:
         raise _nothing(folder, files, task)
@@ -95,7 +97,7 @@ def discover(folder: Path, task: str | None = None) -> Found:
         first.languages,
         {s: [c.entry for c in corpora if c.split == s] for s in _SPLITS},
         tuple(sorted({label for c in corpora if c.split == "train" for label in c.labels})),
-        [name for name in files if name not in used] + _folders_with_text(folder),
+        [] if file else [name for name in files if name not in used] + _folders_with_text(folder),
         first.reason,
         "" if task else _doubt(first),
     )
