@@ -245,12 +245,22 @@ def _other(
     if Path(text).is_file():
         return text
     if "=" in text and not Path(text).exists():
+        parts = text.split(",")
+        flags = _without(flags, {part.partition("=")[0] for part in parts})
         try:
-            return load_system(text, first.bundle, [*settings, *text.split(",")], flags, where)
+            return load_system(text, first.bundle, [*settings, *parts], flags, where)
         except ConfigError as error:
             problem = str(error).removeprefix(f"--set {text}: ")
             raise ConfigError(f"--compare {text}: {problem}", hint=error.hint) from error
     return load_system(text, find_bundle(text, (first.bundle.manifest.task,)), [], {}, where)
+
+
+def _without(flags: dict[str, Any], named: set[str]) -> dict[str, Any]:
+    """Return the flags that the settings of another system do not take the place of."""
+    from nmt_cli.decoding.options import OF_SAMPLING
+
+    replaced = named | ({"beam_size"} if named & {"sample", *OF_SAMPLING} else set())
+    return {name: value for name, value in flags.items() if name not in replaced}
 
 
 def configuration_of(

@@ -11,7 +11,7 @@ _NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
 _MAX_BEAM_SIZE, _MAX_INT = 512, 1 << 31
 _LEAST, _MOST = 0.01, 100.0  # of what scores are multiplied by or raised to: 32 bits hold it
 _LEAST_P = 1e-6
-_OF_SAMPLING = {"temperature", "top_k", "top_p"}
+OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
@@ -99,7 +99,7 @@ class SearchOptions:
         if changes.get("temperature") == 0:  # as others say that nothing is drawn
             del changes["temperature"]
             return {"sample": False} | changes
-        if changes.keys() & _OF_SAMPLING and not changes.get("beam_size"):
+        if changes.keys() & OF_SAMPLING and not changes.get("beam_size"):
             return {"sample": True} | changes
         return changes
 
@@ -112,6 +112,11 @@ class SearchOptions:
             ConfigError: A value is out of range, or two do not go together; names the option.
         """
         given = {name: value for name, value in changes.items() if value is not None}
+        if given.get("sample") and given.get("beam_size", 1) > 1:
+            raise ConfigError(
+                f"beam_size {given['beam_size']} searches; it does not go with sampling "
+                f"(sample, {', '.join(sorted(OF_SAMPLING))})"
+            )
         if (given.get("sample") or given.get("beam_size") == 1) and "coverage_penalty" not in given:
             given["coverage_penalty"] = 0.0
         changed = dataclasses.replace(self, **given)

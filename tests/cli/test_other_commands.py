@@ -195,6 +195,16 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     assert "--split dev is of a model's own corpus" in done.stderr
 
 
+def test_a_compared_setting_takes_the_place_of_a_flag(run_nmt, toy_bundle, pairs, tmp_path):
+    command = ["evaluate", "-m", str(toy_bundle), *pairs, "--beam", "3", "--max-length", "9"]
+    others = ["--compare", "beam_size=1,max_length=2", "--compare", "top_k=4", "--json"]
+    done = run_nmt(*command, *others, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    outputs = [sample["outputs"] for sample in json.loads(done.stdout)["samples"]]
+    assert max(len(whole.split()) for whole, *_ in outputs) == 3
+    assert max(len(cut.split()) for _, cut, *_ in outputs) == 2
+
+
 def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, pairs, tmp_path):
     command = ["evaluate", "-m", str(toy_bundle), *pairs]
     others = ["--compare", "beam_size=1,max_length=2", "--compare", str(toy_bundle)]

@@ -90,6 +90,15 @@ def test_the_longest_output(max_length, ratio, source, model, limit):
     assert options.output_limit(source, model) == limit
 
 
+@pytest.mark.parametrize("setting", ["sample=true", "temperature=0.5", "top_k=3", "top_p=0.5"])
+def test_a_beam_does_not_go_with_sampling(setting):
+    """Neither of them may be without effect and nobody told."""
+    changes = SearchOptions.parse([setting])
+    with pytest.raises(ConfigError, match="beam_size 3 searches; it does not go with sampling"):
+        SearchOptions().override(**changes, beam_size=3)
+    assert SearchOptions().override(**changes, beam_size=1).sample
+
+
 def test_settings_are_read_by_the_type_of_their_option():
     settings = ["beam_size=7", "top_p=0.5", "sample=true", "max_length_ratio=2", "seed=3"]
     found = SearchOptions.parse(settings)
