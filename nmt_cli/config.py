@@ -1,7 +1,7 @@
 """The configuration: every key, its type, range, unit and default.
 
 Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's
-description is its help in `nmt init`'s file and in the README; `unit`, `may_change` and
+description is its help in `nmt init`'s file and in `configs/README.md`; `unit`, `may_change` and
 `may_be_auto` sit beside it as metadata. A `Config` never holds the word `auto` in a key that
 `presets.py` chooses: `config_io.py` keeps apart which keys a file leaves open.
 """

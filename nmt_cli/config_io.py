@@ -538,7 +538,7 @@ def _allow_auto(key: dict[str, Any]) -> None:
 
 
 def reference_markdown() -> str:
-    """Return the README's table of all keys."""
+    """Return the table of all keys in `configs/README.md`."""
     rows = ["| key | default | meaning |", "|---|---|---|"]
     for name, field in Config.model_fields.items():
         section = _section_of(field)

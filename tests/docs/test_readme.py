@@ -1,4 +1,4 @@
-"""README.md tells the truth: its commands run, its tables are those of the code."""
+"""The pages tell the truth: their commands run, their tables and links are right."""
 
 import re
 import shlex
@@ -7,12 +7,31 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.config_io import reference_markdown
+from nmt_cli.text.checkup.findings import CHECKS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
-# What every training of the README gets here, to take seconds instead of minutes.
+PAGES = {
+    page: (ROOT / page).read_text(encoding="utf-8")
+    for page in (
+        "README.md",
+        "configs/README.md",
+        "data/README.md",
+        "nmt_cli/README.md",
+        "nmt_cli/decoding/README.md",
+        "nmt_cli/report/README.md",
+        "nmt_cli/training/README.md",
+        "tests/benchmarks/README.md",
+        "tests/benchmarks/EXPERIMENTS.md",
+    )
+}
+COMMANDS = [
+    line
+    for text in PAGES.values()
+    for block in re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    for line in block.splitlines()
+]
+# What every training of the pages gets here, to take seconds instead of minutes.
 SHORT = ["train.max_steps=4", "train.eval_steps=4", "train.checkpoint_steps=2", "model.d_model=16",
          "model.d_ff=16", "model.num_heads=2", "model.encoder_layers=1", "model.decoder_layers=1",
          "decode.max_length=8", "decode.beam_size=2"]  # fmt: skip
@@ -20,8 +39,27 @@ SHORT = ["train.max_steps=4", "train.eval_steps=4", "train.checkpoint_steps=2", 
 
 def test_the_configuration_reference_is_up_to_date():
     marker = "<!-- configuration reference: {} -->"
-    written = README.split(marker.format("begin") + "\n")[1].split(marker.format("end"))[0]
+    page = PAGES["configs/README.md"]
+    written = page.split(marker.format("begin") + "\n")[1].split(marker.format("end"))[0]
     assert written == reference_markdown()
+
+
+def test_the_readme_is_short():
+    assert len(README.encode()) <= 12_000
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_page_that_is_tested(page):
+    links = re.findall(r"\]\(([^)#:]+)\)", PAGES[page])
+    found = {str((ROOT / page).parent.joinpath(link).relative_to(ROOT)) for link in links}
+    assert found <= set(PAGES)
+    if page == "README.md":
+        assert len(found) == len(PAGES) - 2  # itself, and the experiments
+
+
+def test_every_check_is_in_the_table():
+    table = PAGES["data/README.md"]
+    assert [check.name for check in CHECKS if f"`{check.name}`" not in table] == []
 
 
 def test_the_set_up_commands_are_the_known_ones():
@@ -35,7 +73,7 @@ def test_the_set_up_commands_are_the_known_ones():
 
 
 def test_every_other_command_runs(run_nmt, tmp_path):
-    """In the order of the README, in one folder; trainings are shortened by --set."""
+    """In the order of the pages, in one folder; trainings are shortened by --set."""
     write_user_files(tmp_path)
     set_up, *rest = COMMANDS
     assert set_up.endswith("nmt train")
@@ -52,7 +90,7 @@ def test_every_other_command_runs(run_nmt, tmp_path):
 
 
 def write_user_files(folder: Path) -> None:
-    """Put the files that the README's commands name into a folder."""
+    """Put the files that the pages' commands name into a folder."""
     for name, count in (("train", 400), ("dev", 20), ("test", 5)):
         for language in ("en", "de"):
             lines = (ROOT / "data" / "en-de" / f"{name}.{language}").read_text().splitlines()

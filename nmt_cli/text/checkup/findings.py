@@ -17,7 +17,7 @@ class Check:
     """One kind of test.
 
     Attributes:
-        name: As `--json` and the table of the README have it.
+        name: As `--json` and the table in `data/README.md` have it.
         severity: Of a line that it finds.
         title: What such lines have in common.
         may_be_trait: Whether many such lines are a trait of the corpus and told in one line.
