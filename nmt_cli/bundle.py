@@ -18,7 +18,7 @@ import math
 import os
 import shlex
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_origin
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 MANIFEST = "bundle.json"
+_CHECKSUM = "crc32"  # of the manifest itself
 WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
 _CARD = "README.md"
@@ -386,7 +387,14 @@ def _mend_hint(name: str) -> str:
 
 def as_text(manifest: Manifest) -> str:
     """Return a manifest as its file has it."""
-    return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
+    values = asdict(manifest)
+    values[_CHECKSUM] = _checksum(values)
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+
+def _checksum(values: Mapping[str, Any]) -> int:
+    """Return the CRC-32 of a manifest's values, whatever their order and layout in the file."""
+    return zlib.crc32(json.dumps(values, sort_keys=True).encode())
 
 
 def _not_finite(weights: "Arrays") -> str | None:
@@ -489,6 +497,7 @@ def read_manifest(path: Path) -> Manifest:
             f"{path}: format version {version}; this nmt reads up to {FORMAT_VERSION}",
             hint="update nmt: pip install --upgrade nmt-cli",
         )
+    checksum = values.pop(_CHECKSUM, None)  # an older nmt wrote none
     try:
         manifest = Manifest(**values)
     except TypeError as error:
@@ -502,6 +511,11 @@ def read_manifest(path: Path) -> Manifest:
             raise ModelFileError(f"{path}: damaged: 'files' says nothing of {name}")
     if problem := next(_problems(manifest), None):
         raise ModelFileError(f"{path}: damaged: {problem}")
+    if checksum not in (None, _checksum(values)):
+        raise ModelFileError(
+            f"{path}: damaged: its checksum is wrong",
+            hint=f'if you changed it yourself, take the line "{_CHECKSUM}" out',
+        )
     return manifest
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -127,6 +128,7 @@ def here(tmp_path, monkeypatch):
 
 def change_manifest(path: Path, **changes) -> None:
     values = json.loads((path / MANIFEST).read_text())
+    values.pop("crc32", None)  # as who changes it by hand is told to
     (path / MANIFEST).write_text(json.dumps({**values, **changes}))
 
 
@@ -282,6 +284,7 @@ class TestOpen:
     def test_a_manifest_with_a_wrong_or_missing_value(self, save, name, value):
         path = save().path
         values = json.loads((path / MANIFEST).read_text())
+        del values["crc32"]
         if value == "missing":
             del values[name]
         else:
@@ -335,6 +338,19 @@ class TestOpen:
         (path / "config.yaml").rename(tmp_path / "elsewhere")
         (path / "config.yaml").symlink_to(tmp_path / "elsewhere")
         assert "a link out of the model folder" in str(self.problem(path))
+
+    def test_a_manifest_with_a_value_that_could_be_but_is_not(self, save):
+        """One flipped bit of a number: another output, and nothing to see it by."""
+        path = save().path
+        text = (path / MANIFEST).read_text()
+        changed = text.replace('"beam_size": 5', '"beam_size": 4')
+        assert changed != text
+        (path / MANIFEST).write_text(changed)
+        error = self.problem(path)
+        assert str(error) == f"{path / MANIFEST}: damaged: its checksum is wrong"
+        assert 'take the line "crc32" out' in error.hint
+        (path / MANIFEST).write_text(re.sub(r',\n  "crc32": \d+', "", changed))
+        assert open_bundle(path).manifest.decode["beam_size"] == 4
 
     def test_a_pipe_for_a_manifest_is_not_waited_for(self, tmp_path):
         os.mkfifo(tmp_path / MANIFEST)
