@@ -58,7 +58,7 @@ def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
                 f"{address} ({', '.join(sorted(ips)) or 'the name is unknown here'}) may be in a "
                 "public network, and TensorFlow's connections have no password",
                 hint="connect the machines by ssh or a VPN, or give --trusted-network when nobody "
-                'else can reach them (nmt_cli/training/README.md)',
+                "else can reach them (nmt_cli/training/README.md)",
             )
 
 
