@@ -104,7 +104,7 @@ def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def _trained(config: Path, folder: Path) -> Path:
     """Run a configuration to its end in a folder; return the bundle."""
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.training.run import prepare
 
     quiet_tensorflow()
@@ -188,7 +188,7 @@ def make_model() -> Callable[..., "Transformer"]:
 
     Keyword arguments are those of `Transformer`, and keys of `ModelConfig` other than the default.
     """
-    from nmt_cli.config import ModelConfig
+    from nmt_cli.config.schema import ModelConfig
     from nmt_cli.model.transformer import Transformer
 
     def make(

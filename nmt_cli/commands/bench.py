@@ -18,9 +18,9 @@ from nmt_cli.commands.loading import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.decoding.benchmark import Rows
-    from nmt_cli.decoding.options import SearchOptions
+    from nmt_cli.bundle.folder import Bundle
+    from nmt_cli.evaluation.benchmark import Rows
+    from nmt_cli.search.options import SearchOptions
 
 _MAX_SENTENCES = 1000
 _START_UPS = 3
@@ -64,10 +64,10 @@ def bench(
     """
     import statistics
 
-    from nmt_cli import console
-    from nmt_cli.bundle import TASKS, find_bundle
+    from nmt_cli.bundle.folder import TASKS, find_bundle
     from nmt_cli.commands.loading import check_engine
     from nmt_cli.errors import ConfigError
+    from nmt_cli.terminal import console
 
     check_engine(engine)
     batch_sizes = [int(size) if size.strip().isdecimal() else 0 for size in batch.split(",")]
@@ -133,10 +133,10 @@ def _sentences(
     import itertools
 
     from nmt_cli.commands.loading import dev_examples
-    from nmt_cli.config_io import load_config
-    from nmt_cli.decoding.labelling import texts_of
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import DataError
     from nmt_cli.files import read_lines
+    from nmt_cli.search.labeller import texts_of
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -178,7 +178,7 @@ def _measure(
 ) -> dict[str, Any]:
     import resource
 
-    from nmt_cli.decoding.benchmark import measure_speed
+    from nmt_cli.evaluation.benchmark import measure_speed
 
     run = _loaded(Path(path), engine, number_format, threads, options)
     speeds = [vars(measure_speed(run, sources, n, seconds)) for n in batch_sizes]
@@ -194,7 +194,7 @@ def _loaded(
     options: "SearchOptions | None",
 ) -> "Callable[[Rows], int]":
     """Return what searches, or gives labels, and counts pieces; see `measure_speed`."""
-    from nmt_cli.bundle import open_bundle
+    from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.commands.loading import load_labeller, load_model
 
     bundle = open_bundle(path)
@@ -235,7 +235,7 @@ def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: st
 
 def _show(row: dict[str, Any]) -> None:
     """Print an engine's rows; what belongs to all of them stands in the first."""
-    from nmt_cli import console
+    from nmt_cli.terminal import console
 
     name = " ".join(filter(None, (row["engine"], row["format"])))
     once = (f"{row['start_up_seconds']:.2f}", f"{row['peak_memory_mb']:,.0f}")

@@ -21,7 +21,7 @@ from nmt_cli.commands.loading import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nmt_cli.commands.chat_conversation import Conversation
+    from nmt_cli.terminal.chat_conversation import Conversation
 
 
 TextArgument = Annotated[
@@ -94,7 +94,7 @@ def chat(
     if sampling and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
     if attention is not None:
-        from nmt_cli.commands.pictures import check_output
+        from nmt_cli.terminal.pictures import check_output
 
         check_output(attention)
     conversation = _conversation(
@@ -120,7 +120,7 @@ def chat(
         },
     )
     if sys.stdin.isatty() and not text:
-        from nmt_cli.commands.chat_prompt import ChatPrompt
+        from nmt_cli.terminal.chat_prompt import ChatPrompt
 
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:
@@ -139,14 +139,14 @@ def _conversation(
     engine: dict[str, Any],
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
-    from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.chat_conversation import Conversation
-    from nmt_cli.commands.chat_log import ConversationLog, last_conversation
-    from nmt_cli.commands.chat_settings import ChatSettings
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.decoding.chat_options import ChatOptions
-    from nmt_cli.decoding.session import ChatSession
+    from nmt_cli.search.chat_options import ChatOptions
+    from nmt_cli.search.chat_session import ChatSession
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.chat_conversation import Conversation
+    from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
+    from nmt_cli.terminal.chat_settings import ChatSettings
 
     log: ConversationLog | None = None
     turns: list[str] = []
@@ -177,9 +177,10 @@ def _fresh_seed() -> int:
 
 
 def _draw_attention(conversation: "Conversation", output: str) -> None:
-    from nmt_cli import console
-    from nmt_cli.bundle import open_bundle
-    from nmt_cli.commands.pictures import attention_of_ids, show
+    from nmt_cli.bundle.folder import open_bundle
+    from nmt_cli.commands.pictures import attention_of_ids
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.pictures import show
     from nmt_cli.text.vocabulary import Vocabularies
 
     ids = conversation.session.last_ids()
@@ -192,9 +193,9 @@ def _draw_attention(conversation: "Conversation", output: str) -> None:
 
 def _pipe(conversation: "Conversation", lines: "Iterable[str]", *, as_json: bool) -> None:
     """Answer each line with one line; commands answer on stderr."""
-    from nmt_cli import console
-    from nmt_cli.commands.chat_commands import ChatCommands
     from nmt_cli.errors import ConfigError, DataError
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.chat_commands import ChatCommands
 
     commands = ChatCommands(conversation, lambda pieces: console.note("".join(pieces)))
     for line in lines:

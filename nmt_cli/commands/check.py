@@ -10,8 +10,8 @@ from nmt_cli.commands.loading import DataDirOption
 from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in, with_data_dir
 
 if TYPE_CHECKING:
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.text.checkup.report import Report
+    from nmt_cli.config.reading import LoadedConfig
+    from nmt_cli.doctor.result import Report
     from nmt_cli.text.vocabulary import Vocabularies
 
 
@@ -32,10 +32,10 @@ def check(
 
     Example: nmt check my.yaml --fix clean
     """
-    from nmt_cli import console
-    from nmt_cli.commands.check_view import as_json, summary
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import DataError
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.check_view import as_json, summary
 
     note_stand_in(config, "check")
     loaded = load_config(config, with_data_dir(overrides, data_dir))
@@ -60,8 +60,8 @@ def check(
 
 
 def _check_up(loaded: "LoadedConfig") -> "Report":
-    from nmt_cli import console
-    from nmt_cli.text.checkup.checkup import check_up
+    from nmt_cli.doctor.checkup import check_up
+    from nmt_cli.terminal import console
 
     loaded, vocabularies = _with_run(loaded)
     with console.live_progress("{task.completed:,.0f} pairs") as progress:
@@ -78,10 +78,10 @@ def _with_run(loaded: "LoadedConfig") -> tuple["LoadedConfig", "Vocabularies | N
     """Return the configuration as its run was begun, and the run's vocabularies, if any."""
     from dataclasses import replace
 
-    from nmt_cli import console
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
-    from nmt_cli.training.auto import resolve
+    from nmt_cli.training.auto_values import resolve
     from nmt_cli.training.run_folder import RunFolder
 
     folder = RunFolder.of(loaded.config)
@@ -94,11 +94,11 @@ def _with_run(loaded: "LoadedConfig") -> tuple["LoadedConfig", "Vocabularies | N
 
 
 def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
-    from nmt_cli import console
-    from nmt_cli.config_io import to_yaml, whole_sections
+    from nmt_cli.config.reading import to_yaml, whole_sections
+    from nmt_cli.doctor.cleaning import DROPPED, clean
     from nmt_cli.errors import ConfigError, DataError
     from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.text.checkup.cleaning import DROPPED, clean
+    from nmt_cli.terminal import console
 
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty", hint="--fix writes into a new folder")
@@ -114,8 +114,8 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
 def _tell_mending(config: str, report: "Report") -> None:
     from itertools import chain, count
 
-    from nmt_cli import console
-    from nmt_cli.text.checkup.cleaning import can_be_cleaned
+    from nmt_cli.doctor.cleaning import can_be_cleaned
+    from nmt_cli.terminal import console
 
     if can_be_cleaned(report):
         names = chain(["clean"], (f"clean-{number}" for number in count(2)))
@@ -127,8 +127,8 @@ def _tell_mending(config: str, report: "Report") -> None:
 
 def tell_time(loaded: "LoadedConfig") -> None:
     """Say how long training will take here, unless it has begun."""
-    from nmt_cli import console
-    from nmt_cli.training.auto import foretold_time
+    from nmt_cli.terminal import console
+    from nmt_cli.training.auto_values import foretold_time
     from nmt_cli.training.run_folder import RunFolder
 
     if not RunFolder.of(loaded.config).has_begun:
@@ -136,6 +136,6 @@ def tell_time(loaded: "LoadedConfig") -> None:
 
 
 def _tell_next(config: str) -> None:
-    from nmt_cli import console
+    from nmt_cli.terminal import console
 
     console.note(f"next: nmt train{config}")

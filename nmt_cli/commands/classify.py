@@ -5,13 +5,6 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.lines import (
-    ColumnOption,
-    EncodingOption,
-    InputOption,
-    OnErrorOption,
-    OutputOption,
-)
 from nmt_cli.commands.loading import (
     DeviceOption,
     FormatOption,
@@ -19,6 +12,13 @@ from nmt_cli.commands.loading import (
     ModelOption,
     ThreadsOption,
     VerboseOption,
+)
+from nmt_cli.terminal.lines import (
+    ColumnOption,
+    EncodingOption,
+    InputOption,
+    OnErrorOption,
+    OutputOption,
 )
 
 
@@ -58,11 +58,13 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
-    from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.classify_prompt import ClassifyPrompt
-    from nmt_cli.commands.label_lines import LabelLines
-    from nmt_cli.commands.lines import (
+    from nmt_cli.bundle.folder import find_bundle
+    from nmt_cli.commands.loading import load_labeller
+    from nmt_cli.errors import ConfigError
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.classify_prompt import ClassifyPrompt
+    from nmt_cli.terminal.label_lines import LabelLines
+    from nmt_cli.terminal.lines import (
         check_attention,
         file_progress,
         input_windows,
@@ -70,8 +72,6 @@ def classify(
         mend_of,
         output_stream,
     )
-    from nmt_cli.commands.loading import load_labeller
-    from nmt_cli.errors import ConfigError
 
     mend = mend_of(on_error)
     if text and input_file:
@@ -101,6 +101,7 @@ def classify(
                 stream.flush()
             advance(found.source)
     if attention is not None:
-        from nmt_cli.commands.pictures import label_attention, show
+        from nmt_cli.commands.pictures import label_attention
+        from nmt_cli.terminal.pictures import show
 
         show(label_attention(bundle, labeller, found), attention)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.commands.lines import EncodingOption
 from nmt_cli.commands.loading import (
     BeamOption,
     DataDirOption,
@@ -20,13 +19,14 @@ from nmt_cli.commands.loading import (
     ThreadsOption,
     VerboseOption,
 )
+from nmt_cli.terminal.lines import EncodingOption
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
+    from nmt_cli.bundle.folder import Bundle
     from nmt_cli.commands.evaluation_systems import System
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.decoding.label_comparison import LabelComparison
-    from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
+    from nmt_cli.config.reading import LoadedConfig
+    from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
+    from nmt_cli.evaluation.label_comparison import LabelComparison
     from nmt_cli.text.corpus import Example
 
 _ALL_TURNS = 1000
@@ -90,11 +90,11 @@ def evaluate(
 
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
-    from nmt_cli.bundle import TASKS, find_bundle
+    from nmt_cli.bundle.folder import TASKS, find_bundle
     from nmt_cli.commands.evaluation_systems import load_system, run
-    from nmt_cli.commands.evaluation_view import show_one, show_side_by_side
     from nmt_cli.errors import ConfigError
-    from nmt_cli.metrics.evaluation import Evaluation
+    from nmt_cli.evaluation.comparison import Evaluation
+    from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
 
     others = compare or []
     if report is not None and Path(report).suffix.lower() != ".html":
@@ -149,9 +149,9 @@ def _evaluate_labels(
     *,
     as_json: bool,
 ) -> None:
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.evaluation_view import show_side_by_side
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.label_evaluation import compare_labels, show_judged
+    from nmt_cli.terminal.evaluation_view import show_side_by_side
 
     where = {name: value for name, value in where.items() if name != "engine"}  # there is but one
     named = [
@@ -168,10 +168,10 @@ def _evaluate_labels(
 
 
 def _write_report(evaluation: "Evaluation | LabelComparison", path: Path) -> None:
-    from nmt_cli import console
     from nmt_cli.errors import DataError
     from nmt_cli.files import os_errors_as, write_text
     from nmt_cli.report.evaluation_page import evaluation_page
+    from nmt_cli.terminal import console
 
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, evaluation_page(evaluation))
@@ -187,9 +187,9 @@ def check_split(split: str) -> None:
 
 
 def _corpus_of_files(source: str | None, reference: str, language: str, encoding: str) -> "Corpus":
-    from nmt_cli.commands.lines import checked_encoding
+    from nmt_cli.evaluation.comparison import Corpus
     from nmt_cli.files import read_lines
-    from nmt_cli.metrics.evaluation import Corpus
+    from nmt_cli.terminal.lines import checked_encoding
 
     encoding = checked_encoding(encoding)
     references = list(read_lines(reference, encoding=encoding))
@@ -202,7 +202,7 @@ def _corpus_of_files(source: str | None, reference: str, language: str, encoding
 def _corpus_of_model(system: "System", examples: list["Example"], language: str) -> "Corpus":
     """Return examples as the model's vocabulary writes them."""
     from nmt_cli.commands.evaluation_systems import seen_by
-    from nmt_cli.metrics.evaluation import Corpus
+    from nmt_cli.evaluation.comparison import Corpus
 
     return Corpus(
         [" / ".join(seen_by(system, example).source) for example in examples],
@@ -212,8 +212,8 @@ def _corpus_of_model(system: "System", examples: list["Example"], language: str)
 
 
 def _read_outputs(file: str, corpus: "Corpus") -> "Result":
+    from nmt_cli.evaluation.comparison import Result
     from nmt_cli.files import read_lines
-    from nmt_cli.metrics.evaluation import Result
 
     outputs = list(read_lines(file))
     _check_lines(file, outputs, "the reference", corpus.references)
@@ -238,7 +238,7 @@ def _other(
     where: dict[str, Any],
 ) -> "System | str":
     """Return what `--compare` names: a model, settings for the first, or a file of outputs."""
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.evaluation_systems import load_system
     from nmt_cli.errors import ConfigError
 
@@ -257,7 +257,7 @@ def _other(
 
 def _without(flags: dict[str, Any], named: set[str]) -> dict[str, Any]:
     """Return the flags that the settings of another system do not take the place of."""
-    from nmt_cli.decoding.options import OF_SAMPLING
+    from nmt_cli.search.options import OF_SAMPLING
 
     replaced = named | ({"beam_size"} if named & {"sample", *OF_SAMPLING} else set())
     return {name: value for name, value in flags.items() if name not in replaced}
@@ -267,7 +267,7 @@ def configuration_of(
     bundle: "Bundle", source: str | None, reference: str | None, data_dir: str | None
 ) -> "LoadedConfig":
     """Return a model's configuration, with the given files as its test corpus."""
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
 
     overrides = [f"data.dir={data_dir}"] if data_dir else []
     if source and reference:

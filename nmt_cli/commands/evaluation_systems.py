@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli import console
-from nmt_cli.bundle import Bundle
-from nmt_cli.commands.chat_settings import ChatSettings
+from nmt_cli.bundle.folder import Bundle
 from nmt_cli.commands.loading import load_model, search_options
-from nmt_cli.config_io import load_config
-from nmt_cli.decoding.chat_options import ChatOptions
-from nmt_cli.decoding.evaluation import decode_examples, perplexity
-from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.session import ChatSession
-from nmt_cli.metrics.diversity import diversity
-from nmt_cli.metrics.evaluation import Result
+from nmt_cli.config.reading import load_config
+from nmt_cli.evaluation.comparison import Result
+from nmt_cli.evaluation.diversity import diversity
+from nmt_cli.evaluation.outputs import decode_examples, perplexity
+from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.terminal import console
+from nmt_cli.terminal.chat_settings import ChatSettings
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import Encoder
 
 if TYPE_CHECKING:
-    from nmt_cli.decoding.engine import Engine
+    from nmt_cli.search.engine import Engine
 
 _DECODED_AT_A_TIME = 250  # examples between two movements of the progress line
 

@@ -9,8 +9,8 @@ import typer
 from nmt_cli.commands.loading import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.config import Config
+    from nmt_cli.bundle.folder import Bundle
+    from nmt_cli.config.schema import Config
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import Encoder
 
@@ -56,17 +56,17 @@ def export(
 
     from ctranslate2 import get_supported_compute_types
 
-    from nmt_cli import console
-    from nmt_cli.bundle import TASKS, find_bundle, open_bundle
+    from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
+    from nmt_cli.bundle.folder import TASKS, find_bundle, open_bundle
     from nmt_cli.commands.loading import dev_examples
-    from nmt_cli.commands.training_view import describe
-    from nmt_cli.config_io import load_config
-    from nmt_cli.convert import NUMBER_FORMATS
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
+    from nmt_cli.evaluation.number_formats import measure_formats
     from nmt_cli.files import os_errors_as
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.training_view import describe
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
-    from nmt_cli.training.export import measure_formats
 
     if saved_model and formats:
         raise ConfigError("--saved-model and --format do not go together")
@@ -116,11 +116,11 @@ def _write_saved_model(
     """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
     import dataclasses
 
-    from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.commands.training_view import describe
     from nmt_cli.errors import ConfigError, ModelFileError
     from nmt_cli.files import os_errors_as
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.training_view import describe
 
     folder = Path(path)
     is_ours = folder.is_dir() and (folder / "saved_model.pb").is_file()
@@ -130,7 +130,7 @@ def _write_saved_model(
             hint="name a new folder, such as serving/1",
         )
     quiet_tensorflow()
-    from nmt_cli.training.serving_export import export_saved_model
+    from nmt_cli.evaluation.saved_model_form import export_saved_model
 
     with os_errors_as(ModelFileError, f"{path}: cannot be written"):
         measured = export_saved_model(bundle, encoder, config, dev, folder)
@@ -143,11 +143,11 @@ def _write_saved_model(
 def _share(
     bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool
 ) -> None:
-    from nmt_cli import console
-    from nmt_cli.bundle import add_ctranslate2
+    from nmt_cli.bundle.folder import add_ctranslate2
+    from nmt_cli.bundle.sharing import share
     from nmt_cli.errors import ModelFileError
     from nmt_cli.files import os_errors_as
-    from nmt_cli.sharing import share
+    from nmt_cli.terminal import console
     from nmt_cli.text.vocabulary import Vocabularies
 
     known = bundle.manifest.ctranslate2

@@ -8,7 +8,7 @@ import typer
 from nmt_cli.commands.loading import JsonOption
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Manifest
+    from nmt_cli.bundle.folder import Manifest
 
 
 def info(
@@ -26,9 +26,9 @@ def info(
 
     Example: nmt info runs/quickstart --verify
     """
-    from nmt_cli import console
-    from nmt_cli.bundle import TASKS, find_bundle
+    from nmt_cli.bundle.folder import TASKS, find_bundle
     from nmt_cli.errors import ConfigError
+    from nmt_cli.terminal import console
 
     if model and model_option:
         raise ConfigError("give either MODEL or --model, not both")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from nmt_cli.config import Config
-    from nmt_cli.text.discovery.folder import Found
+    from nmt_cli.config.schema import Config
+    from nmt_cli.discovery.folder import Found
 
 DEFAULT_FILE = "nmt.yaml"
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
@@ -72,14 +72,14 @@ def init(
 
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
-    from nmt_cli import console
     from nmt_cli.commands.check import tell_time
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, DataError, did_you_mean
     from nmt_cli.files import os_errors_as, write_text
+    from nmt_cli.terminal import console
 
     if json_schema:
-        from nmt_cli.config_io import json_schema as schema
+        from nmt_cli.config.reading import json_schema as schema
 
         console.result_json(schema())
         return
@@ -116,7 +116,7 @@ def _given(
     files: dict[str, tuple[str, str] | None], path: Path, task: str | None
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for files that the user named."""
-    from nmt_cli.text.discovery.files import given_pair
+    from nmt_cli.discovery.pair_files import given_pair
 
     _check_given(files, 2)
     source, target = map(Path, files["train"] or ())
@@ -132,7 +132,7 @@ def _given_tables(
     files: dict[str, tuple[str, str] | None], path: Path, task: str | None
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for tables or dialogues, one file a split."""
-    from nmt_cli.text.discovery.folder import discover
+    from nmt_cli.discovery.folder import discover
 
     _check_given(files, 1)
     train = Path((files["train"] or ("",))[0])
@@ -165,9 +165,9 @@ def _check_given(files: dict[str, tuple[str, str] | None], each: int) -> None:
 
 def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) -> dict[str, Any]:
     """Return the beginning of a configuration for what lies in a folder, and tell what that is."""
-    from nmt_cli import console
+    from nmt_cli.discovery.folder import discover
     from nmt_cli.errors import ConfigError, DataError
-    from nmt_cli.text.discovery.folder import discover
+    from nmt_cli.terminal import console
 
     if not folder.is_dir():
         raise DataError(f"--data-dir {folder}: no such folder")
@@ -194,8 +194,8 @@ def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) ->
 
 def _several_labels(found: "Found", folder: Path) -> dict[str, Any]:
     """Return the section for texts with several labels: a list is that, a text may be."""
-    from nmt_cli import console
-    from nmt_cli.text.discovery.tables import has_lists
+    from nmt_cli.discovery.tables import has_lists
+    from nmt_cli.terminal import console
 
     entry = found.corpora["train"][0]
     joined = next((label for label in found.labels if ";" in label), None)
@@ -213,7 +213,7 @@ def _several_labels(found: "Found", folder: Path) -> dict[str, Any]:
 
 def _tell_found(found: "Found") -> None:
     """Tell what was found where, what it is taken for, and what was left alone."""
-    from nmt_cli import console
+    from nmt_cli.terminal import console
 
     for split, corpora in found.corpora.items():
         for corpus in corpora:
@@ -228,7 +228,7 @@ def _tell_found(found: "Found") -> None:
 
 
 def _tell_task(task: str, languages: tuple[str, str], labels: tuple[str, ...], reason: str) -> None:
-    from nmt_cli import console
+    from nmt_cli.terminal import console
 
     source, target = (language or "unknown" for language in languages)
     what = f"{source} -> {target}"
@@ -248,7 +248,7 @@ def _tree(
 
 def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
     """Return the text of the configuration, with splits and sizes."""
-    from nmt_cli.config_io import to_yaml
+    from nmt_cli.config.reading import to_yaml
 
     tree, auto = _with_preset(tree, preset)
     tree["data"] |= _encoding_of(tree, path)
@@ -268,8 +268,8 @@ def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
 
 def _encoding_of(tree: dict[str, Any], path: Path) -> dict[str, str]:
     """Return `data.encoding` for the files that were found, and tell it; nothing for UTF-8."""
-    from nmt_cli import console
     from nmt_cli.encoding import AUTO, UTF8, find_encoding
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
 
     config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
@@ -285,7 +285,7 @@ def _encoding_of(tree: dict[str, Any], path: Path) -> dict[str, str]:
 
 
 def _tell_held_out(splits: list[str], rows: int) -> None:
-    from nmt_cli import console
+    from nmt_cli.terminal import console
 
     for split in splits:
         console.note(f"{split}: {rows:,} rows taken out of train by a seeded hash")
@@ -293,7 +293,7 @@ def _tell_held_out(splits: list[str], rows: int) -> None:
 
 def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, Any], set[str]]:
     """Return the configuration with a bundled one's sizes, and the keys that stay open."""
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, did_you_mean
     from nmt_cli.resources import bundled_configs
 
@@ -322,9 +322,9 @@ def _rows_to_hold_out(tree: dict[str, Any], path: Path, splits: list[str]) -> in
     Raises:
         DataError: There are too few, or they cannot be divided.
     """
-    from nmt_cli import console
+    from nmt_cli.discovery.rows import check_held_out, read_train
     from nmt_cli.errors import DataError
-    from nmt_cli.text.discovery.rows import check_held_out, read_train
+    from nmt_cli.terminal import console
 
     config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
     folder = path.parent / config.data.dir
@@ -347,7 +347,7 @@ def _checked(tree: dict[str, Any]) -> "Config":
     Raises:
         ConfigError: A value that came from an option is none of those there are.
     """
-    from nmt_cli.config_io import checked
+    from nmt_cli.config.reading import checked
 
     return checked(tree, "nmt init")
 

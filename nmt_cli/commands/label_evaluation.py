@@ -5,19 +5,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli import console
 from nmt_cli.commands.evaluation_systems import model_facts
 from nmt_cli.commands.loading import load_labeller
-from nmt_cli.commands.pictures import show
-from nmt_cli.decoding.judging import Judged, judge
-from nmt_cli.decoding.label_comparison import LabelComparison, corpus_of
 from nmt_cli.errors import ConfigError
-from nmt_cli.metrics.evaluation import Corpus, Result
+from nmt_cli.evaluation.comparison import Corpus, Result
+from nmt_cli.evaluation.label_comparison import LabelComparison, corpus_of
+from nmt_cli.evaluation.label_judging import Judged, judge
 from nmt_cli.report.confusion import Confusion
+from nmt_cli.terminal import console
+from nmt_cli.terminal.pictures import show
 from nmt_cli.text.corpus import Example
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
+    from nmt_cli.bundle.folder import Bundle
 
 _NUM_MISTAKES = 20
 _NUM_PRINTED = 5

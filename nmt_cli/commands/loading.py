@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.decoding.engine import Engine
-    from nmt_cli.decoding.labelling import Labeller
-    from nmt_cli.decoding.options import SearchOptions
+    from nmt_cli.bundle.folder import Bundle
+    from nmt_cli.config.reading import LoadedConfig
+    from nmt_cli.search.engine import Engine
+    from nmt_cli.search.labeller import Labeller
+    from nmt_cli.search.options import SearchOptions
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -76,7 +76,7 @@ def search_options(
         settings: What was given with --set, such as "top_k=5".
         changes: What was given with flags of its own; None is not given.
     """
-    from nmt_cli.decoding.options import SearchOptions
+    from nmt_cli.search.options import SearchOptions
 
     flags = {name: value for name, value in changes.items() if value is not None}
     options = SearchOptions.from_mapping(bundle.manifest.decode)
@@ -108,8 +108,8 @@ def load_model(
         ConfigError: There is no such engine or device, or it has no choice of number formats.
         ModelFileError: The bundle is damaged, or lacks what the engine needs.
     """
-    from nmt_cli import console
     from nmt_cli.errors import ConfigError
+    from nmt_cli.terminal import console
     from nmt_cli.text.vocabulary import Vocabularies
 
     check_engine(engine)
@@ -157,8 +157,8 @@ def load_labeller(
     verbose: bool = False,
 ) -> "Labeller":
     """Return what gives labels with a classifier's bundle; for the arguments see `load_model`."""
-    from nmt_cli import console
-    from nmt_cli.decoding import fast_labels
+    from nmt_cli.search import ctranslate2_labeller
+    from nmt_cli.terminal import console
 
     _check_where(device, {"--threads": threads})
     place = _ctranslate2_device(device)
@@ -166,7 +166,9 @@ def load_labeller(
         chosen = bundle.ctranslate2_folder(number_format).name
         reason = _reason(bundle, asked=number_format is not None)
         console.note(f"engine: CTranslate2 {chosen} on {place}, {reason}")
-    return fast_labels.load_labeller(bundle, number_format, device=place, threads=threads or 0)
+    return ctranslate2_labeller.load_labeller(
+        bundle, number_format, device=place, threads=threads or 0
+    )
 
 
 def _check_where(device: str, counts: dict[str, int | None]) -> None:
@@ -180,8 +182,8 @@ def _check_where(device: str, counts: dict[str, int | None]) -> None:
 
 
 def _ctranslate2_device(device: str) -> str:
-    from nmt_cli.decoding.fast import has_gpu
     from nmt_cli.errors import ConfigError
+    from nmt_cli.search.ctranslate2_engine import has_gpu
 
     on_gpu = device != "cpu" and has_gpu()
     if device == "gpu" and not on_gpu:
@@ -197,7 +199,7 @@ def _fast_engine(
     device: str,
     batch_tokens: int | None,
 ) -> "Engine":
-    from nmt_cli.decoding.fast import FastEngine
+    from nmt_cli.search.ctranslate2_engine import FastEngine
 
     return FastEngine(
         bundle.ctranslate2_folder(number_format),
@@ -224,8 +226,8 @@ def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
 
 def dev_examples(loaded: "LoadedConfig") -> list["Example"]:
     """Return a configuration's development examples; none, with a note, if they cannot be read."""
-    from nmt_cli import console
     from nmt_cli.errors import DataError
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
 
     try:
@@ -243,7 +245,7 @@ def _native_engine(
 
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(threads, use_gpu=device != "cpu")
-    from nmt_cli.decoding.native import BATCH_PIECES, has_gpu, load_engine
+    from nmt_cli.search.tensorflow_engine import BATCH_PIECES, has_gpu, load_engine
 
     if device == "gpu" and not has_gpu():
         raise ConfigError("--device gpu: TensorFlow finds no GPU here")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.config import Config
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.decoding.labelling import Labelled, Labeller
+    from nmt_cli.bundle.folder import Bundle
+    from nmt_cli.config.reading import LoadedConfig
+    from nmt_cli.config.schema import Config
     from nmt_cli.report.attention import Attention
     from nmt_cli.report.charts import BarChart, LineChart
     from nmt_cli.report.picture import Picture
-    from nmt_cli.report.positions import Positions
+    from nmt_cli.report.position_picture import Positions
+    from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -25,32 +25,6 @@ _SPLITS = ("train", "dev", "test")
 _PAIRS = 8192  # encoded at a time
 _UNCUT = 1 << 30
 _SINUSOIDS = 100  # positions, where neither a model nor the user says how many
-
-
-def check_output(output: str | None) -> None:
-    """Raise ConfigError now, before slow work, if a picture cannot be written to a file."""
-    from nmt_cli.report.picture import check_format
-
-    if output is not None:
-        check_format(Path(output))
-
-
-def show(picture: "Picture", output: str | None) -> None:
-    """Write a picture to a file, or print it where there is none.
-
-    Raises:
-        DataError: The file cannot be written.
-    """
-    from nmt_cli import console
-    from nmt_cli.report.picture import write_picture
-
-    if output is not None:
-        write_picture(picture, Path(output), on_warning=console.warn)
-        console.note(f"the picture is in {output}")
-        return
-    screen = console.rich_stdout()
-    has_colour = screen.color_system is not None and not screen.no_color
-    screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
 
 
 def attention_picture(
@@ -145,8 +119,8 @@ def label_attention(
         found: The line, which is not blank, and its labels.
         choice: See `report.attention.attention_of`.
     """
-    from nmt_cli.decoding.labelling import texts_of
     from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.labeller import texts_of
     from nmt_cli.text.vocabulary import Vocabularies
 
     texts = texts_of(found.source, bundle.manifest.classification["texts"])
@@ -168,10 +142,10 @@ def _native_engine(bundle: "Bundle") -> Any:
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow()
     if bundle.manifest.classification:
-        from nmt_cli.decoding.native_labels import load_scorer
+        from nmt_cli.search.tensorflow_labeller import load_scorer
 
         return load_scorer(bundle)
-    from nmt_cli.decoding.native import load_engine
+    from nmt_cli.search.tensorflow_engine import load_engine
 
     return load_engine(bundle)
 
@@ -179,7 +153,7 @@ def _native_engine(bundle: "Bundle") -> Any:
 def positions_of(bundle: "Bundle", length: int | None) -> "Positions":
     """Return the first position vectors of a model, `length` of them or all."""
     from nmt_cli.model.positions import sinusoids
-    from nmt_cli.report.positions import Positions
+    from nmt_cli.report.position_picture import Positions
 
     model = bundle.manifest.model
     length = _checked_length(length, model["max_length"])
@@ -203,7 +177,7 @@ def sinusoids_of(d_model: int, length: int | None) -> "Positions":
         ConfigError: The width is odd or not positive.
     """
     from nmt_cli.model.positions import sinusoids
-    from nmt_cli.report.positions import Positions
+    from nmt_cli.report.position_picture import Positions
 
     if d_model < 2:
         raise ConfigError(f"--d-model must be at least 2 (it is {d_model})")
@@ -290,7 +264,7 @@ def lengths_of(loaded: "LoadedConfig", unit: str, split: str) -> "BarChart":
         DataError: The text cannot be read.
         ModelFileError: Pieces are asked for, and the run has no vocabulary yet.
     """
-    from nmt_cli.report.lengths import lengths_chart
+    from nmt_cli.report.length_chart import lengths_chart
     from nmt_cli.text.corpus import Corpora
 
     for option, value, choices in (("--unit", unit, _UNITS), ("--split", split, _SPLITS)):

@@ -9,7 +9,7 @@ from nmt_cli.commands.loading import DataDirOption, ModelOption, SplitOption
 from nmt_cli.commands.train import ConfigArgument, SetOption
 
 if TYPE_CHECKING:
-    from nmt_cli.config import Config
+    from nmt_cli.config.schema import Config
 
 OutputOption = Annotated[
     str | None,
@@ -35,8 +35,8 @@ def schedule(
 
     Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
     """
-    from nmt_cli.commands.pictures import check_output, show
-    from nmt_cli.report.schedule import schedule_chart
+    from nmt_cli.report.schedule_chart import schedule_chart
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(schedule_chart(_resolved(config, overrides)), output)
@@ -57,8 +57,9 @@ def positions(
 
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
-    from nmt_cli.bundle import TASKS, find_bundle
-    from nmt_cli.commands.pictures import check_output, positions_of, show, sinusoids_of
+    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.commands.pictures import positions_of, sinusoids_of
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     if d_model is not None:
@@ -78,7 +79,8 @@ def curves(
 
     Example: nmt plot curves runs/first runs/second -o curves.html
     """
-    from nmt_cli.commands.pictures import check_output, curves_of, show
+    from nmt_cli.commands.pictures import curves_of
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(curves_of(runs or []), output)
@@ -100,8 +102,9 @@ def lengths(
 
     Example: nmt plot lengths my.yaml --unit pieces -o lengths.png
     """
-    from nmt_cli.commands.pictures import check_output, lengths_of, show
-    from nmt_cli.config_io import load_config
+    from nmt_cli.commands.pictures import lengths_of
+    from nmt_cli.config.reading import load_config
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(lengths_of(load_config(_config_file(config), overrides), unit, split), output)
@@ -112,8 +115,9 @@ def model(model: ModelOption = None, output: OutputOption = None) -> None:
 
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
-    from nmt_cli.bundle import TASKS, find_bundle
-    from nmt_cli.commands.pictures import check_output, diagram_of_bundle, show
+    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.commands.pictures import diagram_of_bundle
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(diagram_of_bundle(find_bundle(model, TASKS)), output)
@@ -146,9 +150,10 @@ def attention(
 
     Example: nmt plot attention "I love this phone." -m runs/sentiment --layer 2 -o attention.png
     """
-    from nmt_cli.bundle import TASKS, find_bundle
-    from nmt_cli.commands.pictures import attention_picture, check_output, show
+    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.commands.pictures import attention_picture
     from nmt_cli.report.attention import check_choice
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     bundle = find_bundle(model, TASKS)
@@ -173,10 +178,10 @@ def confusion(
 
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """
-    from nmt_cli.bundle import find_bundle
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.evaluate import check_split, configuration_of, examples_of
     from nmt_cli.commands.label_evaluation import confusion_picture, judge_with_progress
-    from nmt_cli.commands.pictures import check_output, show
+    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     check_split(split)
@@ -195,10 +200,10 @@ def _config_file(config: str | None) -> str | None:
 
 def _resolved(config: str | None, overrides: list[str] | None) -> "Config":
     """Return a configuration without `auto`; reads the text only where a choice needs it."""
-    from nmt_cli import console
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.auto import resolve
+    from nmt_cli.training.auto_values import resolve
 
     loaded = load_config(_config_file(config), overrides)
     return resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=console.note)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.lines import EncodingOption
 from nmt_cli.commands.loading import (
     DeviceOption,
     EngineOption,
@@ -17,6 +16,7 @@ from nmt_cli.commands.loading import (
     ThreadsOption,
     VerboseOption,
 )
+from nmt_cli.terminal.lines import EncodingOption
 
 
 def score(
@@ -48,12 +48,12 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
-    from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.lines import checked_encoding
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.decoding.pairs import score_pairs
     from nmt_cli.errors import ConfigError
+    from nmt_cli.search.pair_scores import score_pairs
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.lines import checked_encoding
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --input and --reference")

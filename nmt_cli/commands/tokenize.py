@@ -24,13 +24,13 @@ def tokenize(
     """
     from dataclasses import replace
 
-    from nmt_cli import console
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.errors import TrainingError
     from nmt_cli.files import os_errors_as
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.vocabulary_cache import load_or_train
-    from nmt_cli.training.auto import VOCAB_SIZE, resolve, unfilled
+    from nmt_cli.training.auto_values import VOCAB_SIZE, resolve, unfilled
     from nmt_cli.training.run_folder import RunFolder
 
     note_stand_in(config, "tokenize")

@@ -18,11 +18,11 @@ from nmt_cli.commands.loading import DataDirOption
 from nmt_cli.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nmt_cli.config import Config
-    from nmt_cli.config_io import LoadedConfig
-    from nmt_cli.pace import Lengths, Machine
-    from nmt_cli.presets import Choice, Device
-    from nmt_cli.training.cluster import Cluster
+    from nmt_cli.config.auto import Choice, Device
+    from nmt_cli.config.pace import Lengths, Machine
+    from nmt_cli.config.reading import LoadedConfig
+    from nmt_cli.config.schema import Config
+    from nmt_cli.distributed.cluster import Cluster
 
 ConfigArgument = Annotated[
     str | None,
@@ -88,10 +88,10 @@ def train(
     Example: nmt train my.yaml --time 30m
     """
     started = time.monotonic()
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
+    from nmt_cli.distributed.addresses import check_addresses
+    from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.cluster import find_cluster, read_token
-    from nmt_cli.training.network import check_addresses
 
     seconds = _seconds(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
@@ -120,8 +120,8 @@ def note_stand_in(config: str | None, command: str) -> None:
 
     `nmt init` may have written one here; the sample is meant all the same, wherever one is.
     """
-    from nmt_cli import console
-    from nmt_cli.config_io import DEFAULT_CONFIG
+    from nmt_cli.config.reading import DEFAULT_CONFIG
+    from nmt_cli.terminal import console
 
     if config is None:
         console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
@@ -143,14 +143,19 @@ def _seconds(limit: str | None) -> float:
 
 def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
     """Read every file, build the model, and say what would be trained."""
-    from nmt_cli import console
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.statistics import sample_evenly
 
     quiet_tensorflow()
     from nmt_cli.model.building import build_model
-    from nmt_cli.training.auto import mean_lengths, resolve, resolve_for_machine, resolve_labels
+    from nmt_cli.training.auto_values import (
+        mean_lengths,
+        resolve,
+        resolve_for_machine,
+        resolve_labels,
+    )
     from nmt_cli.training.checkpoint import saved_settings
     from nmt_cli.training.resume import as_begun
     from nmt_cli.training.run import check_samples
@@ -186,7 +191,7 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
 
 def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
     """Say how long training takes here, or that a time limit cannot be enough."""
-    from nmt_cli import console
+    from nmt_cli.terminal import console
     from nmt_cli.training.forecast import run_time, too_short
 
     if time_limit == math.inf:
@@ -198,12 +203,12 @@ def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: floa
 def _train(
     loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
 ) -> None:
-    from nmt_cli import console
-    from nmt_cli.commands.signals import StopRequest
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.commands.training_report import TrainingReport
-    from nmt_cli.commands.training_view import TrainingView
-    from nmt_cli.training.network import danger
+    from nmt_cli.distributed.addresses import danger
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.signals import StopRequest
+    from nmt_cli.terminal.training_report import TrainingReport
+    from nmt_cli.terminal.training_view import TrainingView
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
 
@@ -236,8 +241,8 @@ def _train(
             encoded = prepared.train
             _foretell(prepared.config, encoded.mean_lengths, len(encoded), time_limit)
         quiet_tensorflow()
+        from nmt_cli.events import Waiting
         from nmt_cli.training.device import share_cores
-        from nmt_cli.training.events import Waiting
         from nmt_cli.training.loop import train as train_loop
 
         if cluster.size > 1:

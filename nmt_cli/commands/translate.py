@@ -5,13 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.lines import (
-    ColumnOption,
-    EncodingOption,
-    InputOption,
-    OnErrorOption,
-    OutputOption,
-)
 from nmt_cli.commands.loading import (
     BatchOption,
     BeamOption,
@@ -26,15 +19,22 @@ from nmt_cli.commands.loading import (
     ThreadsOption,
     VerboseOption,
 )
+from nmt_cli.terminal.lines import (
+    ColumnOption,
+    EncodingOption,
+    InputOption,
+    OnErrorOption,
+    OutputOption,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nmt_cli.bundle import Bundle
-    from nmt_cli.commands.translation_lines import TranslationLines
-    from nmt_cli.decoding.engine import Engine
-    from nmt_cli.decoding.options import SearchOptions
-    from nmt_cli.decoding.translator import Translation
+    from nmt_cli.bundle.folder import Bundle
+    from nmt_cli.search.engine import Engine
+    from nmt_cli.search.options import SearchOptions
+    from nmt_cli.search.translator import Translation
+    from nmt_cli.terminal.translation_lines import TranslationLines
     from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.tokenizer import Subwords
     from nmt_cli.text.vocabulary import Vocabularies
@@ -105,13 +105,13 @@ def translate(
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
-    from nmt_cli import console
-    from nmt_cli.bundle import find_bundle
-    from nmt_cli.commands.lines import input_windows, mend_of
+    from nmt_cli.bundle.folder import find_bundle
     from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.commands.translate_prompt import TranslatePrompt
-    from nmt_cli.commands.translation_lines import TranslationLines
-    from nmt_cli.decoding.translator import Translator
+    from nmt_cli.search.translator import Translator
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.lines import input_windows, mend_of
+    from nmt_cli.terminal.translate_prompt import TranslatePrompt
+    from nmt_cli.terminal.translation_lines import TranslationLines
 
     mend = mend_of(on_error)
     _check(text, input_file, attention, needs_json=token_scores and not json)
@@ -150,8 +150,8 @@ def _check(
     text: list[str] | None, input_file: str | None, attention: str | None, *, needs_json: bool
 ) -> None:
     """Refuse options that do not go together, before anything is loaded."""
-    from nmt_cli.commands.lines import check_attention
     from nmt_cli.errors import ConfigError
+    from nmt_cli.terminal.lines import check_attention
 
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
@@ -165,7 +165,7 @@ def _with_words(
     options: "SearchOptions", target: "Subwords", prefix: str | None, suppress: list[str] | None
 ) -> "SearchOptions":
     """Return options with what outputs begin with, and what they never say."""
-    from nmt_cli.decoding.translator import suppressed_ids
+    from nmt_cli.search.translator import suppressed_ids
 
     return options.override(
         prefix=tuple(target.encode(prefix)) if prefix else None,
@@ -180,7 +180,7 @@ def _write(
     output_file: str | None,
 ) -> "Translation | None":
     """Write translations as they come; return the last one."""
-    from nmt_cli.commands.lines import file_progress, output_stream
+    from nmt_cli.terminal.lines import file_progress, output_stream
 
     translation = None
     progress = file_progress("translating", input_file, output_file)
@@ -200,8 +200,9 @@ def _draw_attention(
     output: str,
     engine: "Engine | None",
 ) -> None:
-    from nmt_cli import console
-    from nmt_cli.commands.pictures import attention_of_ids, show
+    from nmt_cli.commands.pictures import attention_of_ids
+    from nmt_cli.terminal import console
+    from nmt_cli.terminal.pictures import show
 
     part, *others = translation.hypotheses[0].parts
     if others:

@@ -1,6 +1,6 @@
 """The model that a configuration describes."""
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.transformer import Transformer
 

@@ -8,7 +8,7 @@ et al. 2019, arXiv 1810.04805.
 
 import tensorflow as tf
 
-from nmt_cli.config import ModelConfig
+from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.layers import AttentionMaps, Dense, RandomStream, Tensor, dropout
 from nmt_cli.model.transformer import EncoderModel, Memory
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from nmt_cli.config import ModelConfig
+from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.layers import (
     AttentionMaps,
     CrossAttention,

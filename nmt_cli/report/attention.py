@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nmt_cli.decoding.alignment import groups_of, word_attention
 from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.report.attention_page import attention_page
 from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import heat_table
+from nmt_cli.search.alignment import groups_of, word_attention
 from nmt_cli.text.tokenizer import BOS_ID, Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 

@@ -6,7 +6,7 @@ from nmt_cli.report.page import facts, table
 from nmt_cli.text.batches import num_too_long
 
 if TYPE_CHECKING:
-    from nmt_cli.config import CorpusConfig
+    from nmt_cli.config.schema import CorpusConfig
     from nmt_cli.training.run import Prepared
 
 _KIB = 1024.0

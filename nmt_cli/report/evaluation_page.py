@@ -4,10 +4,10 @@ import html
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from nmt_cli.decoding.judging import Judged
-from nmt_cli.decoding.label_comparison import LabelComparison
-from nmt_cli.metrics.evaluation import Comparison, Evaluation, value_text, words_text
-from nmt_cli.metrics.scores import bootstrap_signature
+from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
+from nmt_cli.evaluation.label_comparison import LabelComparison
+from nmt_cli.evaluation.label_judging import Judged
+from nmt_cli.evaluation.scores import bootstrap_signature
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.page import facts, page, paragraphs, sections, table, texts
 from nmt_cli.report.svg import bar_figure

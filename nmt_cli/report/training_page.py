@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.config_io import to_yaml
+from nmt_cli.config.reading import to_yaml
 from nmt_cli.report.curves import Event, curves_chart
 from nmt_cli.report.headline import headline, perplexity
 from nmt_cli.report.page import Rows, facts, page, paragraphs, sections, table
@@ -16,8 +16,8 @@ from nmt_cli.report.samples import averaged, followed
 from nmt_cli.report.words import explained
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle import Manifest
-    from nmt_cli.config import Config
+    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.config.schema import Config
 
 
 def training_page(

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_cli.config import Config, CorpusConfig
-from nmt_cli.data_sets import data_set_with
+from nmt_cli.config.schema import Config, CorpusConfig
+from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines

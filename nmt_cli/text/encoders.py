@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.template import join_texts

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nmt_cli.config_io import HASHES
+from nmt_cli.config.reading import HASHES
 from nmt_cli.files import sha256_of, write_text
 
 # A file that changed just now may change again without another time stamp.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError
 
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())

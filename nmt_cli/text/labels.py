@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import DataError, LineError, did_you_mean
 
 if TYPE_CHECKING:
-    from nmt_cli.config import ClassificationConfig, Config
+    from nmt_cli.config.schema import ClassificationConfig, Config
 
 _MOST = 10_000
 _SHOWN = 20

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from nmt_cli.config.pace import Lengths
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
-from nmt_cli.pace import Lengths
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.template import join_turns

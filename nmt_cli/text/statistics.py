@@ -1,6 +1,6 @@
 """How much text there is and of what kind: one pass over the corpus that keeps a small sample.
 
-What `presets.py` goes by. Only the pairs are counted one by one; everything else is estimated from
+What `config/auto.py` goes by. Only the pairs are counted one by one; everything else is estimated from
 pairs that lie evenly over the corpus (files are often sorted, or several put one behind the other).
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from nmt_cli.config import Config
-from nmt_cli.pace import Lengths
-from nmt_cli.presets import Pieces, Side, Text
+from nmt_cli.config.auto import Pieces, Side, Text
+from nmt_cli.config.pace import Lengths
+from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.scripts import SCRIPTS, is_in

@@ -26,7 +26,7 @@ from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
 
 if TYPE_CHECKING:
-    from nmt_cli.config import TokenizerConfig
+    from nmt_cli.config.schema import TokenizerConfig
 
 PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")

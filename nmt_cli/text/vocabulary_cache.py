@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.files import crc32_of, write_text

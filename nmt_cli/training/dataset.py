@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
 from nmt_cli.text.bpe_dropout import MergeDropout

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from nmt_cli import pace
-from nmt_cli.bundle import versions
-from nmt_cli.config import Config
-from nmt_cli.presets import Choice, Device
+from nmt_cli.bundle.folder import versions
+from nmt_cli.config import pace
+from nmt_cli.config.auto import Choice, Device
+from nmt_cli.config.schema import Config
 from nmt_cli.resources import available_cores
-from nmt_cli.training.auto import LANES, PRECISION
+from nmt_cli.training.auto_values import LANES, PRECISION
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}

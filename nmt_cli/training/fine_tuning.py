@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle import TASKS, Bundle, find_bundle
-from nmt_cli.config import Config, ModelConfig
-from nmt_cli.config_io import with_values
+from nmt_cli.bundle.folder import TASKS, Bundle, find_bundle
+from nmt_cli.config.reading import with_values
+from nmt_cli.config.schema import Config, ModelConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, named_variables
 from nmt_cli.text.vocabulary import Vocabularies

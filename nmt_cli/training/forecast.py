@@ -6,8 +6,8 @@ aside for the end. All of it is an estimate, good to about a third.
 
 import math
 
-from nmt_cli.config import Config
-from nmt_cli.pace import Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.pace import Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.schema import Config
 
 _START_S, _PAIRS_A_SECOND = 15.0, 50_000
 _END_SHARE = 0.06  # of the time: evaluations, and what comes after the last step

@@ -4,16 +4,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nmt_cli.bundle import classification_of
-from nmt_cli.decoding.evaluation import samples_of
-from nmt_cli.decoding.judging import Judged, judge
-from nmt_cli.decoding.labelling import Labeller
-from nmt_cli.decoding.native_labels import NativeScorer
-from nmt_cli.metrics.scores import Score
+from nmt_cli.bundle.folder import classification_of
+from nmt_cli.evaluation.label_judging import Judged, judge
+from nmt_cli.evaluation.outputs import samples_of
+from nmt_cli.evaluation.scores import Score
+from nmt_cli.events import StopRequested
+from nmt_cli.search.labeller import Labeller
+from nmt_cli.search.tensorflow_labeller import NativeScorer
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
-from nmt_cli.training.validation import DevScores, StopRequested, Validator
+from nmt_cli.training.validation import DevScores, Validator
 
 
 class LabelValidator(Validator):

@@ -19,24 +19,13 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
-from nmt_cli.config_io import to_yaml
+from nmt_cli.config.reading import to_yaml
+from nmt_cli.distributed.connection import join
+from nmt_cli.distributed.meeting import meet
+from nmt_cli.distributed.peers import OUT_OF_MEMORY, Peers
+from nmt_cli.distributed.replicas import Replicas, connect
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import os_errors_as, remove_leftovers, write_text
-from nmt_cli.model.weights import Arrays, assign_weights, read_weights
-from nmt_cli.text.batches import Batch
-from nmt_cli.text.bpe_dropout import MergeDropout
-from nmt_cli.training.checkpoint import (
-    Checkpoints,
-    Progress,
-    average,
-    step_of,
-)
-from nmt_cli.training.connection import join
-from nmt_cli.training.dataset import StepBatches, iter_steps
-from nmt_cli.training.device import describe_environment
-from nmt_cli.training.distribution import Replicas, connect
-from nmt_cli.training.event_log import EventLog
-from nmt_cli.training.events import (
+from nmt_cli.events import (
     STOPPED,
     Evaluated,
     Event,
@@ -48,10 +37,23 @@ from nmt_cli.training.events import (
     Skipped,
     Started,
     StepDone,
+    StopRequested,
     as_json,
 )
-from nmt_cli.training.memory import OUT_OF_MEMORY, cut, largest_batches
-from nmt_cli.training.peers import Peers
+from nmt_cli.files import os_errors_as, remove_leftovers, write_text
+from nmt_cli.model.weights import Arrays, assign_weights, read_weights
+from nmt_cli.text.batches import Batch
+from nmt_cli.text.bpe_dropout import MergeDropout
+from nmt_cli.training.checkpoint import (
+    Checkpoints,
+    Progress,
+    average,
+    step_of,
+)
+from nmt_cli.training.dataset import StepBatches, iter_steps
+from nmt_cli.training.device import describe_environment
+from nmt_cli.training.event_log import EventLog
+from nmt_cli.training.memory import cut, largest_batches
 from nmt_cli.training.recovery import (
     MAX_SKIPPED,
     limit_of_rollback,
@@ -59,7 +61,6 @@ from nmt_cli.training.recovery import (
     rolled_back,
     skip,
 )
-from nmt_cli.training.rendezvous import meet
 from nmt_cli.training.result import Result
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
@@ -68,7 +69,6 @@ from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.task import task_of
 from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
-from nmt_cli.training.validation import StopRequested
 from nmt_cli.training.writer import Writer
 
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.text.batches import Batch, assemble, shares
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.dataset import Cursor, iter_windows
-
-OUT_OF_MEMORY = (tf.errors.ResourceExhaustedError, MemoryError)
 
 
 def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from ctranslate2 import get_supported_compute_types
 
-from nmt_cli.bundle import PLAIN_FORMAT, Bundle, open_bundle, save_bundle
+from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, open_bundle, save_bundle
 from nmt_cli.errors import ModelFileError, TrainingError
+from nmt_cli.evaluation.number_formats import Measured, measure_formats
+from nmt_cli.evaluation.scores import Score
 from nmt_cli.files import os_errors_as
-from nmt_cli.metrics.scores import Score
 from nmt_cli.model.weights import Arrays
 from nmt_cli.text.corpus import Example
-from nmt_cli.training.export import Measured, measure_formats
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.validation import DevScores
 

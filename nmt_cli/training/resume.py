@@ -6,12 +6,12 @@ They are compared before anything is written, and before TensorFlow starts.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nmt_cli.config import Config
-from nmt_cli.config_io import AUTO, fixed_keys
+from nmt_cli.config.auto import Choice
+from nmt_cli.config.reading import AUTO, fixed_keys
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError
-from nmt_cli.presets import Choice
 from nmt_cli.text.vocabulary_cache import kept_sizes
-from nmt_cli.training.auto import LANES, PRECISION, VOCAB_SIZE, resolve_for_machine
+from nmt_cli.training.auto_values import LANES, PRECISION, VOCAB_SIZE, resolve_for_machine
 from nmt_cli.training.checkpoint import changed_settings
 from nmt_cli.training.run_folder import RunFolder
 

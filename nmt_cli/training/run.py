@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle import Bundle
-from nmt_cli.config import Config
-from nmt_cli.config_io import LoadedConfig, with_values
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.config.auto import Choice, Device
+from nmt_cli.config.pace import USUAL_MACHINE, Machine
+from nmt_cli.config.reading import LoadedConfig, with_values
+from nmt_cli.config.schema import Config
+from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
-from nmt_cli.pace import USUAL_MACHINE, Machine
-from nmt_cli.presets import Choice, Device
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
@@ -35,7 +36,7 @@ from nmt_cli.text.statistics import sample_evenly
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import load_or_train
-from nmt_cli.training.auto import (
+from nmt_cli.training.auto_values import (
     LANES,
     PRECISION,
     VOCAB_SIZE,
@@ -45,7 +46,6 @@ from nmt_cli.training.auto import (
     unfilled,
 )
 from nmt_cli.training.checkpoint import saved_settings
-from nmt_cli.training.cluster import ALONE, Cluster
 from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start, start_vocabularies
 from nmt_cli.training.resume import (

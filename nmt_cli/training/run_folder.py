@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from nmt_cli.bundle import MANIFEST
-from nmt_cli.config import Config
+from nmt_cli.bundle.folder import MANIFEST
+from nmt_cli.config.schema import Config
+from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as
-from nmt_cli.training.cluster import ALONE, Cluster
 
 RUNS_DIR = Path("runs")
 

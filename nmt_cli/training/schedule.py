@@ -2,7 +2,7 @@
 
 import math
 
-from nmt_cli.config import TrainConfig
+from nmt_cli.config.schema import TrainConfig
 
 _COOLDOWN = 0.2  # share of the steps
 

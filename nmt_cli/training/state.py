@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 
+from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.building import build_model
 from nmt_cli.model.classifier import Classifier
@@ -14,7 +15,6 @@ from nmt_cli.training.checkpoint import (
     changed_settings,
     progress_of,
 )
-from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.fine_tuning import start_weights, trained_variables
 from nmt_cli.training.optimizer import Optimizer
 from nmt_cli.training.run import Prepared

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
+from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.text.batches import Batch, shares
-from nmt_cli.training.distribution import Replicas
 from nmt_cli.training.loss import LossSums, loss_sums
 from nmt_cli.training.optimizer import Optimizer
 

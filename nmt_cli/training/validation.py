@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nmt_cli.bundle import PLAIN_FORMAT, conversion_of
-from nmt_cli.decoding.engine import Searcher
-from nmt_cli.decoding.evaluation import (
+from nmt_cli.bundle.folder import PLAIN_FORMAT, conversion_of
+from nmt_cli.distributed.peers import OUT_OF_MEMORY
+from nmt_cli.evaluation.label_scores import LabelScore
+from nmt_cli.evaluation.outputs import (
     Sample,
     bounded,
     collapse_warning,
@@ -24,35 +25,22 @@ from nmt_cli.decoding.evaluation import (
     score_outputs,
     scoring_options,
 )
-from nmt_cli.decoding.fast import FastEngine
-from nmt_cli.decoding.native import NativeEngine
-from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.evaluation.scores import Score
+from nmt_cli.events import StopRequested
 from nmt_cli.files import temporary_folder
-from nmt_cli.metrics.classification import LabelScore
-from nmt_cli.metrics.scores import Score
 from nmt_cli.model.weights import read_weights
+from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.engine import Searcher
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.tensorflow_engine import NativeEngine
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.device import find_device
-from nmt_cli.training.memory import OUT_OF_MEMORY
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.step import Stepper
 
 _DECODED_AT_A_TIME = 1000  # examples between two looks at whether to stop
 _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only samples are shown
-
-
-class StopRequested(Exception):
-    """Training shall save and end here.
-
-    Args:
-        number: The signal that asked for it, or 0.
-        worker: The machine that got it; None is this one.
-    """
-
-    def __init__(self, number: int = 0, worker: int | None = None) -> None:
-        super().__init__(number, worker)
-        self.number, self.worker = number, worker
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pexpect
 
-from nmt_cli.bundle import open_bundle
-from nmt_cli.commands.chat_conversation import Conversation
-from nmt_cli.commands.chat_log import ConversationLog
-from nmt_cli.commands.chat_settings import ChatSettings
+from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.commands.loading import load_model, search_options
-from nmt_cli.decoding.chat_options import ChatOptions
-from nmt_cli.decoding.session import ChatSession
+from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.terminal.chat_log import ConversationLog
+from nmt_cli.terminal.chat_settings import ChatSettings
 
 STARTS = 7
 READY = r"\x1b\[\?2004h"  # bracketed paste is switched on: a line can be typed

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.training.run import prepare
 
 
@@ -43,8 +43,8 @@ def main() -> None:
     """Train and measure."""
     name = sys.argv[1] if len(sys.argv) > 1 else "quickstart"
     quiet_tensorflow()
+    from nmt_cli.events import StepDone
     from nmt_cli.training.checkpoint import Checkpoints
-    from nmt_cli.training.events import StepDone
     from nmt_cli.training.loop import train
     from nmt_cli.training.state import RunState
 

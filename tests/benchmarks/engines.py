@@ -13,11 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from nmt_cli.bundle import PLAIN_FORMAT, open_bundle
+from nmt_cli.bundle.folder import PLAIN_FORMAT, open_bundle
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-from nmt_cli.decoding.fast import FastEngine
-from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.files import read_lines
+from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -27,7 +27,7 @@ RUNS, LENGTH = 5, 16
 def main() -> None:
     """Measure speed, then agreement."""
     quiet_tensorflow()
-    from nmt_cli.decoding.native import load_engine
+    from nmt_cli.search.tensorflow_engine import load_engine
 
     bundle = open_bundle(Path(sys.argv[1]))
     vocabularies = Vocabularies.load(bundle.path)

@@ -18,10 +18,10 @@ from pathlib import Path
 import ctranslate2
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt_cli.bundle import open_bundle
-from nmt_cli.decoding.fast import BATCH_PIECES
+from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.files import read_lines
 from nmt_cli.resources import available_cores
+from nmt_cli.search.ctranslate2_engine import BATCH_PIECES
 from nmt_cli.text.vocabulary import Vocabularies
 
 RUNS, BEAM_SIZE = 5, 5

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from nmt_cli.config_io import LoadedConfig, load_config
+from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.files import read_lines
 
 BLOCK = 100_000  # lines written at a time

@@ -8,9 +8,9 @@ Speed does not depend on what the weights are, so nobody has to train one to mea
 import sys
 from pathlib import Path
 
-from nmt_cli.bundle import open_bundle, save_bundle
+from nmt_cli.bundle.folder import open_bundle, save_bundle
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.text.vocabulary import Vocabularies
 
 

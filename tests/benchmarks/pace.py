@@ -1,4 +1,4 @@
-"""Does a step take as long as `nmt_cli/pace.py` foretells?
+"""Does a step take as long as `nmt_cli/config/pace.py` foretells?
 
     python tests/benchmarks/pace.py [WIDTHxLAYERSxTOKENS]... [--precision float32]
 
@@ -42,11 +42,11 @@ def _measure(arguments) -> dict[str, object]:
     quiet_tensorflow()
     import numpy as np
 
+    from nmt_cli.config.pace import Lengths, measure_machine, step_seconds
     from nmt_cli.model.building import build_model
     from nmt_cli.model.weights import named_variables
-    from nmt_cli.pace import Lengths, measure_machine, step_seconds
     from nmt_cli.text.batches import Batch
-    from nmt_cli.training.auto import resolve_for_machine
+    from nmt_cli.training.auto_values import resolve_for_machine
     from nmt_cli.training.device import choose_for_machine, share_cores
     from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.step import Stepper
@@ -86,7 +86,7 @@ def _measure(arguments) -> dict[str, object]:
 
 
 def _config(arguments):
-    from nmt_cli.config import Config
+    from nmt_cli.config.schema import Config
 
     width, layers, tokens = map(int, arguments.shapes[0].split("x"))
     widening = 4 if width >= 256 else 2

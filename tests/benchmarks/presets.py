@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nmt_cli.bundle import open_bundle
+from nmt_cli.bundle.folder import open_bundle
 
 NMT = [sys.executable, "-m", "nmt_cli"]
 

@@ -10,9 +10,9 @@ import random
 import sys
 from pathlib import Path
 
-from nmt_cli.bundle import open_bundle
+from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.commands.loading import load_model
-from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS) + len(BYTE_TOKENS)

@@ -15,7 +15,7 @@ import statistics
 import time
 
 from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 
 WARM_UP = 4
 

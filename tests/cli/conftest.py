@@ -27,7 +27,7 @@ DIALOGUES = [
 def toy_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of a chat model trained for a second."""
     from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.training.run import prepare
 
     quiet_tensorflow()
@@ -49,8 +49,8 @@ def babbling_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of a chat model with random weights: it samples, and never comes to an end."""
     from numpy_transformer import Architecture, random_weights
 
-    from nmt_cli.bundle import save_bundle
-    from nmt_cli.config import Config
+    from nmt_cli.bundle.folder import save_bundle
+    from nmt_cli.config.schema import Config
     from nmt_cli.text.tokenizer import Subwords
     from nmt_cli.text.vocabulary import Vocabularies
 

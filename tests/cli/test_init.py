@@ -6,7 +6,7 @@ import shlex
 import pytest
 import yaml
 
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 
 GERMAN = [f"Der alte Mann liest heute {n} Bücher im Garten." for n in range(200)]
 ENGLISH = [f"The old man reads {n} books in the garden today." for n in range(200)]

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_cli.training import ports
-from nmt_cli.training.cluster import split_address
+from nmt_cli.distributed import ports
+from nmt_cli.distributed.cluster import split_address
 
 STEPS = 50
 SECONDS_TO_NOTICE = 60

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from browser import document_after, needs_browser
 
-from nmt_cli.config import Config
-from nmt_cli.metrics.evaluation import Corpus, Evaluation, Result
+from nmt_cli.config.schema import Config
+from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.report.evaluation_page import evaluation_page
-from nmt_cli.report.positions import Positions
+from nmt_cli.report.position_picture import Positions
 from nmt_cli.report.training_page import training_page
 
 pytestmark = needs_browser

@@ -19,8 +19,8 @@ def page_data(path) -> dict:
 
 
 def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_line, tmp_path):
-    from nmt_cli.bundle import open_bundle
-    from nmt_cli.decoding.native import load_engine
+    from nmt_cli.bundle.folder import open_bundle
+    from nmt_cli.search.tensorflow_engine import load_engine
     from nmt_cli.text.vocabulary import Vocabularies
 
     arguments = ["plot", "attention", SENTENCE, "-m", str(toy_bundle), "-o", "a.html"]
@@ -46,9 +46,9 @@ def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_li
 
 def classifier_arrays(bundle, text: str) -> np.ndarray:
     """Return the native scorer's attention for the ids that `nmt classify` reads."""
-    from nmt_cli.bundle import open_bundle
-    from nmt_cli.decoding.fast_labels import load_labeller
-    from nmt_cli.decoding.native_labels import load_scorer
+    from nmt_cli.bundle.folder import open_bundle
+    from nmt_cli.search.ctranslate2_labeller import load_labeller
+    from nmt_cli.search.tensorflow_labeller import load_scorer
 
     opened = open_bundle(bundle)
     (ids,) = load_labeller(opened).encode([tuple(text.split("\t"))])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.resources import bundled_configs
 
 NAMES = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.config_io import reference_markdown
-from nmt_cli.text.checkup.findings import CHECKS
+from nmt_cli.config.reading import reference_markdown
+from nmt_cli.doctor.findings import CHECKS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ PAGES = {
         "configs/README.md",
         "data/README.md",
         "nmt_cli/README.md",
-        "nmt_cli/decoding/README.md",
+        "nmt_cli/search/README.md",
         "nmt_cli/report/README.md",
         "nmt_cli/training/README.md",
         "tests/benchmarks/README.md",

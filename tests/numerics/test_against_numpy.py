@@ -10,9 +10,9 @@ import tensorflow as tf
 from exhaustive_search import best_sequences
 from schedules_by_hand import label_smoothed_cross_entropy
 
-from nmt_cli.decoding.native import NativeEngine
-from nmt_cli.decoding.options import SearchOptions
 from nmt_cli.model.weights import assign_weights, read_weights
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.tensorflow_engine import NativeEngine
 from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
 from nmt_cli.training.loss import loss_sums
 

@@ -7,13 +7,13 @@ import pytest
 import tensorflow as tf
 from numpy_transformer import Architecture, NumpyTransformer, log_softmax, random_weights
 
-from nmt_cli.config import ModelConfig
-from nmt_cli.convert import EncoderConversion
-from nmt_cli.decoding.fast_labels import FastScorer
-from nmt_cli.decoding.native_labels import NativeScorer
+from nmt_cli.bundle.ctranslate2_form import EncoderConversion
+from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.search.ctranslate2_labeller import FastScorer
+from nmt_cli.search.tensorflow_labeller import NativeScorer
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.label_loss import LabelLoss, balanced_weights
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from numpy_transformer import START_ID
 
-from nmt_cli.convert import NUMBER_FORMATS, Conversion
-from nmt_cli.decoding.fast import FastEngine
-from nmt_cli.decoding.native import NativeEngine
-from nmt_cli.decoding.options import SearchOptions
+from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS, Conversion
 from nmt_cli.model.weights import assign_weights, read_weights
+from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.tensorflow_engine import NativeEngine
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS)

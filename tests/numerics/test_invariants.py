@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.decoding.native import NativeEngine, features_of, parameters_of
-from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.search import advance_beam, start_beam
 from nmt_cli.model.layers import Packing, RandomStream
 from nmt_cli.model.weights import named_variables, read_weights
+from nmt_cli.search.beam_search import advance_beam, start_beam
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.tensorflow_engine import NativeEngine, features_of, parameters_of
 from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
 from nmt_cli.training.loss import loss_sums
 

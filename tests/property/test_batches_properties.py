@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.text.batches import assemble, batches_by_length, plan_window
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.dataset import Cursor, iter_steps

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text.bpe_dropout import WordSplitter
 from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
 

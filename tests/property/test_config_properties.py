@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import (
+from nmt_cli.config.reading import auto_keys, load_config, to_yaml, value_of
+from nmt_cli.config.schema import (
     ClassificationConfig,
     Config,
     CorpusConfig,
@@ -16,7 +17,6 @@ from nmt_cli.config import (
     ModelConfig,
     Section,
 )
-from nmt_cli.config_io import auto_keys, load_config, to_yaml, value_of
 from nmt_cli.errors import ConfigError
 
 QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])

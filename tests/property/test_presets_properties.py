@@ -5,9 +5,9 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import Config
-from nmt_cli.pace import Lengths
-from nmt_cli.presets import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+from nmt_cli.config.auto import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+from nmt_cli.config.pace import Lengths
+from nmt_cli.config.schema import Config
 
 CONFIG = Config.model_validate(
     {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}

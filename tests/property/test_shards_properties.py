@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, Encoder, encode_corpora

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, Subwords
 
 SETTINGS = [(form, lower) for form in ("none", "nfc", "nfkc") for lower in (False, True)]

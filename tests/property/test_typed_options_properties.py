@@ -7,16 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.bundle import open_bundle
-from nmt_cli.commands.chat_commands import NAMES, ChatCommands
-from nmt_cli.commands.chat_conversation import Conversation
-from nmt_cli.commands.chat_log import ConversationLog
-from nmt_cli.commands.chat_settings import ChatSettings
-from nmt_cli.decoding.chat_options import ChatOptions
-from nmt_cli.decoding.fast import FastEngine
-from nmt_cli.decoding.options import SearchOptions
-from nmt_cli.decoding.session import ChatSession
+from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError, NmtError
+from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
+from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.terminal.chat_log import ConversationLog
+from nmt_cli.terminal.chat_settings import ChatSettings
 from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 

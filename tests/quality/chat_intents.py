@@ -49,10 +49,10 @@ from generators.small_talk_script import (
     read_slots,
 )
 
-from nmt_cli.bundle import find_bundle
+from nmt_cli.bundle.folder import find_bundle
 from nmt_cli.commands.loading import load_model, search_options
-from nmt_cli.decoding.chat_options import ChatOptions
-from nmt_cli.decoding.session import ChatSession
+from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.search.chat_session import ChatSession
 
 NEARLY_EQUAL = 0.85  # difflib's ratio of two folded texts
 FEWEST_WORDS = 2  # of its own that a template needs to be told by its pattern

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from nmt_cli.bundle import open_bundle
+from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import NmtError
 
 REFUSED, OTHER = 4, 3

@@ -9,7 +9,7 @@ import pytest
 from numpy_transformer import sinusoidal_positions
 from pydantic import ValidationError
 
-from nmt_cli.config import ModelConfig
+from nmt_cli.config.schema import ModelConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.positions import sinusoids
 

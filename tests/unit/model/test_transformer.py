@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.model import transformer
 from nmt_cli.model.layers import Packing, RandomStream, dropout
 from nmt_cli.model.transformer import Transformer

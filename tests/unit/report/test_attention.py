@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
 from nmt_cli.report.terminal import heat_table

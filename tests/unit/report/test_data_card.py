@@ -2,7 +2,7 @@
 
 from html_page import Page
 
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.report.data_card import data_card
 from nmt_cli.report.page import page
 from nmt_cli.training.run import prepare

@@ -6,9 +6,9 @@ import sys
 import pytest
 from html_page import Page
 
-from nmt_cli.bundle import Manifest
-from nmt_cli.config import Config
-from nmt_cli.config_io import to_yaml
+from nmt_cli.bundle.folder import Manifest
+from nmt_cli.config.reading import to_yaml
+from nmt_cli.config.schema import Config
 from nmt_cli.report.training_page import training_page
 
 SIGNATURE = "nrefs:1|case:mixed"

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import EOS_ID, Subwords

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError
 from nmt_cli.text.corpus import Corpora, Example, texts
 

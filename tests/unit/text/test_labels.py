@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from nmt_cli.config import Config
-from nmt_cli.config_io import checked
+from nmt_cli.config.reading import checked
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.text.batches import assemble, batches_by_length, plan_window
 from nmt_cli.text.bpe_dropout import MergeDropout

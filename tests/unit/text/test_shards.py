@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example

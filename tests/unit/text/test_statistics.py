@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import statistics
 from nmt_cli.text.corpus import Corpora, Example

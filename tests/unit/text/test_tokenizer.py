@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nmt_cli
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, PAD_ID, Subwords
 
@@ -193,7 +193,7 @@ class TestTraining:
 
     def test_is_the_same_in_every_process(self):
         code = (
-            "from nmt_cli.config import TokenizerConfig\n"
+            "from nmt_cli.config.schema import TokenizerConfig\n"
             "from nmt_cli.text.tokenizer import Subwords\n"
             "ties = [chr(0x4E00 + n) * 2 for n in range(300)]\n"
             "print(Subwords.train(ties, TokenizerConfig(vocab_size=300)).to_json())\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError, ModelFileError, TrainingError
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.tokenizer import Subwords

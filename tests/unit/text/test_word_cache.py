@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config import TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError
 from nmt_cli.text import word_cache
 from nmt_cli.text.tokenizer import Subwords

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nmt_cli.config import Config, TokenizerConfig
+from nmt_cli.config.schema import Config, TokenizerConfig
 from nmt_cli.errors import TrainingError
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.training import device
 from nmt_cli.training.device import (
     choose_lanes,

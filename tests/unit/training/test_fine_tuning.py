@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_cli.bundle import open_bundle
-from nmt_cli.config_io import load_config
+from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, ModelFileError
-from nmt_cli.training.events import Evaluated, StepDone
+from nmt_cli.events import Evaluated, StepDone
 from nmt_cli.training.loop import train
 from nmt_cli.training.run import prepare
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nmt_cli.config import Config
-from nmt_cli.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.schema import Config
 from nmt_cli.training.forecast import run_seconds, run_time, too_short, training_seconds
 
 CONFIG = Config.model_validate(

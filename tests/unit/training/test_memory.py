@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.memory import cut, largest_batches

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.config import ModelConfig
+from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.layers import num_fused
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import named_variables

@@ -10,9 +10,7 @@ import tensorflow as tf
 from safetensors.numpy import load_file
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.training import loop, task
-from nmt_cli.training.checkpoint import Progress
-from nmt_cli.training.events import (
+from nmt_cli.events import (
     Finished,
     MicroBatchesHalved,
     RolledBack,
@@ -20,6 +18,8 @@ from nmt_cli.training.events import (
     Skipped,
     StepDone,
 )
+from nmt_cli.training import loop, task
+from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.loop import train
 from nmt_cli.training.recovery import limit_of_rollback, rate_factor, rolled_back, skip
 from nmt_cli.training.schedule import learning_rate

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.config_io import load_config
+from nmt_cli.config.auto import Choice
+from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, TrainingError
-from nmt_cli.presets import Choice
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
 from nmt_cli.training.run import prepare
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.config_io import auto_keys, load_config, to_yaml
+from nmt_cli.config.reading import auto_keys, load_config, to_yaml
 from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.event_log import EventLog
@@ -93,7 +93,7 @@ def test_held_out_text_is_looked_for_once(corpus, monkeypatch):
 
 KILLED = """\
 import os, signal, sys
-from nmt_cli.config_io import load_config
+from nmt_cli.config.reading import load_config
 from nmt_cli.text import shards
 from nmt_cli.training.run import prepare
 

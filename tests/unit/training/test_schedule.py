@@ -5,7 +5,7 @@ import itertools
 import pytest
 import schedules_by_hand
 
-from nmt_cli.config import TrainConfig
+from nmt_cli.config.schema import TrainConfig
 from nmt_cli.training.schedule import learning_rate
 
 STEPS = (1, 2, 99, 100, 101, 250, 999, 1000)

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import label_smoothed_cross_entropy
 
-from nmt_cli.config import Config
+from nmt_cli.config.schema import Config
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID

@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_a_run_writes_it_when_asked(toy_corpus, tmp_path, monkeypatch):
-    from nmt_cli.config_io import load_config
+    from nmt_cli.config.reading import load_config
     from nmt_cli.training.loop import train
     from nmt_cli.training.run import prepare
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from nmt_cli.config import TrainConfig
+from nmt_cli.config.schema import TrainConfig
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
 

@@ -1,0 +1,149 @@
+"""Whether a folder of the fast engine is what `ctranslate2_form.py` writes, before CTranslate2 reads it.
+
+CTranslate2 trusts `model.bin`: a size in it that does not fit ends the process. So the names,
+shapes and sizes of all variables are held against the manifest; their values are not read.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from nmt_cli.errors import ModelFileError
+
+_VERSION = 6  # of the file format
+_SPECS = ("TransformerSpec", "TransformerEncoderSpec")
+_BYTES = (4, 1, 2, 4, 2, 2)  # of a number: float32, int8, int16, int32, float16, bfloat16
+_MOST_NAMES = 1 << 16
+
+
+def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> None:
+    """Check the sizes and types of everything that CTranslate2 reads.
+
+    Args:
+        folder: What `ctranslate2_form.py` wrote.
+        model: The manifest's `model`.
+        vocabulary: The manifest's `vocabulary`.
+
+    Raises:
+        ModelFileError: A file is damaged or is not of this model.
+    """
+    file = folder / "model.bin"
+    try:
+        with file.open("rb") as stream:
+            _check_variables(stream, file.stat().st_size, model, vocabulary)
+        for file in sorted(folder.glob("*.json")):
+            _check_json(file, json.loads(file.read_text(encoding="utf-8")), vocabulary)
+    except (OSError, ValueError, RecursionError, struct.error) as error:
+        raise ModelFileError(
+            f"{file}: damaged: {error}", hint=f"nmt export --format {folder.name} writes it anew"
+        ) from error
+
+
+def _check_json(file: Path, values: Any, vocabulary: Mapping[str, Any]) -> None:
+    if file.name == "config.json":
+        allowed = (bool, str, float, type(None))
+        if not isinstance(values, dict) or not all(isinstance(v, allowed) for v in values.values()):
+            raise ValueError("not a configuration that nmt wrote")
+    elif not isinstance(values, list) or not all(isinstance(piece, str) for piece in values):
+        raise ValueError("not a list of pieces")
+    elif file.name != "source_2_vocabulary.json" and len(values) != _pieces(file.name, vocabulary):
+        raise ValueError(f"{len(values)} pieces, not {_pieces(file.name, vocabulary)}")
+
+
+def _pieces(name: str, vocabulary: Mapping[str, Any]) -> int:
+    return int(vocabulary["target" if name.startswith("target") else "source"])
+
+
+def _check_variables(
+    stream: IO[bytes], size: int, model: Mapping[str, Any], vocabulary: Mapping[str, Any]
+) -> None:
+    version, spec = _number(stream, "I"), _text(stream)
+    if version != _VERSION or spec not in _SPECS:
+        raise ValueError(f"not a model that nmt wrote (version {version}, {spec[:40]!r})")
+    _number(stream, "I")  # the specification's revision
+    shapes = _shapes(model, vocabulary)
+    variables: dict[str, tuple[int, ...]] = {}
+    for _ in range(_count(stream)):
+        name = _text(stream)
+        shape = tuple(_number(stream, "I") for _ in range(min(_number(stream, "B"), 4)))
+        kind, length = _number(stream, "B"), _number(stream, "I")
+        if kind >= len(_BYTES) or math.prod(shape) * _BYTES[kind] != length:
+            raise ValueError(f"'{name}' has not the size of its shape {shape}")
+        _check_shape(name, shape, shapes)
+        if name.endswith("/num_heads"):
+            heads = int.from_bytes(stream.read(length), "little")
+            if heads != model["num_heads"]:
+                raise ValueError(f"'{name}' is {heads}, not {model['num_heads']}")
+        else:
+            stream.seek(length, 1)
+        variables[name] = shape
+    for _ in range(_count(stream)):
+        alias, name = _text(stream), _text(stream)
+        if name not in variables:
+            raise ValueError(f"'{alias}' stands for '{name}', which is not there")
+        _check_shape(alias, variables[name], shapes)
+    if stream.tell() != size:
+        raise ValueError(f"{size} bytes, of which {stream.tell()} belong to the model")
+
+
+def _check_shape(name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Check a variable against the longest known ending of its name."""
+    if not shape:
+        return
+    parts = name.removesuffix("_scale").split("/")
+    endings = ("/".join(parts[-count:]) for count in (3, 2, 1))
+    wanted = next((shapes[ending] for ending in endings if ending in shapes), ())
+    if name.endswith("_scale"):
+        wanted = wanted[:1]
+    if len(shape) != len(wanted) or any(
+        b not in (a, -1) for a, b in zip(shape, wanted, strict=True)
+    ):
+        raise ValueError(f"'{name}' has shape {shape}, expected {wanted}")
+
+
+def _shapes(model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of variables by the ends of their names; -1 is any number."""
+    d, ff = model["d_model"], model["d_ff"]
+    source, target = vocabulary["source"], vocabulary["target"]
+    return {
+        "embeddings_0/weight": (source, d),
+        "embeddings_1/weight": (-1, d),
+        "decoder/embeddings/weight": (target, d),
+        "projection/weight": (target, d),
+        "projection/bias": (target,),
+        "encodings": (model["max_length"], d),
+        "gamma": (d,),
+        "beta": (d,),
+        "self_attention/linear_0/weight": (3 * d, d),
+        "self_attention/linear_1/weight": (d, d),
+        "attention/linear_0/weight": (d, d),
+        "attention/linear_1/weight": (2 * d, d),
+        "attention/linear_2/weight": (d, d),
+        "linear_0/weight": (ff, d),
+        "linear_0/bias": (ff,),
+        "linear_0_noact/weight": (ff, d),
+        "linear_0_noact/bias": (ff,),
+        "linear_1/weight": (d, ff),
+        "linear_1/bias": (d,),
+    }
+
+
+def _number(stream: IO[bytes], code: str) -> int:
+    return int(struct.unpack(f"<{code}", stream.read(struct.calcsize(code)))[0])
+
+
+def _count(stream: IO[bytes]) -> int:
+    count = _number(stream, "I")
+    if count > _MOST_NAMES:
+        raise ValueError(f"{count} variables")
+    return count
+
+
+def _text(stream: IO[bytes]) -> str:
+    raw = stream.read(_number(stream, "H"))
+    if not raw.endswith(b"\0") or b"\0" in raw[:-1]:
+        raise ValueError("a name has no end")
+    return raw[:-1].decode("utf-8")

@@ -1,0 +1,90 @@
+"""The README.md of a bundle: what the model is, for people and (front matter) for model hubs."""
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle.folder import Manifest
+
+_BAR = r"\|"
+_COMMANDS = {
+    "translation": 'nmt translate -m . "..."',
+    "chat": "nmt chat -m .",
+    "classification": 'nmt classify -m . "..."',
+}
+_PIPELINES = {  # as hubs call them
+    "translation": "translation",
+    "chat": "text-generation",
+    "classification": "text-classification",
+}
+
+
+def model_card(manifest: "Manifest", file: str = ".") -> str:
+    """Return the card's Markdown text.
+
+    Args:
+        manifest: Of the model.
+        file: What a recipient gives to `-m`.
+    """
+    rows = [  # a bar ends a table's cell, even inside backticks
+        f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
+        for split, scores in manifest.scores.items()
+        for name, value in scores.items()
+    ]
+    table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
+    size = manifest.model
+    return "\n".join(
+        [
+            *_front_matter(manifest),
+            "",
+            f"# {manifest.name}",
+            "",
+            f"A {manifest.task} Transformer trained with nmt {manifest.versions['nmt']}: "
+            f"{manifest.layers} layers, width {size['d_model']}, "
+            f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} "
+            f"{manifest.examples}.",
+            *_labels(manifest),
+            "",
+            "    pip install nmt-cli",
+            f"    {_COMMANDS[manifest.task].replace('-m .', f'-m {shlex.quote(file)}')}",
+            "",
+            *(table if rows else []),
+        ]
+    )
+
+
+def _labels(manifest: "Manifest") -> list[str]:
+    labels = manifest.classification.get("labels", [])
+    return ["", f"Labels: {', '.join(labels)}"] if labels else []
+
+
+def _front_matter(manifest: "Manifest") -> list[str]:
+    """Return the YAML that model hubs read; JSON's strings and lists are YAML."""
+    languages = filter(None, (manifest.source_lang, manifest.target_lang))
+    fields = {
+        "library_name": "nmt",
+        "pipeline_tag": _PIPELINES[manifest.task],
+        "tags": ["nmt", manifest.task],
+        "language": list(dict.fromkeys(languages)),
+        "license": manifest.licence,
+        "model-index": _results(manifest),
+    }
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value]
+    return ["---", *lines, "---"]
+
+
+def _results(manifest: "Manifest") -> list[dict[str, object]]:
+    """Return the scores in the shape of a model index, with their signatures as names."""
+    results = [
+        {
+            "task": {"type": _PIPELINES[manifest.task]},
+            "dataset": {"type": manifest.name, "name": manifest.name, "split": split},
+            "metrics": [
+                {"type": name, "value": round(value["score"], 2), "name": value["signature"]}
+                for name, value in scores.items()
+            ],
+        }
+        for split, scores in manifest.scores.items()
+    ]
+    return [{"name": manifest.name, "results": results}] if results else []

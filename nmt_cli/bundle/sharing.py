@@ -1,0 +1,161 @@
+"""A model as one file, with only what is needed to use it; and such a file as a model folder again.
+
+The file is a .zip or a .tar.gz. It may come from anybody, so unpacking takes plain files alone,
+with names within the folder, and no more bytes than were announced.
+"""
+
+import lzma
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from nmt_cli.bundle.folder import CTRANSLATE2, MANIFEST, WEIGHTS, Bundle, as_text, open_bundle
+from nmt_cli.bundle.model_card import model_card
+from nmt_cli.errors import ConfigError, ModelFileError
+from nmt_cli.files import atomic_dir, sha256_of
+from nmt_cli.resources import user_cache_dir
+
+ENDINGS = (".zip", ".tar.gz", ".tgz")
+_MOST_BYTES, _MOST_FILES = 1 << 36, 1000
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, ValueError, LookupError, OverflowError),
+)
+_UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, encrypted, disk full
+
+
+def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: bool) -> Bundle:
+    """Write what is needed to use a model, as a file or a folder; return what is in it.
+
+    Args:
+        bundle: The model.
+        target: Ends in .zip or .tar.gz; else a folder, which must not exist.
+        number_format: The form for CTranslate2 that goes along.
+        with_weights: Whether those for the TensorFlow engine, for training on and for other forms
+            go along, too.
+
+    Raises:
+        ConfigError: The folder exists, or the file's ending is none of these.
+        ModelFileError: The model is damaged.
+        OSError: The disk is full or the folder is not writable.
+    """
+    is_file = str(target).endswith(ENDINGS)
+    if not is_file and (target.exists() or target.name.endswith((".zst", ".gz", ".xz", ".7z"))):
+        problem = "exists" if target.exists() else "cannot be written"
+        raise ConfigError(f"--share {target}: {problem}", hint="name a new folder, .zip or .tar.gz")
+    form = f"{CTRANSLATE2}/{number_format}/"
+    bundle.check_files(lambda name: name.startswith(form) or (with_weights and name == WEIGHTS))
+    if not is_file:
+        with atomic_dir(target) as folder:
+            _fill(bundle, folder, number_format, with_weights=with_weights, name=target.name)
+        return open_bundle(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".sharing-", dir=target.parent) as beside:
+        folder = Path(beside, "model")
+        folder.mkdir()
+        _fill(bundle, folder, number_format, with_weights=with_weights, name=target.name)
+        kind = "zip" if target.suffix == ".zip" else "gztar"
+        Path(shutil.make_archive(f"{beside}/packed", kind, folder)).replace(target)
+    return unpacked(target)
+
+
+def _fill(
+    bundle: Bundle, folder: Path, number_format: str, *, with_weights: bool, name: str
+) -> None:
+    form = f"{CTRANSLATE2}/{number_format}/"
+    manifest = bundle.manifest
+    files = {
+        file: known
+        for file, known in manifest.files.items()
+        if "/" not in file or file.startswith(form)
+        if file not in (WEIGHTS, "README.md") or (with_weights and file == WEIGHTS)
+    }
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(bundle.path / file, folder / file)
+    facts = manifest.ctranslate2["formats"][number_format]
+    shared = replace(
+        manifest,
+        files=files,
+        ctranslate2={"auto": number_format, "formats": {number_format: facts}},
+    )
+    (folder / MANIFEST).write_text(as_text(shared), encoding="utf-8")
+    (folder / "README.md").write_text(model_card(shared, name), encoding="utf-8")
+
+
+def unpacked(file: Path) -> Bundle:
+    """Return the model in a shared file, unpacked into the user's cache once.
+
+    Raises:
+        ModelFileError: The file is damaged, or holds something else.
+    """
+    try:
+        digest = sha256_of(file)
+    except OSError as error:
+        raise ModelFileError(f"{file}: cannot be read: {error.strerror}") from error
+    folder = user_cache_dir() / "models" / digest[:32]
+    if not folder.exists():
+        try:
+            with atomic_dir(folder) as temporary, _members(file) as members:
+                _unpack(members, temporary)
+        except _DAMAGED as error:
+            raise ModelFileError(f"{file}: not a shared model: {error}") from error
+        except _UNREADABLE as error:
+            raise ModelFileError(f"{file}: cannot be unpacked: {error}") from error
+    return open_bundle(folder)
+
+
+@contextmanager
+def _members(file: Path) -> Iterator[Iterator[tuple[str, int, Any]]]:
+    """Give each plain file's name and size, and what opens it."""
+    if file.suffix == ".zip":
+        with zipfile.ZipFile(file) as archive:
+            infos = (info for info in archive.infolist() if not info.is_dir())
+            yield (
+                (info.filename, info.file_size, lambda info=info: archive.open(info))
+                for info in infos
+            )
+    else:
+        with tarfile.open(file, "r:gz") as archive_:
+            yield _tar_members(archive_)
+
+
+def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Any]]:
+    for info in archive:
+        if info.isdir():
+            continue
+        if not info.isfile():
+            raise ValueError(f"{info.name} is no plain file")
+        yield info.name, info.size, lambda info=info: archive.extractfile(info)
+
+
+def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path) -> None:
+    total = 0
+    for number, (name, size, opened) in enumerate(members):
+        path, total = PurePosixPath(name), total + size
+        if path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
+            raise ValueError(f"it holds {name!r}")
+        if number >= _MOST_FILES or total > _MOST_BYTES:
+            raise ValueError("it holds too much")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with opened() as source, target.open("xb") as stream:
+            _copy(source, stream, size)
+
+
+def _copy(source: IO[bytes], stream: IO[bytes], size: int) -> None:
+    """Copy as many bytes as were announced, and no more."""
+    left = size
+    while left and (block := source.read(min(left, 1 << 20))):
+        stream.write(block)
+        left -= len(block)
+    if left or source.read(1):
+        raise ValueError("a file in it has another size than it says")

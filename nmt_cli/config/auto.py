@@ -1,0 +1,430 @@
+"""Right by default: the size of the text and the device -> a value for each key that says `auto`.
+
+Every choice comes with its reason. A choice sees the configuration with the keys that the user set
+and the choices before it, so that one key that is fixed by hand moves those that follow from it.
+
+Where the numbers come from: small text wants small vocabularies, small batches and much dropout
+(Sennrich & Zhang 2019, arXiv 1905.11901; Araabi & Monz 2020, arXiv 2011.02266), and few layers
+(van Biljon et al. 2020, arXiv 2004.04418); large text wants the base model of Vaswani et al. 2017.
+The sizes from 20,000 pairs are those of `configs/multi30k-en-de.yaml`, tuned on its data; what that
+trains longer, with more dropout, is worth 0.35 BLEU and nearly twice the time.
+
+Under a time limit, what counts is how much of the text a model gets to see: the largest size is
+taken that can see enough of it to overtake the next smaller one (`_Size.tokens`, measured on
+Multi30k, Korean-English Bible verses and documentation), and text that is seen only a few times
+needs little dropout and bears a higher rate.
+"""
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.reading import with_values
+from nmt_cli.config.schema import Config
+
+Device = Literal["cpu", "gpu"]
+
+
+class Choice(NamedTuple):
+    """A value for one key, and why it is this one, in a few words."""
+
+    value: int | float | str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """The training text of one side, or of both together.
+
+    Attributes:
+        words: Words between spaces; two characters of Hangul, Han or Kana make a word where that
+            gives more.
+        alphabet: Distinct characters, the rarest left out.
+        scripts: Share of the commonest scripts among its letters, in words ("82 % Hangul").
+    """
+
+    words: int
+    alphabet: int
+    scripts: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """The training text as far as it matters for sizes.
+
+    Attributes:
+        pairs: Number of training pairs.
+        source: Its source side.
+        target: Its target side.
+        both: Both sides together.
+    """
+
+    pairs: int
+    source: Side
+    target: Side
+    both: Side
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Lengths in subword pieces, each with its `</s>`.
+
+    Attributes:
+        longest: Pieces that the longer side of nearly every training pair stays within.
+        mean: Of a training pair.
+        dev: Likewise, of all development examples together.
+    """
+
+    longest: int
+    mean: Lengths
+    dev: int
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the choices after the vocabulary depend on.
+
+    Attributes:
+        text: The training text.
+        pieces: Its lengths.
+        device: What trains.
+        seconds: What there is for the steps; infinity without a time limit.
+        machine: How fast the device is.
+    """
+
+    text: Text
+    pieces: Pieces
+    device: Device
+    seconds: float = math.inf
+    machine: Machine = USUAL_MACHINE
+
+    @property
+    def epoch_tokens(self) -> int:
+        """Tokens of the training text, on the side that batches are counted by."""
+        return max(1, round(self.text.pairs * self.pieces.mean.counted))
+
+    def steps(self, config: Config) -> float:
+        """Return how many steps there is time for."""
+        return self.seconds / step_seconds(config, self.pieces.mean, self.machine)
+
+    def epochs(self, config: Config) -> float:
+        """Return how often a run could see the text."""
+        return self.steps(config) * config.train.tokens_per_batch / self.epoch_tokens
+
+
+class _Size(NamedTuple):
+    """A model and its regularisation for so many pairs or more, if so many tokens can be seen."""
+
+    pairs: int
+    tokens: float
+    d_model: int
+    widening: int  # d_ff / d_model
+    num_heads: int
+    layers: int  # of the encoder, and of the decoder
+    dropout: float
+    inner_dropout: float  # on attention weights and inside the feed-forward layers
+    tokens_per_batch: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan(Situation):
+    """What the choices go by.
+
+    Attributes:
+        size: What there is enough text for, and time.
+        seen: How often a model of that size can see the text.
+    """
+
+    size: _Size
+    seen: float
+
+    @property
+    def freshness(self) -> float:
+        """How new the text still is to the model at the end: from 1, hardly seen, to 0."""
+        return min(1.0, max(0.0, 1 - (self.seen - _FRESH_EPOCHS) / _DROPOUT_EPOCHS))
+
+    @property
+    def told(self) -> str:
+        """What the size follows from, for people."""
+        where = f"{self.text.pairs:,} pairs on a {self.device.upper()}"
+        is_limited = self.seconds < math.inf
+        return f"{where} in {spoken(self.seconds)} of steps" if is_limited else where
+
+
+_QUICK_SIZES = (
+    _Size(0, 0, 64, 2, 4, 2, 0.2, 0.1, 1024),
+    _Size(0, 1.2e6, 128, 2, 4, 2, 0.2, 0.1, 2048),
+)
+_SMALL_SIZES = (
+    _Size(0, 5e6, 128, 2, 4, 3, 0.3, 0.1, 1024),
+    _Size(20_000, 5e6, 128, 2, 4, 4, 0.2, 0.1, 2048),
+)
+_SIZES: dict[Device, tuple[_Size, ...]] = {
+    "cpu": (
+        *_QUICK_SIZES,
+        *_SMALL_SIZES,
+        _Size(150_000, 3e7, 256, 4, 4, 4, 0.1, 0.1, 4096),
+    ),
+    "gpu": (
+        *_QUICK_SIZES,
+        *_SMALL_SIZES,
+        _Size(100_000, 3e7, 512, 2, 8, 6, 0.2, 0.1, 8192),
+        _Size(1_000_000, 1e8, 512, 4, 8, 6, 0.1, 0.0, 8192),
+    ),
+}
+_FRESH_EPOCHS, _DROPOUT_EPOCHS = 5, 10  # no dropout up to the first; all of it so much later
+_DROPOUT_TOKENS = 6e6  # seen in a translator's run that needs all of it
+_FRESH_RATE = 0.6  # how much higher the peak rate is where the text is seen few times
+_MOST_EPOCHS = 3  # times those of a run without a limit: what more time would only memorise
+_CONTROL_AND_BYTE_PIECES = 262
+_LARGEST_VOCABULARY = 32_000
+# Multiply-adds that a word needs to be worth its place, and words that always have one.
+_WORD_PRODUCTS, _FEWEST_WORDS = 2e8, 30_000
+_PEAK_RATE, _PEAK_RATE_WIDTH = 2.5e-3, 128  # configs/multi30k-en-de.yaml
+_EPOCHS, _EPOCHS_PAIRS = 30, 30_000  # likewise
+_STEPS_AN_EPOCH, _QUICK_STEPS_AN_EPOCH = 60, 20
+_WARMUP_A_COLUMN = 3
+_MOST_FOR_MUON = 0.35  # half the steps, measured where it was 0.31
+_FEWEST_STEPS, _MOST_CPU_STEPS = 2_000, 30_000
+_EVALUATION_TOKENS = 15_000  # what could be trained on while a bundle is written and converted
+_EVALUATION_SHARE = 0.05  # of the time
+
+
+def vocab_size(
+    text: Text, *, joint: bool, seconds: float = math.inf, machine: Machine = USUAL_MACHINE
+) -> Choice:
+    """Return the size of the vocabulary: 25 words^0.4 merges over bytes and alphabet.
+
+    The curve goes through what is known to work: about 2,000 pieces for 100,000 words (Sennrich &
+    Zhang 2019), 6,000 for Multi30k's 700,000, 32,000 for the hundreds of millions of WMT. Under a
+    time limit fewer words count: the output layer is most of a small model's work, and rare tokens
+    are not learned in minutes.
+    """
+    sides = [text.both] if joint else [text.source, text.target]
+    side = max(sides, key=lambda side: side.words)
+    words = min(side.words, max(_FEWEST_WORDS, seconds * machine.products / _WORD_PRODUCTS))
+    merges = _round_up(25 * words**0.4)
+    size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_PIECES + side.alphabet + merges)
+    seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
+    return Choice(
+        size,
+        f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})",
+    )
+
+
+def choose(
+    config: Config, keys: Collection[str], situation: Situation
+) -> tuple[Config, dict[str, Choice]]:
+    """Return the configuration with a value for each of `keys`, and the choices by key."""
+    plan = _plan(config, keys, situation)
+    choices: dict[str, Choice] = {}
+    for name, preset in PRESETS.items():
+        if name in keys:
+            choices[name] = preset(config, plan)
+            config = with_values(config, {name: choices[name].value}, name)
+    return config, choices
+
+
+def _plan(config: Config, keys: Collection[str], situation: Situation) -> _Plan:
+    """Return the largest size that there is enough text for, and time."""
+    sizes = [size for size in _SIZES[situation.device] if situation.text.pairs >= size.pairs]
+    plans = [_Plan(**vars(situation), size=size, seen=math.inf) for size in reversed(sizes)]
+    if situation.seconds == math.inf:
+        return plans[0]
+    for plan in plans:
+        sized = config
+        for name in filter(keys.__contains__, _PACED):
+            sized = with_values(sized, {name: PRESETS[name](sized, plan).value}, name)
+        plan = replace(plan, seen=situation.epochs(sized))
+        if plan.seen * situation.epoch_tokens >= plan.size.tokens:
+            break
+    return plan
+
+
+def _d_model(config: Config, plan: _Plan) -> Choice:
+    step = math.lcm(2, config.model.num_heads)  # sinusoids need pairs, heads equal shares
+    return Choice(-(-plan.size.d_model // step) * step, plan.told)
+
+
+def _d_ff(config: Config, plan: _Plan) -> Choice:
+    return Choice(plan.size.widening * config.model.d_model, f"{plan.size.widening} times d_model")
+
+
+def _num_heads(config: Config, plan: _Plan) -> Choice:
+    d_model, most = config.model.d_model, plan.size.num_heads
+    heads = next(heads for heads in range(most, 0, -1) if d_model % heads == 0)
+    return Choice(heads, f"{d_model // heads} columns a head")
+
+
+def _layers(config: Config, plan: _Plan) -> Choice:
+    return Choice(plan.size.layers, plan.told)
+
+
+def _dropout(config: Config, plan: _Plan) -> Choice:
+    return Choice(_needed(plan.size.dropout, config, plan), f"{plan.told}: less text wants more")
+
+
+def _inner_dropout(config: Config, plan: _Plan) -> Choice:
+    return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
+
+
+def _needed(dropout: float, config: Config, plan: _Plan) -> float:
+    """Return how much of a dropout is needed: text that is new cannot be memorised.
+
+    Where BLEU counts, a short run does better with little of it, though its loss on dev is higher.
+    """
+    share = 1 - plan.freshness
+    if config.task == "translation":
+        share = min(share, plan.seen * plan.epoch_tokens / _DROPOUT_TOKENS)
+    return round(dropout * share, 2)
+
+
+def _max_length(config: Config, plan: _Plan) -> Choice:
+    longest = plan.pieces.longest
+    length = min(512, max(64, 32 * math.ceil(1.1 * longest / 32)))
+    return Choice(length, f"99.9 % of the pairs have at most {longest:,} pieces a side")
+
+
+def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
+    if config.task == "chat" and config.chat.history_turns > 0:
+        return Choice(True, f"chat.history_turns is {config.chat.history_turns}")
+    return Choice(False, "there are no earlier turns to tell apart")
+
+
+def _tokens_per_batch(config: Config, plan: _Plan) -> Choice:
+    """Return the batch: a power of two, small enough that an epoch has a good many steps.
+
+    Under a time limit it may have fewer: small steps do not use what the machine can do.
+    """
+    most, epoch = plan.size.tokens_per_batch, plan.epoch_tokens
+    steps = _STEPS_AN_EPOCH if plan.seconds == math.inf else _QUICK_STEPS_AN_EPOCH
+    tokens = min(most, max(256, 2 ** int(math.log2(max(1, epoch / steps)))))
+    return Choice(tokens, f"{plan.told}, {epoch:,} target tokens an epoch")
+
+
+def _max_steps(config: Config, plan: _Plan) -> Choice:
+    epochs = _EPOCHS * (_EPOCHS_PAIRS / plan.text.pairs) ** 0.3
+    steps_an_epoch = plan.epoch_tokens / config.train.tokens_per_batch
+    steps = max(_FEWEST_STEPS, _round_up(epochs * steps_an_epoch))
+    if plan.seconds < math.inf:
+        most, planned = _MOST_EPOCHS * steps, plan.steps(config)
+        reason = f"the most that is of use; there is time for {planned:,.0f}"
+        return Choice(most, reason if planned < most else f"{reason}: the run will end early")
+    if plan.device == "cpu":
+        steps = min(steps, _MOST_CPU_STEPS)
+    reason = f"{steps / steps_an_epoch:,.1f} epochs; patience may end it before"
+    return Choice(steps, reason)
+
+
+def _optimizer(config: Config, plan: _Plan) -> Choice:
+    """Return Muon where its products are few beside those of a step, as it needs half the steps."""
+    adam, muon = (
+        step_seconds(
+            with_values(config, {"train.optimizer": rule}, "auto"), plan.pieces.mean, plan.machine
+        )
+        for rule in ("adam", "muon")
+    )
+    share = muon / adam - 1
+    reason = f"a step of Muon costs {share:.0%} more here"
+    if share <= _MOST_FOR_MUON:
+        return Choice("muon", f"{reason}, and half the steps are enough")
+    return Choice("adam", reason)
+
+
+def _schedule(config: Config, plan: _Plan) -> Choice:
+    return Choice("cosine", "the number of steps is known")
+
+
+def _warmup_steps(config: Config, plan: _Plan) -> Choice:
+    """Return the warm-up: a share of the steps, but no longer than a model of this width needs."""
+    steps, most = config.train.max_steps, _WARMUP_A_COLUMN * config.model.d_model
+    reason = f"a sixteenth of {steps:,} steps, at most {_WARMUP_A_COLUMN} times d_model"
+    return Choice(min(_round_up(steps / 16), most), reason)
+
+
+def _learning_rate(config: Config, plan: _Plan) -> Choice:
+    """Return the peak rate: it falls with the root of the width, as in Vaswani et al. 2017."""
+    d_model, train = config.model.d_model, config.train
+    peak = _PEAK_RATE * math.sqrt(_PEAK_RATE_WIDTH / d_model)
+    reason = f"a model of width {d_model}"
+    if plan.freshness:
+        peak *= 1 + _FRESH_RATE * plan.freshness
+        reason = f"{reason} that sees the text {plan.seen:,.1f} times"
+    if config.model.norm == "post":  # diverges at rates that pre-norm learns fast with
+        peak, reason = peak / 4, f"{reason} with norm: post"
+    if train.schedule == "noam":
+        peak *= math.sqrt(d_model * train.warmup_steps)
+        reason += ", as noam's factor"
+    return Choice(float(f"{peak:.2g}"), reason)
+
+
+def _eval_steps(config: Config, plan: _Plan) -> Choice:
+    """Return the interval of evaluations.
+
+    Translating a token costs about what training on a token does.
+    """
+    train = config.train
+    cost = (plan.pieces.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
+    steps = _round_up(max(cost / _EVALUATION_SHARE, _planned_steps(config, plan) / 40))
+    return Choice(
+        min(steps, train.max_steps),
+        f"{plan.pieces.dev:,} tokens of dev take about the time of {cost:,.0f} steps",
+    )
+
+
+def _checkpoint_steps(config: Config, plan: _Plan) -> Choice:
+    steps = _planned_steps(config, plan)
+    return Choice(max(1, _round_up(steps / 150)), f"1/150 of {steps:,.0f} steps")
+
+
+def _planned_steps(config: Config, plan: _Plan) -> float:
+    """Return how many steps the run will have, as far as is known."""
+    return min(config.train.max_steps, max(1.0, plan.steps(config)))
+
+
+def _patience(config: Config, plan: _Plan) -> Choice:
+    train = config.train
+    if plan.seconds < math.inf:
+        return Choice(0, "the time ends the run")
+    evaluations = max(5, math.ceil(train.max_steps / 3 / train.eval_steps))
+    return Choice(evaluations, f"a third of {train.max_steps:,} steps")
+
+
+PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {
+    "model.d_model": _d_model,
+    "model.d_ff": _d_ff,
+    "model.num_heads": _num_heads,
+    "model.encoder_layers": _layers,
+    "model.decoder_layers": _layers,
+    "model.dropout": _dropout,
+    "model.attention_dropout": _inner_dropout,
+    "model.activation_dropout": _inner_dropout,
+    "model.turn_embeddings": _turn_embeddings,
+    "model.max_length": _max_length,
+    "train.tokens_per_batch": _tokens_per_batch,
+    "train.max_steps": _max_steps,
+    "train.optimizer": _optimizer,
+    "train.schedule": _schedule,
+    "train.warmup_steps": _warmup_steps,
+    "train.learning_rate": _learning_rate,
+    "train.eval_steps": _eval_steps,
+    "train.checkpoint_steps": _checkpoint_steps,
+    "train.patience": _patience,
+}
+_PACED = (  # what the pace of training depends on, in the order of the choices
+    "model.d_model",
+    "model.d_ff",
+    "model.num_heads",
+    "model.encoder_layers",
+    "model.decoder_layers",
+    "train.tokens_per_batch",
+    "train.optimizer",
+)
+
+
+def _round_up(number: float) -> int:
+    """Return the next whole number of two digits and zeros."""
+    step = int(10 ** max(0, math.floor(math.log10(max(1.0, number))) - 1))
+    return math.ceil(number / step) * step

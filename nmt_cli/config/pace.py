@@ -1,0 +1,122 @@
+"""How fast a machine multiplies matrices, and what a training step must therefore cost.
+
+A step is its products (Kaplan et al. 2020, arXiv 2001.08361, section 2.1: six operations a weight
+and token) and its passes over arrays: normalisation, activation, softmax, dropout, and the
+optimizer. The constants were fitted to steps of models 64 to 512 wide; `tests/benchmarks/pace.py`
+prints what is foretold beside what is measured.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nmt_cli.config.schema import Config
+from nmt_cli.resources import available_cores
+
+_TRAINING = 3  # forward, and twice as much backward
+_LAYER_PASSES, _LOGIT_PASSES, _WEIGHT_PASSES = 300, 5, 18
+_LAYER_ELEMENTS = 50_000_000  # whose time the dispatch of a layer's operations takes
+_BETWEEN = 1.2  # times a step, with the batch before it and its share of checkpoints
+_MUON_PRODUCTS = 7.5  # multiply-adds a weight and column
+_MEASURED_S = 0.15
+_MANY, _SIDE = 256, 64
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine computes in a second, on all its cores.
+
+    Attributes:
+        products: Multiply-adds of products of matrices.
+        elements: Elements of arrays that are read, scaled and written.
+    """
+
+    products: float
+    elements: float
+
+
+USUAL_MACHINE = Machine(products=1e11, elements=1e10)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Mean tokens of an example, with each side's `</s>`.
+
+    Attributes:
+        source: Of its source.
+        target: Of its target; 0 where targets are labels.
+    """
+
+    source: float
+    target: float
+
+    @property
+    def counted(self) -> float:
+        """Of the side that batches are counted by."""
+        return self.target or self.source
+
+
+def measure_machine() -> Machine:
+    """Return what the processor computes in a second; takes a third of one.
+
+    Each product is small enough for one core: several that wait for each other are slower by far
+    than they train where another program runs.
+    """
+    import numpy as np
+
+    many = np.full((_MANY, _SIDE, _SIDE), 1e-3, np.float32)
+    one = np.eye(_SIDE, dtype=np.float32)
+    cores = available_cores()
+    return Machine(
+        products=cores * rate(lambda: many @ one, many.size * _SIDE),
+        elements=cores * rate(lambda: np.multiply(many, 1.0, out=many), many.size),
+    )
+
+
+def rate(compute: Callable[[], object], amount: int) -> float:
+    """Return how much is computed in a second, with the pauses that others force on it.
+
+    Args:
+        compute: Does some work.
+        amount: How much.
+    """
+    compute()
+    times, started = 0, time.perf_counter()
+    while (taken := time.perf_counter() - started) < _MEASURED_S:
+        compute()
+        times += 1
+    return times * amount / taken
+
+
+def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
+    """Return about what a step of training takes, with a value for every key that it depends on.
+
+    Args:
+        config: The model, the batch and the optimizer.
+        lengths: Of the text.
+        machine: Where it runs.
+    """
+    model, tokens = config.model, config.train.tokens_per_batch
+    sources, targets = (tokens * n / lengths.counted for n in (lengths.source, lengths.target))
+    width, forward = model.d_model, 2 * model.d_model * model.d_ff
+    encoder = model.encoder_layers * (4 * width**2 + forward)
+    decoder = model.decoder_layers * (8 * width**2 + forward) if lengths.target else 0
+    vocabulary = config.tokenizer.vocab_size
+    products = _TRAINING * (encoder * sources + (decoder + width * vocabulary) * targets)
+    layers = model.encoder_layers + (model.decoder_layers if lengths.target else 0)
+    rows = model.encoder_layers * sources + model.decoder_layers * targets
+    elements = _LAYER_PASSES * width * rows + _LAYER_ELEMENTS * layers
+    elements += _LOGIT_PASSES * vocabulary * targets
+    elements += _WEIGHT_PASSES * (encoder + decoder + width * vocabulary)
+    if config.train.optimizer == "muon":
+        products += _MUON_PRODUCTS * width * (encoder + decoder)
+    return _BETWEEN * (products / machine.products + elements / machine.elements)
+
+
+def spoken(seconds: float) -> str:
+    """Return a time as `--time` takes it, in two digits or so: 90s, 25m, 3h."""
+    if seconds < 120 and seconds % 60:
+        return f"{seconds:.0f}s"
+    if seconds < 120 * 60 and seconds % 3600:
+        return f"{seconds / 60:.0f}m"
+    return f"{seconds / 3600:.3g}h" if seconds < 9.95 * 3600 else f"{seconds / 3600:.0f}h"

@@ -1,0 +1,590 @@
+"""YAML text <-> `Config`, with every problem of a file told at once as `file:line: key: what`.
+
+Scalars are read by YAML 1.2's rules: PyYAML alone would read `1e-4` as text, `no` as False, `010`
+as eight, and would let a later duplicate of a key win silently.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from nmt_cli.config.schema import Config, CorpusConfig, Section
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.resources import bundled_configs, bundled_root
+
+DEFAULT_CONFIG = "quickstart"
+RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
+_ENDINGS = (".yaml", ".yml")
+_MOST_VALUES = 20_000
+AUTO = "auto"  # the value of a key, or of a section, that `config/auto.py` shall choose
+_COMMENT_COLUMN = 44
+# Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# What PyYAML's own constructors let through, for example for `!!int x`.
+_CONSTRUCTOR_ERRORS = (ValueError, LookupError, AttributeError, TypeError)
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A checked configuration and where it came from.
+
+    Attributes:
+        config: The configuration itself.
+        data_dir: The folder that relative file names in `data` start from.
+        name: The file as the user would name it.
+        auto: Dotted names of the keys that say `auto`. In `config` something that fits stands in
+            for them until `training.auto.resolve` has seen the text.
+    """
+
+    config: Config
+    data_dir: Path
+    name: str
+    auto: frozenset[str] = frozenset()
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader with YAML 1.2's idea of booleans and numbers."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9][0-9_]*)", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?",
+        list("-+.0123456789"),
+    ),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first
+    )
+
+
+def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
+    return float(loader.construct_scalar(node))
+
+
+def _construct_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    r"""Join pairs of surrogates: JSON writes an emoji as `\ud83d\ude00`, and JSON is YAML."""
+    text = str(loader.construct_scalar(node))
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        problem = "half of a surrogate pair is no character"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:str", _construct_text)
+
+
+def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedConfig:
+    """Read a configuration file, apply `--set` overrides, and check everything.
+
+    Args:
+        name: A path, or the name of a bundled configuration; None is `quickstart`.
+        overrides: `section.key=value` strings; list items are reached by number.
+
+    Raises:
+        ConfigError: The file is missing, is not YAML, or has problems; all are listed.
+    """
+    path = _find(name or DEFAULT_CONFIG)
+    is_bundled = path in bundled_configs().values()
+    shown = f"{name or DEFAULT_CONFIG} (bundled)" if is_bundled else str(path)
+    tree, lines, problems = _parse(path, shown)
+    places: dict[Location, str] = {loc: f"{shown}:{line}" for loc, line in lines.items()}
+    _spell_out_auto(tree)
+    for override in overrides or []:
+        problems += _apply_override(tree, override, places)
+        _spell_out_auto(tree)
+    auto = _take_out_auto(tree)
+    config, wrong = _validate(tree, places, shown)
+    problems += wrong
+    if config is None or problems:
+        raise ConfigError("\n".join(problems), hint=None)
+    is_moved = any(override.startswith("data.dir=") for override in overrides or [])
+    remembered = None if is_moved else _remembered_dir(config, path)
+    return LoadedConfig(config, remembered or _data_dir(config, path), shown, auto)
+
+
+def _find(name: str) -> Path:
+    path, configs = Path(name), bundled_configs()
+    # A file, a bundled name, a file whose ending was left out, a run folder.
+    found = (
+        path,
+        configs.get(name),
+        *(Path(f"{name}{end}") for end in _ENDINGS),
+        path / RUN_CONFIG,
+    )
+    for candidate in filter(None, found):
+        if candidate.is_file():
+            return candidate
+    if path.is_dir():
+        raise ConfigError(f"{name}: is a folder, and no run folder ({RUN_CONFIG} is missing)")
+    raise ConfigError(
+        f"{name}: no such file, and no bundled configuration of that name."
+        f"{did_you_mean(name, configs)}",
+        hint=f"bundled are: {', '.join(configs)}",
+    )
+
+
+def _data_dir(config: Config, path: Path) -> Path:
+    """Return the folder that a configuration names, the first of a few that has any of its files.
+
+    A run keeps its configuration elsewhere than where it was read, so the folder is looked for
+    from the working folder, too, and that of a bundled configuration in nmt itself.
+    """
+    bundled = bundled_root() / "configs"
+    folders = [folder / config.data.dir for folder in (path.parent, Path(), bundled)]
+    corpora = (*config.data.train, *config.data.dev, *config.data.test)
+    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
+    with_files = [d for d in folders if any((d / name).is_file() for name in names)]
+    there = with_files or [folder for folder in folders if folder.is_dir()]
+    return there[0] if there else folders[1]
+
+
+def _remembered_dir(config: Config, path: Path) -> Path | None:
+    """Return where a run's text was, if that is known and it is there unchanged.
+
+    A run folder has the size and the time of each file in `hashes.json` (see `fingerprint.py`).
+    """
+    corpora = (*config.data.train, *config.data.dev, *config.data.test)
+    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
+    for folder in (path.parent, path.parent.parent):  # of a run, and of the model in it
+        try:
+            known = json.loads((folder / HASHES).read_text(encoding="utf-8"))
+            files = {Path(name): state for name, (state, _) in known.items()}
+            same = [file for file, state in files.items() if _is_unchanged(file, state)]
+        except (OSError, ValueError, TypeError, LookupError, AttributeError):
+            continue
+        for file in same:
+            for name in names:
+                if str(file).endswith(f"/{name}"):
+                    return Path(str(file)[: -len(name) - 1])
+    return None
+
+
+def _is_unchanged(file: Path, state: dict[str, int]) -> bool:
+    found = file.stat() if file.is_file() else None
+    return found is not None and (found.st_size, found.st_mtime_ns) == (
+        state["size"],
+        state["mtime"],
+    )
+
+
+def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:
+    """Return the raw tree, the line of each key, and problems such as duplicate keys."""
+    lines: dict[Location, int] = {}
+    problems: list[str] = []
+    text = ""
+    try:
+        text = path.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=_Loader)
+        if root is None:
+            return {}, {}, []
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
+        _collect_lines(root, (), lines, problems, shown)
+        return _Loader("").construct_document(root), lines, problems
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{shown}: not valid UTF-8 (byte {error.start + 1})") from error
+    except OSError as error:
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{shown}:{line}: not valid YAML: {error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{shown}:{line}: not valid YAML: {error.reason}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{shown}: not valid YAML: nested too deeply") from error
+    except _CONSTRUCTOR_ERRORS as error:
+        raise ConfigError(f"{shown}: not valid YAML: a value does not fit its type") from error
+
+
+def _collect_lines(
+    node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
+) -> None:
+    if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
+        raise ConfigError(f"{shown}: it has more than {_MOST_VALUES:,} values")
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[(*loc, index)] = item.start_mark.line + 1
+            _collect_lines(item, (*loc, index), lines, problems, shown)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode):
+            key_node.tag = "tag:yaml.org,2002:str"  # a key is text, whatever it looks like
+        here = (*loc, str(key_node.value))
+        line = key_node.start_mark.line + 1
+        if here in lines:
+            problems.append(
+                f"{shown}:{line}: {_dotted(here)}: given twice (first in line {lines[here]})"
+            )
+        lines[here] = line
+        _collect_lines(value_node, here, lines, problems, shown)
+
+
+def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, str]) -> list[str]:
+    """Set one dotted key of the raw tree; the check that follows judges key and value."""
+    dotted, equals, text = override.partition("=")
+    if not equals or not dotted:
+        return [f"--set {override}: expected key=value, for example --set train.max_steps=200"]
+    try:
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
+    except (yaml.YAMLError, RecursionError, *_CONSTRUCTOR_ERRORS):
+        return [f"--set {override}: the value is not valid YAML"]
+    if isinstance(value, float) and value.is_integer() and "e" in text.lower():
+        value = int(value)  # 1e3 steps
+    parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
+    for replaced in [known for known in places if known[: len(parts)] == tuple(parts)]:
+        del places[replaced]
+    places[tuple(parts)] = f"--set {override}"
+    node: Any = tree
+    for index, part in enumerate(parts[:-1]):
+        if isinstance(node, list) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        elif isinstance(node, dict):
+            default: Any = [] if isinstance(parts[index + 1], int) else {}
+            node = node.setdefault(str(part), default)
+            continue
+        else:
+            return [f"--set {override}: {_dotted(tuple(parts[: index + 1]))}: no such item"]
+    last = parts[-1]
+    if isinstance(node, list) and isinstance(last, int) and last <= len(node):
+        node[last : last + 1] = [value]
+    elif isinstance(node, dict):
+        node[str(last)] = value
+    else:
+        return [f"--set {override}: {dotted}: no such item"]
+    return []
+
+
+def _spell_out_auto(tree: dict[str, Any]) -> None:
+    """Turn `model: auto` into `auto` for every key of that section that may say so."""
+    for name, keys in auto_keys().items():
+        if tree.get(name) == AUTO:
+            tree[name] = dict.fromkeys(keys, AUTO)
+
+
+def _take_out_auto(tree: dict[str, Any]) -> frozenset[str]:
+    """Put something that fits in the place of every `auto`; return the names of these keys."""
+    found: set[str] = set()
+    for name, keys in auto_keys().items():
+        if isinstance(section := tree.get(name), dict):
+            open_keys = {key for key in keys if section.get(key) == AUTO}
+            found |= {f"{name}.{key}" for key in open_keys}
+            tree[name] = {k: v for k, v in section.items() if k not in open_keys}
+    if "model.num_heads" in found:
+        tree["model"]["num_heads"] = 1  # divides any width
+    elif "model.d_model" in found and isinstance(heads := tree["model"].get("num_heads"), int):
+        tree["model"]["d_model"] = 2 * max(1, heads)  # even, as sinusoids need it
+    return frozenset(found)
+
+
+def _validate(
+    tree: dict[str, Any], places: dict[Location, str], shown: str
+) -> tuple[Config | None, list[str]]:
+    try:
+        return Config.model_validate(tree), []
+    except ValidationError as error:
+        problems = [_problem(dict(item), places, shown) for item in error.errors()]
+        return None, list(dict.fromkeys(problems))
+
+
+def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
+    loc: Location = error["loc"]
+    if error["type"] != "extra_forbidden" and _is_union_arm(loc[-1]):
+        loc = loc[:-1]
+    above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
+    below = (place for known, place in places.items() if known[: len(loc)] == loc)
+    place = next(above, next(below, shown))
+    return f"{place}: {_dotted(loc)}: {_what(error, loc)}"
+
+
+def _is_union_arm(part: str | int) -> bool:
+    """Pydantic adds the tried type ('str', 'int') to the location of a union's error."""
+    return part in {"str", "int", "float"}
+
+
+def _what(error: dict[str, Any], loc: Location) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"unknown key.{_meant_key(loc)}"
+    if error["type"] == "missing":
+        return "is required"
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    if error["type"] == "model_type":
+        message = "should be a mapping of keys to values"
+    value = error.get("input")
+    simple = isinstance(value, str | int | float | bool) or value is None
+    return f"{message} (it is {json.dumps(value, ensure_ascii=False)})" if simple else message
+
+
+def _meant_key(loc: Location) -> str:
+    """Return which key was meant: one of a section, where that was left out."""
+    within = [
+        f"{name}.{loc[0]}"
+        for name, field in Config.model_fields.items()
+        if (section := _section_of(field)) and loc[0] in section.model_fields
+    ]
+    if len(loc) == 1 and within:
+        return f" Did you mean '{' or '.join(within)}'?"
+    return did_you_mean(str(loc[-1]), _keys_beside(loc))
+
+
+def _keys_beside(loc: Location) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in loc[:-1]:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is not None:
+            model = _section_of(field) or model
+    return list(model.model_fields)
+
+
+def _section_of(field: FieldInfo) -> type[Section] | None:
+    """Return the Section class of a nested field, or of the items of a list field."""
+    candidates = [field.annotation, *getattr(field.annotation, "__args__", ())]
+    for candidate in candidates:
+        if isinstance(candidate, type) and issubclass(candidate, Section):
+            return candidate
+    return None
+
+
+def _dotted(loc: Location) -> str:
+    return ".".join(str(part) for part in loc)
+
+
+def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Config:
+    """Return a configuration with other values for some keys, checked again.
+
+    Args:
+        config: The configuration; it stays as it is.
+        values: New values by dotted name (`section.key`).
+        origin: Where the values come from, for the message when they do not fit the others.
+
+    Raises:
+        ConfigError: They do not.
+    """
+    tree = config.model_dump()
+    for name, value in values.items():
+        section, _, key = name.partition(".")
+        tree[section][key] = value
+    return checked(tree, origin)
+
+
+def checked(tree: dict[str, Any], origin: str) -> Config:
+    """Return the configuration of a mapping such as YAML gives.
+
+    Args:
+        tree: The mapping, with no `auto` in it.
+        origin: Where it comes from, for the message about a value that does not fit.
+
+    Raises:
+        ConfigError: It is not a configuration; all problems are listed.
+    """
+    config, problems = _validate(tree, {}, origin)
+    if config is None:
+        raise ConfigError("\n".join(problems))
+    return config
+
+
+def value_of(config: Config, name: str) -> Any:
+    """Return the value of a dotted key (`section.key`)."""
+    section, _, key = name.partition(".")
+    return getattr(getattr(config, section), key)
+
+
+def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
+    """Write a configuration with every key, each followed by its help as a comment.
+
+    Args:
+        config: The configuration.
+        auto: Dotted keys to write as `auto`, and sections to write so as a whole: the keys of these
+            follow as comments.
+    """
+    lines: list[str] = []
+    for name, field in Config.model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, Section):
+            lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}"]
+            lines += _section_lines(name, value, auto)
+        else:
+            lines.append(_yaml_line(name, value, field, ""))
+    return "\n".join(lines) + "\n"
+
+
+def whole_sections(auto: Collection[str]) -> set[str]:
+    """Return names of keys that say `auto`; one for a section of which all that can do."""
+    names = set(auto)
+    for section, keys in auto_keys().items():
+        whole = {f"{section}.{key}" for key in keys}
+        if len(whole) > 1 and whole <= names:
+            names = (names - whole) | {section}
+    return names
+
+
+def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[str]:
+    is_whole = name in auto
+    head = [
+        "# Sized to the text and the device. To set keys yourself, cut `auto` here and the # of",
+        "# all lines below, then write your values.",
+        f"{name}: {AUTO}",
+    ]
+    lines = head if is_whole else [f"{name}:"]
+    for key, field in type(section).model_fields.items():
+        is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
+        value = AUTO if is_open else getattr(section, key)
+        lines.append(_yaml_line(key, value, field, "#  " if is_whole else "  "))
+    return lines
+
+
+def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:
+    text = f"{indent}{name}: {_flow(value)}"
+    return f"{text:<{_COMMENT_COLUMN}}  # {describe(field, with_default=True)}"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as one line of YAML (JSON is YAML)."""
+    if value == AUTO:
+        return AUTO
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    if isinstance(value, Section):
+        given = {k: v for k, v in value if v != type(value).model_fields[k].default}
+        return "{" + ", ".join(f"{k}: {_flow(v)}" for k, v in given.items()) + "}"
+    return _NOT_YAML.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)
+    )
+
+
+def describe(field: FieldInfo, *, with_default: bool = False) -> str:
+    """Return one line of help: description, type or choices, unit, range, default."""
+    kind = _type_name(field.annotation) + (" or auto" if _has_mark(field, "may_be_auto") else "")
+    default = f"default {_flow(field.default)}" if with_default and not field.is_required() else ""
+    parts = [p for p in (kind, _unit(field), _range(field), default) if p]
+    return f"{field.description} ({', '.join(parts)})"
+
+
+def _type_name(kind: Any) -> str:
+    """Return an annotation as people read it."""
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return " | ".join(map(str, parts))
+    if get_origin(kind) is Annotated:
+        return _type_name(parts[0])
+    if get_origin(kind) in (Union, UnionType):
+        names = [_type_name(part) for part in parts if part is not NoneType]
+        return " | ".join(names) + (" or null" if NoneType in parts else "")
+    return str(getattr(kind, "__name__", kind))
+
+
+def _unit(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra["unit"]) if isinstance(extra, dict) and "unit" in extra else ""
+
+
+def _range(field: FieldInfo) -> str:
+    signs = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+    bounds = [
+        f"{sign} {getattr(limit, name)}"
+        for limit in field.metadata
+        for name, sign in signs
+        if getattr(limit, name, None) is not None
+    ]
+    return " and ".join(bounds)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return a JSON schema (2020-12) of the configuration file, for editors.
+
+    Keys that may say `auto` allow it, and so do the sections that may as a whole.
+    """
+    schema = Config.model_json_schema()
+    for model in (schema, *schema["$defs"].values()):
+        model.pop("title", None)
+        for name, key in model["properties"].items():
+            key.pop("title", None)
+            key.pop("may_change", None)
+            if unit := key.pop("unit", None):
+                key["description"] += f" ({unit})"
+            if key.pop("may_be_auto", False):
+                _allow_auto(key)
+            if model is schema and name in auto_keys():
+                _allow_auto(key)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "nmt", **schema}
+
+
+def _allow_auto(key: dict[str, Any]) -> None:
+    """Let a key of a schema be `auto` beside what it may be already."""
+    kept: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
+    inner = dict(key)
+    key.clear()
+    key.update(kept, anyOf=[inner, {"const": AUTO}])
+
+
+def reference_markdown() -> str:
+    """Return the table of all keys in `configs/README.md`."""
+    rows = ["| key | default | meaning |", "|---|---|---|"]
+    for name, field in Config.model_fields.items():
+        section = _section_of(field)
+        if section is None:
+            rows.append(_reference_row(name, field))
+        else:
+            keys = section.model_fields.items()
+            rows += [_reference_row(f"{name}.{inner}", inner_field) for inner, inner_field in keys]
+    rows += [
+        _reference_row(f"data.train.N.{inner}", inner_field)
+        for inner, inner_field in CorpusConfig.model_fields.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _reference_row(name: str, field: FieldInfo) -> str:
+    default = "required" if field.is_required() else f"`{_flow(field.default)}`"
+    return f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |"
+
+
+def fixed_keys(config: Config) -> dict[str, Any]:
+    """Return the keys that a run may not change midway, as dotted name -> JSON value."""
+    found: dict[str, Any] = {}
+    for name, field in Config.model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, Section):
+            for inner, inner_field in type(value).model_fields.items():
+                if not _has_mark(inner_field, "may_change"):
+                    found[f"{name}.{inner}"] = value.model_dump(mode="json")[inner]
+        elif not _has_mark(field, "may_change"):
+            found[name] = value
+    return found
+
+
+@functools.cache
+def auto_keys() -> dict[str, list[str]]:
+    """Return the keys that may say `auto`: section -> its keys."""
+    found: dict[str, list[str]] = {}
+    for name, field in Config.model_fields.items():
+        section = _section_of(field)
+        for key, inner_field in section.model_fields.items() if section else ():
+            if _has_mark(inner_field, "may_be_auto"):
+                found.setdefault(name, []).append(key)
+    return found
+
+
+def _has_mark(field: FieldInfo, name: str) -> bool:
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get(name))

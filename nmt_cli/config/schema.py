@@ -1,0 +1,537 @@
+"""The configuration: every key, its type, range, unit and default.
+
+Defaults live here and nowhere else. The models are frozen and refuse unknown keys. A field's
+description is its help in `nmt init`'s file and in `configs/README.md`; `unit`, `may_change` and
+`may_be_auto` sit beside it as metadata. A `Config` never holds the word `auto` in a key that
+`config/auto.py` chooses: `config/reading.py` keeps apart which keys a file leaves open.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from nmt_cli.encoding import check_encoding
+
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def key(
+    default: Any,
+    help_text: str,
+    *,
+    unit: str | None = None,
+    may_change: bool = False,
+    may_be_auto: bool = False,
+    **limits: Any,
+) -> Any:
+    """Declare one configuration key.
+
+    Args:
+        default: The value when the file does not set the key; `...` for a required key.
+        help_text: One line of help.
+        unit: What the number counts, for the help.
+        may_change: Whether a run may go on after this key was changed.
+        may_be_auto: Whether the file may say `auto`, which leaves the choice to `config/auto.py`.
+        limits: Bounds as pydantic takes them (`ge`, `gt`, `le`, `lt`).
+    """
+    extra: dict[str, Any] = {"may_change": may_change, "may_be_auto": may_be_auto}
+    if unit:
+        extra["unit"] = unit
+    return Field(default, description=help_text, json_schema_extra=extra, **limits)
+
+
+class Section(BaseModel):
+    """A part of the configuration: immutable, closed to unknown keys, strict about types."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True
+    )
+
+
+class CorpusConfig(Section):
+    """One corpus: two parallel text files, or one table or dialogue file."""
+
+    source: str | None = key(None, "text file of source lines, parallel to target (.gz is fine)")
+    target: str | None = key(None, "text file of target lines")
+    file: str | None = key(
+        None,
+        "instead of two text files one .tsv, .csv or .jsonl, or for chat dialogues: .jsonl of "
+        '{"turns": [...]} or {"messages": [...]}, or .txt with a turn a line and blank lines '
+        "between dialogues",
+    )
+    columns: list[str | int] | None = key(
+        None,
+        "the source and target column of `file` (the text and its label, or two texts and their "
+        "label): names of its heading line (or JSON keys, a.b for b within a), or numbers from 1 "
+        "when it has none",
+    )
+    weight: float = key(
+        1.0,
+        "how often each pair is seen in an epoch (train only): 2.0 twice, 0.5 another half each",
+        ge=0.001,
+        le=1000.0,
+    )
+    rows: int | None = key(
+        None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
+    )
+
+    @property
+    def label(self) -> str:
+        """What to call it: its files."""
+        if self.rows is not None:
+            return f"{self.rows:,} rows of train"
+        return " + ".join(filter(None, (self.source, self.target, self.file)))
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [self.source or self.target, self.file, self.rows]
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("give either source and target, or file, or rows")
+        if (self.source is None) != (self.target is None):
+            raise ValueError("source and target go together")
+        if self.columns is not None and (self.file is None or len(self.columns) not in (2, 3)):
+            raise ValueError("columns names two columns of file, or three: two texts and a label")
+        if any(isinstance(column, int) and column < 1 for column in self.columns or []):
+            raise ValueError("columns are numbered from 1")
+        return self
+
+
+class DataConfig(Section):
+    """Where the text is."""
+
+    dir: str = key(
+        ".",
+        "folder of the files below; relative to this file, then to the working folder",
+        may_change=True,
+    )
+    source_lang: str = key(
+        "",
+        "language code of the source, for the model's card (en, de, ko, ...)",
+        may_change=True,
+    )
+    target_lang: str = key("", "language code of the target", may_change=True)
+    licence: str = key(
+        "", "what the text allows, for the model's card: cc-by-4.0, mit, ...", may_change=True
+    )
+    encoding: str = key(
+        "utf-8", "how the files are encoded: a name that Python and iconv know, or auto to find out"
+    )
+    train: list[CorpusConfig] = key(..., "training corpora", min_length=1)
+    dev: list[CorpusConfig] = key(
+        ..., "development corpora: they choose the best model", min_length=1
+    )
+    test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, name: str) -> str:
+        check_encoding(name)
+        return name
+
+    @field_validator("dev", "test")
+    @classmethod
+    def _weight_only_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if any(corpus.weight != 1.0 for corpus in corpora):
+            raise ValueError("weight is for train only")
+        return corpora
+
+    @field_validator("train")
+    @classmethod
+    def _rows_not_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if any(corpus.rows is not None for corpus in corpora):
+            raise ValueError("rows is for dev and test only")
+        return corpora
+
+    @field_validator("dev", "test")
+    @classmethod
+    def _rows_only_once(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+        if sum(corpus.rows is not None for corpus in corpora) > 1:
+            raise ValueError("give rows once")
+        return corpora
+
+
+class TokenizerConfig(Section):
+    """The subword vocabulary: byte-pair encoding (Sennrich et al. 2016) with byte fallback."""
+
+    vocab_size: int = key(
+        10000,
+        "pieces, the 256 bytes and the control tokens included",
+        unit="pieces",
+        ge=264,
+        le=500000,
+        may_be_auto=True,
+    )
+    joint: bool = key(True, "one vocabulary for both sides")
+    normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
+    lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
+    dropout: Probability = key(
+        0.0,
+        "BPE-dropout: share of merges left out at random in training text, anew each epoch "
+        "(Provilkov et al. 2020); learning takes more steps",
+    )
+
+
+class ModelConfig(Section):
+    """The Transformer (Vaswani et al. 2017) and its variants."""
+
+    d_model: int = key(128, "width of every layer's input and output", ge=2, may_be_auto=True)
+    d_ff: int = key(256, "width inside the feed-forward layers", ge=1, may_be_auto=True)
+    num_heads: int = key(4, "attention heads; divides d_model", ge=1, may_be_auto=True)
+    encoder_layers: int = key(4, "encoder depth", unit="layers", ge=1, may_be_auto=True)
+    decoder_layers: int = key(4, "decoder depth", unit="layers", ge=1, may_be_auto=True)
+    dropout: Probability = key(
+        0.1, "dropout on embeddings and on every sublayer's output", may_be_auto=True
+    )
+    attention_dropout: Probability = key(0.0, "dropout on attention weights", may_be_auto=True)
+    activation_dropout: Probability = key(
+        0.0, "dropout inside the feed-forward layers", may_be_auto=True
+    )
+    norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
+    activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
+    positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
+    turn_embeddings: bool = key(
+        False,
+        "chat: learn a vector for how many turns ago each piece was said, which is added to its "
+        "embedding; what is to be answered is then soon told from what was said before",
+        may_be_auto=True,
+    )
+    tie_embeddings: bool = key(
+        True, "one matrix for the output layer and the target (and joint source) embeddings"
+    )
+    max_length: int = key(
+        256, "longest sequence a side", unit="pieces with </s>", ge=2, may_be_auto=True
+    )
+
+    @field_validator("num_heads")
+    @classmethod
+    def _heads_divide_width(cls, num_heads: int, info: ValidationInfo) -> int:
+        d_model = info.data.get("d_model")
+        if d_model is not None and d_model % num_heads:
+            raise ValueError(f"must divide d_model ({d_model})")
+        return num_heads
+
+    @field_validator("positions")
+    @classmethod
+    def _sinusoids_need_pairs(cls, positions: str, info: ValidationInfo) -> str:
+        d_model = info.data.get("d_model")
+        if positions == "sinusoidal" and d_model is not None and d_model % 2:
+            raise ValueError(f"sinusoidal positions need an even d_model (it is {d_model})")
+        return positions
+
+
+# Python keeps `from` for itself, so this key cannot be declared as the others are.
+_FROM: dict[str, Any] = {
+    "from": (
+        str | None,
+        key(
+            None,
+            "a model or run folder whose weights and vocabulary to start from (fine-tuning); null "
+            "starts anew",
+        ),
+    )
+}
+
+
+class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
+    """The training run."""
+
+    max_steps: int = key(
+        8000,
+        "stop after this many",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
+    )
+    tokens_per_batch: int = key(
+        4096,
+        "target tokens in an effective batch, padding not counted",
+        unit="tokens",
+        ge=1,
+        may_be_auto=True,
+    )
+    accumulate_steps: int = key(1, "micro-batches that make one effective batch", ge=1)
+    length_width: int = key(
+        2,
+        "targets whose lengths differ by less, and sources by less than half of it, come together "
+        "in a batch: a small one has little padding, a large one makes small batches fair samples",
+        unit="pieces",
+        ge=2,
+    )
+    optimizer: Literal["adam", "muon"] = key(
+        "adam",
+        "muon moves the matrices of the layers equally far in every direction, which learns in "
+        "fewer steps; Adam then moves the rest",
+        may_be_auto=True,
+    )
+    muon_rms: float = key(
+        0.4,
+        "how large the elements of a step by muon are before the learning rate, root mean square: "
+        "less is better for small batches",
+        gt=0.0,
+    )
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
+        "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
+    )
+    learning_rate: float = key(
+        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0, may_be_auto=True
+    )
+    warmup_steps: int = key(
+        1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1, may_be_auto=True
+    )
+    label_smoothing: Probability = key(
+        0.1, "probability spread evenly over the pieces that an output can hold"
+    )
+    clip_norm: float = key(1.0, "largest norm of the gradient; 0 never clips", ge=0.0)
+    weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
+    precision: Literal["auto", "float32", "bfloat16"] = key(
+        "auto", "number format of activations; auto takes bfloat16 where the processor has it"
+    )
+    lanes: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
+        "auto",
+        "parts of each batch that a processor computes side by side, which keeps its cores busy "
+        "with a small model; auto is one a core, for a wide model or a GPU just one",
+    )
+    devices: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
+        "auto", "GPUs of each machine to train on; auto is all", may_change=True
+    )
+    eval_steps: int = key(
+        500,
+        "evaluate on dev every",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
+    )
+    checkpoint_steps: int = key(
+        500,
+        "save a checkpoint every",
+        unit="optimizer steps",
+        may_change=True,
+        ge=1,
+        may_be_auto=True,
+    )
+    keep_checkpoints: int = key(10, "the last checkpoints that stay on disk", may_change=True, ge=1)
+    average_checkpoints: int = key(
+        10,
+        "at the end, try the average of the last and of the best this many of keep_checkpoints "
+        "(so many of the best stay on disk, too); 1 does not",
+        may_change=True,
+        ge=1,
+    )
+    average_decay: Probability = key(
+        0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 keeps none"
+    )
+    patience: int = key(
+        10,
+        "stop after this many evaluations without a better score; 0 never",
+        may_change=True,
+        ge=0,
+        may_be_auto=True,
+    )
+    tensorboard: bool = key(
+        False,
+        "write runs/NAME/tensorboard, too (pip install 'nmt-cli[tensorboard]' has the viewer)",
+        may_change=True,
+    )
+
+    @property
+    def start(self) -> str | None:
+        """The key `from`."""
+        path: str | None = getattr(self, "from")
+        return path
+
+
+class DecodeConfig(Section):
+    """Default search options of the trained model; every command can override them."""
+
+    beam_size: int = key(
+        5, "hypotheses kept at each step; 1 is greedy", may_change=True, ge=1, le=512
+    )
+    length_penalty: float = key(
+        1.0, "alpha: score = log-probability / length^alpha", may_change=True, ge=0.0
+    )
+    coverage_penalty: float = key(
+        0.0,
+        "beta: favours outputs that looked at all of the source (Wu et al. 2016)",
+        may_change=True,
+        ge=0.0,
+    )
+    max_length: int = key(256, "longest output", unit="pieces with </s>", may_change=True, ge=1)
+    max_length_ratio: float | None = key(
+        None,
+        "longest output as a multiple of the source's pieces (plus 10)",
+        may_change=True,
+        gt=0.0,
+    )
+    min_length: int = key(1, "shortest output", unit="pieces", may_change=True, ge=0)
+    min_length_ratio: float = key(
+        0.0, "shortest output as a multiple of the source's pieces", may_change=True, ge=0.0
+    )
+    no_repeat_ngram_size: int = key(
+        0, "never write the same n pieces in a row twice; 0 allows it", may_change=True, ge=0
+    )
+    repetition_penalty: float = key(
+        1.0,
+        "above 1 makes pieces already written less likely (Keskar et al. 2019)",
+        may_change=True,
+        gt=0.0,
+    )
+    sample: bool = key(False, "draw pieces at random instead of searching", may_change=True)
+    temperature: float = key(
+        1.0, "when sampling: below 1 is safer, above 1 is wilder", may_change=True, gt=0.0
+    )
+    top_k: int = key(
+        0, "when sampling: only among the k likeliest pieces; 0 is all", may_change=True, ge=0
+    )
+    top_p: float = key(
+        1.0,
+        "when sampling: only among the likeliest pieces that hold this share",
+        may_change=True,
+        gt=0.0,
+        le=1.0,
+    )
+
+    @model_validator(mode="after")
+    def _coverage_needs_a_beam(self) -> Self:
+        if self.coverage_penalty and (self.sample or self.beam_size == 1):
+            raise ValueError("coverage_penalty needs a beam of at least 2, and no sampling")
+        return self
+
+
+class ChatConfig(Section):
+    """Dialogue context and choice of replies; used when task is chat."""
+
+    history_turns: int = key(3, "earlier turns that the model sees before the last one", ge=0)
+    persona: str | None = key(None, "a line put before every conversation")
+    borrowed_history: float = key(
+        0.5,
+        "share of examples without history that get the exchanges before them as history, so that "
+        "the model learns to answer the last turn whatever came before",
+        ge=0.0,
+        le=1.0,
+    )
+    rerank: int = key(
+        1,
+        "candidates for a reply: the one that ranks best against a generic answer is said; 1 says "
+        "the first, word by word",
+        may_change=True,
+        ge=1,
+        le=64,
+    )
+    anti_generic_weight: float = key(
+        0.5,
+        "lambda: rank = score - lambda * score without context (MMI-antiLM, Li et al. 2016)",
+        may_change=True,
+        ge=0.0,
+    )
+
+    def text_settings(self) -> dict[str, Any]:
+        """Return the keys that say what the model reads, not how its replies are chosen."""
+        return self.model_dump(exclude={"rerank", "anti_generic_weight"})
+
+
+class ClassificationConfig(Section):
+    """Labels and the head that predicts them; used when task is classification."""
+
+    labels: list[str] | None = key(
+        None, "label names in the order of the outputs; null takes those in train, sorted"
+    )
+    multi_label: bool = key(False, "an example may have any number of labels, even none")
+    separator: str = key(";", "stands between the labels of an example with several", min_length=1)
+    threshold: float = key(
+        0.5, "with multi_label: least probability of a label that is given", may_change=True,
+        gt=0.0, lt=1.0,
+    )  # fmt: skip
+    pooling: Literal["mean", "max", "first"] = key(
+        "mean",
+        "one vector of all pieces: their mean or maximum, or that of a <s> put in front",
+    )
+    dropout: Probability = key(0.1, "dropout between that vector and the outputs")
+    class_weights: Literal["none", "balanced"] = key(
+        "none", "balanced weighs each label by how seldom it is in train"
+    )
+    freeze_encoder: bool = key(
+        False, "with train.from: train the outputs alone, on the encoder as it is"
+    )
+    best_by: Literal["accuracy", "macro_f1", "loss"] = key(
+        "accuracy", "what the best model is chosen by"
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _different_labels(cls, labels: list[str] | None) -> list[str] | None:
+        if labels is None:
+            return None
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise ValueError("needs two labels or more, no two alike")
+        if any(label != label.strip() or not label for label in labels):
+            raise ValueError("a label has text, and no white space around it")
+        return labels
+
+
+class Config(Section):
+    """A whole run: data, vocabulary, model, training, search."""
+
+    name: str = key(
+        ...,
+        "the run folder below runs/",
+        may_change=True,
+        min_length=1,
+        max_length=100,
+    )
+    task: Literal["translation", "chat", "classification"] = key(
+        "translation", "what the model is for"
+    )
+    seed: int = key(1, "all randomness follows from it", ge=0, le=2**31 - 1)
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+    decode: DecodeConfig = DecodeConfig()
+    chat: ChatConfig = ChatConfig()
+    classification: ClassificationConfig = ClassificationConfig()
+
+    @field_validator("name")
+    @classmethod
+    def _is_file_name(cls, name: str) -> str:
+        if "/" in name or "\\" in name or name[0] in ".-" or not name.isprintable():
+            raise ValueError("should be the name of a folder: no slash, and no dot or dash first")
+        return name
+
+    @field_validator("data")
+    @classmethod
+    def _third_column_is_a_label(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+        corpora = [*data.train, *data.dev, *data.test]
+        if info.data.get("task") != "classification" and any(
+            corpus.columns is not None and len(corpus.columns) != 2 for corpus in corpora
+        ):
+            raise ValueError("a corpus has two columns; three need task: classification")
+        return data
+
+    @field_validator("model")
+    @classmethod
+    def _turns_only_in_chat(cls, model: ModelConfig, info: ValidationInfo) -> ModelConfig:
+        if model.turn_embeddings and info.data.get("task") != "chat":
+            raise ValueError("turn_embeddings needs task: chat")
+        return model
+
+    @property
+    def num_texts(self) -> int:
+        """Texts that a classifier reads together: two where some corpus has three columns."""
+        return max(len(corpus.columns or (1, 2)) - 1 for corpus in self.data.train)
+
+    @property
+    def vocabulary_sides(self) -> tuple[str, ...]:
+        """Whose text each vocabulary is learned from; labels are not text."""
+        if self.task == "classification":
+            return ("source",)
+        return ("joint",) if self.tokenizer.joint else ("source", "target")

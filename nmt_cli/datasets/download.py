@@ -1,0 +1,493 @@
+"""Files from a web server or a folder: resumed after a broken connection, checked, put in place.
+
+What has come lies in `.NAME.part` beside the file until it is whole and its hash is right, so that
+a file under its own name is always the right one. Beside it, `.NAME.part.version` has the server's
+name for the version of the file that it is a part of: bytes of two versions are never mixed.
+"""
+
+import contextlib
+import fcntl
+import gzip
+import http.client
+import lzma
+import shutil
+import ssl
+import struct
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from nmt_cli import __version__
+from nmt_cli.datasets.known_sets import DataSet, RemoteFile
+from nmt_cli.errors import DataError
+from nmt_cli.files import fsync, os_errors_as, sha256_of, write_text
+
+_BLOCK = 1 << 16
+_TIMEOUT_S = 30.0
+_ATTEMPTS = 4  # in a row that brought next to nothing
+_PROGRESS = 1 << 16  # bytes that are more than that
+_SLOWEST = 1000  # bytes a second
+_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST = 1 << 27, 50  # bytes, and times the packed size
+_RETRIED = (408, 425, 429, 500, 502, 503, 504)
+_RANGE_NOT_SATISFIABLE = 416
+
+# All that zipfile raises when an archive is damaged, encrypted or packed in a way of its own.
+DAMAGED_ARCHIVE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    ValueError,
+    OverflowError,
+    RuntimeError,
+    OSError,
+)
+
+OnProgress = Callable[[int, int | None], None]
+
+
+class FetchError(DataError):
+    """The file does not come from there, or not as it should be."""
+
+
+class NotThere(FetchError):
+    """The server does not have the file."""
+
+
+class _Broken(Exception):
+    """The connection failed in a way that may be better next time."""
+
+
+def missing_files(data_set: DataSet, folder: Path) -> list[RemoteFile]:
+    """Return the files of a set that are not in its folder yet.
+
+    Raises:
+        DataError: A file of that name is there that is not the published one.
+    """
+    missing = []
+    for file in data_set.files:
+        if not all((folder / name).is_file() for name in file.results):
+            missing.append(file)
+        elif file.sha256 and not file.members and sha256_of(folder / file.name) != file.sha256:
+            raise DataError(
+                f"{folder / file.name}: not the published file (another sha256)",
+                hint="move it away, then the same command gets the published one",
+            )
+    return missing
+
+
+def fetch_of_set(
+    data_set: DataSet,
+    file: RemoteFile,
+    folder: Path,
+    *,
+    mirror: str | None = None,
+    on_progress: OnProgress = lambda *_: None,
+    pause_s: float = 1.0,
+) -> None:
+    """Put one file of a set into its folder, unpacked where it is an archive.
+
+    Args:
+        data_set: The set.
+        file: One of its files.
+        folder: Where to put it.
+        mirror: An address or folder to take it from instead; the file may lie there at its
+            published path, or at the end of that path, such as its name alone.
+        on_progress: As for `fetch`.
+        pause_s: As for `fetch`.
+
+    Raises:
+        FetchError: It does not come, or is not what it should be.
+        DataError: It cannot be written.
+    """
+    parts = file.path.split("/")
+    depths = range(len(parts)) if mirror else range(1)
+    for depth in depths:
+        origin = _origin(mirror or data_set.address, parts[depth:])
+        try:
+            fetch(
+                origin,
+                folder / file.name,
+                sha256=file.sha256,
+                on_progress=on_progress,
+                pause_s=pause_s,
+            )
+            break
+        except NotThere:
+            if depth == depths[-1]:
+                raise
+    if file.members:
+        unpack(folder / file.name, file.members)
+
+
+def _origin(base: str, parts: list[str]) -> str:
+    if is_address(base):
+        return "/".join([base.rstrip("/"), *map(urllib.parse.quote, parts)])
+    return str(Path(base).joinpath(*parts))
+
+
+def fetch(
+    origin: str,
+    path: Path,
+    *,
+    sha256: str | None,
+    on_progress: OnProgress = lambda *_: None,
+    pause_s: float = 1.0,
+) -> None:
+    """Put a file in its place, going on with what came of it before.
+
+    Args:
+        origin: An http or https address, or a file.
+        path: Where to put it.
+        sha256: What its bytes must hash to; None checks only that a .gz can be read to its end.
+        on_progress: Called with the bytes that have come and, where known, with how many there are.
+        pause_s: Seconds before the second attempt; twice as many before each further one.
+
+    Raises:
+        NotThere: The server does not have it.
+        FetchError: It does not come, or is not what it should be.
+        DataError: It cannot be written.
+    """
+    part = path.with_name(f".{path.name}.part")
+    with os_errors_as(DataError, f"{path}: cannot be written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _open_part(part) as stream:
+            transfer = _Transfer(origin, stream, part, on_progress, pause_s, sha256 is not None)
+            had_some = stream.seek(0, 2) > 0
+            transfer.run()
+            if had_some and sha256 is not None and sha256_of(part) != sha256:
+                transfer.start_over()  # the old part may be to blame
+                transfer.run()
+        _check(part, path.name, origin, sha256)
+        _put_in_place(part, path)
+
+
+def unpack(archive: Path, members: dict[str, str]) -> None:
+    """Put members of a zip archive beside it, by the names given for them, and remove it.
+
+    Raises:
+        FetchError: It is no zip archive, lacks a member, or is damaged.
+        DataError: They cannot be written.
+    """
+    folder = archive.parent
+    parts = {folder / f".{name}.part": folder / name for name in members.values()}
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            left = _most_unpacked(archive)
+            for member, part in zip(members, parts, strict=True):
+                with opened.open(member) as source, _written(part) as target:
+                    left -= _copy(source, target, left)
+        with os_errors_as(DataError, f"{folder}: cannot be written"):
+            for part, path in parts.items():
+                _put_in_place(part, path)
+    except DAMAGED_ARCHIVE as error:
+        reason = error.args[0] if isinstance(error, KeyError) else error
+        raise FetchError(f"{archive}: not the archive it should be: {reason}") from error
+    finally:
+        for part in (*parts, archive):
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[Callable[[bytes], Any]]:
+    """Give what writes to a file; what cannot be written is told as such."""
+    doing = f"{path.parent}: cannot be written"
+    with contextlib.ExitStack() as stack:
+        with os_errors_as(DataError, doing):
+            stream = stack.enter_context(path.open("wb", buffering=0))
+
+        def write(block: bytes) -> None:
+            with os_errors_as(DataError, doing):
+                _write_all(stream, block)
+
+        yield write
+
+
+def _copy(source: IO[bytes] | gzip.GzipFile, write: Callable[[bytes], Any], most: int) -> int:
+    """Write what unpacking gives, and return how many bytes; a bomb is an OSError."""
+    total = 0
+    while block := source.read(_BLOCK):
+        total += len(block)
+        if total > most:
+            raise OSError("it unpacks to far more than such a file can hold")
+        write(block)
+    return total
+
+
+def _most_unpacked(packed: Path) -> int:
+    """Return how many bytes a packed file may become: text shrinks to a quarter, not to a 50th."""
+    return max(_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST * packed.stat().st_size)
+
+
+def _write_all(stream: IO[bytes], block: bytes) -> None:
+    written = 0
+    while written < len(block):  # a disk that is nearly full takes less
+        written += stream.write(block[written:])
+
+
+@contextlib.contextmanager
+def _open_part(part: Path) -> Iterator[IO[bytes]]:
+    """Open what has come of a file, for this process alone."""
+    with part.open("a+b", buffering=0) as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataError(f"{part}: another process is fetching this file") from error
+        try:
+            yield stream
+        finally:
+            if stream.seek(0, 2) == 0:
+                part.unlink(missing_ok=True)
+                _version_file(part).unlink(missing_ok=True)
+
+
+class _Transfer:
+    """Brings the bytes of one file, in as many requests as it takes.
+
+    Args:
+        origin: An address or a file.
+        stream: The part that has come of it, open for appending.
+        part: Where that part is.
+        on_progress: As for `fetch`.
+        pause_s: As for `fetch`.
+        is_known: Whether the hash of the whole will tell if a wrong part was gone on with; else a
+            server that does not name versions exactly is asked for all of the file again.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        stream: IO[bytes],
+        part: Path,
+        on_progress: OnProgress,
+        pause_s: float,
+        is_known: bool,
+    ) -> None:
+        self._origin = origin
+        self._stream = stream
+        self._part = part
+        self._version_file = _version_file(part)
+        self._is_known = is_known
+        self._on_progress = on_progress
+        self._pause_s = pause_s
+        self._opener = urllib.request.build_opener(_Redirects)
+
+    def run(self) -> None:
+        """Bring all bytes that are not there yet."""
+        self._on_progress(self._size, None)
+        if not is_address(self._origin):
+            self._copy()
+            return
+        failures = 0
+        while True:
+            had = self._size
+            try:
+                self._receive()
+                return
+            except _Broken as error:
+                failures = 1 if self._size >= had + _PROGRESS else failures + 1
+                if failures == _ATTEMPTS:
+                    raise FetchError(
+                        f"{self._origin}: {error} (tried {failures} times)",
+                        hint="what has come is kept: the same command goes on from there",
+                    ) from error
+                time.sleep(self._pause_s * 2 ** (failures - 1))
+
+    def start_over(self) -> None:
+        """Forget what has come."""
+        self._stream.truncate(0)
+        self._version_file.unlink(missing_ok=True)
+
+    @property
+    def _size(self) -> int:
+        return self._stream.seek(0, 2)
+
+    def _copy(self) -> None:
+        if not Path(self._origin).is_file():
+            raise NotThere(f"{self._origin}: no such file")
+        self.start_over()
+        with Path(self._origin).open("rb") as source:
+            size = Path(self._origin).stat().st_size
+            while block := source.read(_BLOCK):
+                self._write(block, size)
+
+    def _receive(self) -> None:
+        """Bring the rest with one request."""
+        with self._open() as response:
+            if response is None:
+                return
+            total = self._prepare(response)
+            self._check_room(total)
+            try:
+                self._read(response, total)
+            except (OSError, http.client.HTTPException) as error:
+                raise _Broken(f"the connection broke: {error}") from error
+        if total is not None and self._size != total:
+            ended = f"the connection ended after {self._size:,} of {total:,} bytes"
+            if self._size > total:
+                self.start_over()
+            raise _Broken(ended)
+
+    def _read(self, response: Any, total: int | None) -> None:
+        """Write what comes, as long as some comes."""
+        since, before = time.monotonic(), self._size
+        while block := response.read1(_BLOCK):
+            self._write(block, total)
+            if (seconds := time.monotonic() - since) > _TIMEOUT_S:
+                if self._size - before < seconds * _SLOWEST:
+                    raise _Broken(f"less than {_SLOWEST:,} bytes a second come")
+                since, before = time.monotonic(), self._size
+
+    def _check_room(self, total: int | None) -> None:
+        free = shutil.disk_usage(self._part.parent).free
+        if total is not None and total - self._size > free:
+            raise DataError(
+                f"{self._part.parent}: no space for {self._origin}: it has {total / 1e9:.1f} GB, "
+                f"and {free / 1e9:.1f} GB are free"
+            )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Ask for the rest; yields None when there is none left to ask for."""
+        try:
+            request = urllib.request.Request(self._origin, headers=self._headers())  # noqa: S310
+            response = self._opener.open(request, timeout=_TIMEOUT_S)
+        except urllib.error.HTTPError as error:
+            with error:
+                self._check_status(error)
+            yield None
+            return
+        except urllib.error.URLError as error:
+            raise _no_connection(self._origin, error.reason) from error
+        except (ValueError, http.client.InvalidURL) as error:  # of it, or of where it sends on to
+            raise FetchError(f"{self._origin}: no web address: {error}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise _Broken(f"no answer: {error}") from error
+        with response:
+            yield response
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"User-Agent": f"nmt-cli/{__version__}", "Accept-Encoding": "identity"}
+        had, version = self._size, self._version()
+        if had and self._may_join(version):
+            headers["Range"] = f"bytes={had}-"
+            if _names_bytes(version):  # HTTP allows no weak names there
+                headers["If-Range"] = version
+        return headers
+
+    def _may_join(self, version: str) -> bool:
+        """Return whether bytes of that version may be joined: it is exact, or the hash tells."""
+        return self._is_known or _names_bytes(version)
+
+    def _version(self) -> str:
+        try:
+            return self._version_file.read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+    def _check_status(self, error: urllib.error.HTTPError) -> None:
+        """Raise what an answer other than the file means, unless all of the file is here."""
+        if error.code == _RANGE_NOT_SATISFIABLE:
+            if error.headers.get("Content-Range", "") == f"bytes */{self._size}":
+                return
+            self.start_over()
+            raise _Broken("what had come was not of this file") from error
+        told = f"{error.code} {error.reason}"
+        if error.code in _RETRIED:
+            raise _Broken(f"the server says {told}") from error
+        kind = NotThere if error.code in (404, 410) else FetchError
+        raise kind(f"{self._origin}: the server says {told}") from error
+
+    def _prepare(self, response: Any) -> int | None:
+        """Make the part fit the answer; return how many bytes the whole file has, if known."""
+        version = response.headers.get("ETag") or ""
+        is_same = version == self._version() and self._may_join(version)
+        if response.status == http.HTTPStatus.PARTIAL_CONTENT:
+            span, _, total = response.headers.get("Content-Range", "").partition("/")
+            if span.startswith(f"bytes {self._size}-") and is_same:
+                return int(total) if total.isdecimal() else None
+            self.start_over()
+            raise _Broken("the server sent a part of something else")
+        self.start_over()  # the whole file: it has no ranges, or another version
+        if version:
+            write_text(self._version_file, version)
+        length = response.headers.get("Content-Length") or ""
+        return int(length) if length.isdecimal() else None
+
+    def _write(self, block: bytes, total: int | None) -> None:
+        with os_errors_as(DataError, f"{self._part}: cannot be written"):
+            _write_all(self._stream, block)
+        self._on_progress(self._size, total)
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirections on the web, but never from https to anything less."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Return the request to the new address."""
+        allowed = ("https://",) if req.type == "https" else ("https://", "http://")
+        if not newurl.lower().startswith(allowed):
+            raise FetchError(f"{req.full_url}: sends on to {newurl}, which is not safe")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def is_address(origin: str) -> bool:
+    """Return whether a text is a web address rather than a file or folder."""
+    return origin.startswith(("https://", "http://"))
+
+
+def _no_connection(origin: str, reason: Any) -> Exception:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return FetchError(
+            f"{origin}: the server's certificate is not trusted: {reason.verify_message}",
+            hint="SSL_CERT_FILE=FILE names the certificates to trust",
+        )
+    if isinstance(reason, ConnectionError | TimeoutError):
+        return _Broken(f"no connection: {getattr(reason, 'strerror', None) or reason}")
+    return FetchError(f"{origin}: no connection: {getattr(reason, 'strerror', None) or reason}")
+
+
+def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
+    """Raise DataError, and remove the part, unless it is what it should be."""
+    wrong = None
+    if not part.exists():
+        raise FetchError(f"{origin}: is empty")
+    if sha256 is not None:
+        if (found := sha256_of(part)) != sha256:
+            wrong = f"its sha256 is {found}, but must be {sha256}"
+    elif name.endswith(".gz"):
+        try:
+            with gzip.open(part) as stream:
+                _copy(stream, lambda _: None, _most_unpacked(part))
+        except (OSError, EOFError, zlib.error) as error:
+            wrong = f"not a whole .gz file: {error}"
+    if wrong:
+        part.unlink()
+        _version_file(part).unlink(missing_ok=True)
+        raise FetchError(f"{origin}: {wrong}")
+
+
+def _put_in_place(part: Path, path: Path) -> None:
+    fsync(part)
+    part.replace(path)
+    _version_file(part).unlink(missing_ok=True)
+    fsync(path.parent)
+
+
+def _names_bytes(version: str) -> bool:
+    """Return whether an ETag is of these very bytes (a strong one, RFC 9110, section 8.8.3)."""
+    return version != "" and not version.startswith("W/")
+
+
+def _version_file(part: Path) -> Path:
+    return part.with_name(f"{part.name}.version")

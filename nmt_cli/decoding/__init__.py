@@ -1,1 +1,0 @@
-"""From a trained model and lines of text to translations and replies."""

@@ -1,0 +1,1 @@
+"""What lies in a folder of text: for `nmt init`."""

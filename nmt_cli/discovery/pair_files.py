@@ -1,0 +1,143 @@
+"""Two text files that belong together: line N of one is the translation, answer or label of N."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from nmt_cli.discovery import names
+from nmt_cli.discovery.dialogue_files import is_dialogue
+from nmt_cli.discovery.sides import (
+    HEAD,
+    NAMED_SHARE,
+    UNNAMED_SHARE,
+    Corpus,
+    Side,
+    few_short_values,
+    order_of,
+    read_leniently,
+    task_of,
+)
+from nmt_cli.errors import DataError
+
+_SAMPLE = 200  # lines that are looked at for the language
+
+
+def named_pairs(folder: Path, files: list[str], task: str | None) -> Iterator[Corpus]:
+    """Pair text files whose names differ in the language or role alone.
+
+    Raises:
+        DataError: The names do not tell which files belong together.
+    """
+    pairs = [
+        ((one, other), markers)
+        for one, other in itertools.combinations(files, 2)
+        if (markers := _difference(one, other)) is not None
+    ]
+    partners = [name for pair, _ in pairs for name in pair]
+    if several := sorted({name for name in partners if partners.count(name) > 1}):
+        raise DataError(
+            f"{folder}: {', '.join(several)}: more than two files belong together",
+            hint="say which: nmt init --train SOURCE TARGET --dev SOURCE TARGET",
+        )
+    train: Corpus | None = None
+    # A few labels of dev tell less than those of train, which they are taken as.
+    for pair, markers in sorted(pairs, key=lambda pair: names.split_of(pair[0][0]) != "train"):
+        if train is not None and train.labels and set(markers) == {s.marker for s in train.sides}:
+            text, label = (pair[markers.index(side.marker)] for side in train.sides)
+            entry = {"source": text, "target": label}
+            yield train._replace(split=names.split_of(text), entry=entry, files=pair)
+        elif (corpus := _pair(folder, pair, markers, task)) is not None:
+            train = train or corpus
+            yield corpus
+
+
+def only_pair(folder: Path, files: list[str], task: str | None) -> Corpus | None:
+    """Return the corpus of the only two files of a folder, whatever they are called."""
+    if len(files) != 2 or names.split_of(files[0]) != names.split_of(files[1]):
+        return None
+    paths = [folder / name for name in files]
+    if any(map(is_dialogue, paths)) and _blank_lines(paths[0]) != _blank_lines(paths[1]):
+        return None
+    return _pair(folder, (files[0], files[1]), ("", ""), task)
+
+
+def given_pair(source: Path, target: Path, task: str | None) -> Corpus:
+    """Return the corpus of two files that the user named, in this order."""
+    sides = (side_of(source), side_of(target))
+    entry = {"source": str(source), "target": str(target)}
+    corpus = Corpus("train", entry, (source.name, target.name), sides, "as given", task or "")
+    if task in (None, "classification"):
+        labels = _labels(target, _role(target), task)
+        if labels or task:
+            return corpus._replace(task="classification", labels=labels)
+    return corpus._replace(task=task or task_of(sides))
+
+
+def side_of(path: Path) -> Side:
+    """Return a side that is a file of its own, named as its language as in `train.de.gz`."""
+    markers = [token for token in names.tokens(path.name) if names.language(token)]
+    return Side(markers[-1] if markers else "", _sample(path))
+
+
+def _pair(
+    folder: Path, files: tuple[str, str], markers: tuple[str, str], task: str | None
+) -> Corpus | None:
+    one, other = (Side(m, _sample(folder / f)) for m, f in zip(markers, files, strict=True))
+    sides, split = (one, other), names.split_of(files[0])
+    if task in (None, "classification"):
+        for text, label in ((0, 1), (1, 0)):
+            if labels := _labels(folder / files[label], markers[label], task):
+                entry = {"source": files[text], "target": files[label]}
+                reason = f"{files[label]} has few values, and short ones"
+                ordered = (sides[text], sides[label])
+                return Corpus(split, entry, files, ordered, reason, "classification", labels)
+        if task:
+            return None
+    order, reason = order_of(sides, f"{folder.resolve().name} {files[0]}")
+    entry = {"source": files[order[0]], "target": files[order[1]]}
+    ordered = (sides[order[0]], sides[order[1]])
+    return Corpus(split, entry, files, ordered, reason, task or task_of(ordered))
+
+
+def _labels(path: Path, marker: str, task: str | None) -> tuple[str, ...]:
+    """Return the labels in a file, () when it is something else."""
+    is_label = names.is_labels(marker) and not names.is_side(marker)
+    is_named = is_label or task == "classification"
+    if marker and not is_named:
+        return ()
+    share = NAMED_SHARE if is_named else UNNAMED_SHARE
+    labels = few_short_values(read_leniently(path), share)
+    return labels if len(labels) > 1 else ()
+
+
+def _role(path: Path) -> str:
+    """Return the part of a file's name that says whether it is labels or a side, "" for none."""
+    tokens = names.tokens(path.name)
+    return next((token for token in tokens if names.is_labels(token) or names.is_side(token)), "")
+
+
+def _difference(one: str, other: str) -> tuple[str, str] | None:
+    """Return the languages or roles in which alone two names differ, or None."""
+    tokens = (names.tokens(one), names.tokens(other))
+    if len(tokens[0]) != len(tokens[1]):
+        return None
+    differing = [pair for pair in zip(*tokens, strict=True) if pair[0] != pair[1]]
+    if len(differing) == 1 and (_are_sides(*differing[0]) or _are_sides(*differing[0][::-1])):
+        return differing[0]
+    return None
+
+
+def _are_sides(one: str, other: str) -> bool:
+    if names.is_labelled_text(one) and names.is_labels(other):
+        return True
+    return names.is_side(one) and names.is_side(other)
+
+
+def _sample(path: Path) -> list[str]:
+    """Return lines from the first thousand, but not all of them: beginnings are special."""
+    return list(itertools.islice(read_leniently(path), 0, 5 * _SAMPLE, 5))
+
+
+def _blank_lines(path: Path) -> list[int]:
+    head = itertools.islice(read_leniently(path), HEAD)
+    return [number for number, line in enumerate(head) if not line.strip()]

@@ -1,0 +1,122 @@
+"""The two sides of a corpus: their languages, which is the source, and whether one is labels."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nmt_cli.discovery import names
+from nmt_cli.encoding import AUTO
+from nmt_cli.files import read_lines
+from nmt_cli.text.language import language_of
+
+HEAD = 500  # lines that are looked at for columns and for dialogues
+NAMED_SHARE = 0.5  # distinct values of a column called `label`, at most, by its rows
+UNNAMED_SHARE = 0.2  # likewise when only the values say that they are labels
+_MOST_LABELS = 1000
+_LONGEST_LABEL, _MOST_WORDS = 40, 4  # characters and words of a label
+
+
+class Side(NamedTuple):
+    """One side of a corpus: what its name says, and some of its text."""
+
+    marker: str
+    lines: list[str]
+
+
+class Corpus(NamedTuple):
+    """A corpus that was found.
+
+    Attributes:
+        split: "train", "dev" or "test".
+        entry: As `data` of the configuration has it.
+        files: Names of its files.
+        sides: Source and target; the text and its labels.
+        reason: Why it is taken so.
+        task: "translation", "chat" or "classification".
+        labels: All that occur in it, sorted, when it is for classification.
+    """
+
+    split: str
+    entry: dict[str, Any]
+    files: tuple[str, ...]
+    sides: tuple[Side, Side]
+    reason: str
+    task: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Codes of source and target, "" where unknown; labels are in no language."""
+        if self.task == "classification":
+            source = self.sides[0]
+            return (names.language(source.marker) or language_of(source.lines), "")
+        return languages_of(self.sides)
+
+
+def read_leniently(path: Path) -> Iterator[str]:
+    """Yield the lines of a file; what is not UTF-8 is for `nmt check` to tell."""
+    return read_lines(path, lambda raw: raw.decode("utf-8", "replace"), AUTO)
+
+
+def languages_of(sides: tuple[Side, Side]) -> tuple[str, str]:
+    """Return the languages of two sides: as their names say, unless the text says the opposite."""
+    named = (names.language(sides[0].marker), names.language(sides[1].marker))
+    read = (language_of(sides[0].lines), language_of(sides[1].lines))
+    if named == read[::-1]:
+        return read
+    return (named[0] or read[0], named[1] or read[1])
+
+
+def task_of(sides: tuple[Side, Side]) -> str:
+    """Return "chat" for two sides of one language or with roles of a talk, else "translation"."""
+    if all(names.is_talk(side.marker) for side in sides):
+        return "chat"
+    languages = languages_of(sides)
+    return "chat" if languages[0] == languages[1] != "" else "translation"
+
+
+def order_of(
+    sides: tuple[Side, Side], context: str, *, is_ordered: bool = False
+) -> tuple[tuple[int, int], str]:
+    """Return which side is the source and which the target, and why.
+
+    Args:
+        sides: The sides in any order.
+        context: Names of file and folder, where something like `ko-en` may stand.
+        is_ordered: Whether somebody put the sides in this order, as in a table's heading.
+    """
+    ranks = [names.rank(side.marker) for side in sides]
+    if ranks[0] != ranks[1]:
+        return ((0, 1) if ranks[0] < ranks[1] else (1, 0)), "their names say so"
+    markers = [side.marker.lower() for side in sides]
+    for order in ((0, 1), (1, 0)):
+        first, second = (re.escape(markers[number]) for number in order)
+        pattern = rf"(?<![a-z]){first}(-|_|2|to|-to-|)?{second}(?![a-z])"
+        if all(markers) and (found := re.search(pattern, context.lower())):
+            return order, f"{found[0]!r} in a name says so"
+    if is_ordered:
+        return (0, 1), "in the order of the columns"
+    codes = languages_of(sides)
+    if "en" in codes and codes[0] != codes[1]:
+        return ((1, 0) if codes[0] == "en" else (0, 1)), "into English, as nothing says otherwise"
+    return (0, 1), "in the order of their names"
+
+
+def few_short_values(values: Iterable[str], share: float) -> tuple[str, ...]:
+    """Return the distinct values, sorted, if they are short and recur as labels do; else ().
+
+    Args:
+        values: A column; blank ones do not count.
+        share: Most of the rows that may be distinct.
+    """
+    counts: Counter[str] = Counter()
+    for value in map(str.strip, values):
+        if len(value) > _LONGEST_LABEL or len(value.split()) > _MOST_WORDS:
+            return ()
+        counts[value] += bool(value)
+        if len(counts) > _MOST_LABELS:
+            return ()
+    del counts[""]
+    return tuple(sorted(counts)) if len(counts) <= max(1, share * counts.total()) else ()

@@ -1,0 +1,278 @@
+"""A table or a file of JSON lines: which columns are two texts, or a text and its label."""
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_cli.discovery import names
+from nmt_cli.discovery.dialogue_files import dialogue_corpus
+from nmt_cli.discovery.sides import (
+    HEAD,
+    NAMED_SHARE,
+    UNNAMED_SHARE,
+    Corpus,
+    Side,
+    few_short_values,
+    order_of,
+    read_leniently,
+    task_of,
+)
+from nmt_cli.text.dialogues import turns_of
+from nmt_cli.text.labels import label_text
+from nmt_cli.text.records import json_field, json_records, table_rows
+
+_SUFFIXES = (".tsv", ".csv", ".jsonl")
+_TEXT_SHARE = 0.5  # of a column's characters that are letters, when it is text
+_FEWEST_BELOW = 10  # rows that tell that a heading stands above them
+
+
+class _Column(NamedTuple):
+    """A column, or a key of JSON records.
+
+    Attributes:
+        key: As the configuration names it.
+        side: Its heading and the beginning of what is below.
+        values: Makes all that is below.
+    """
+
+    key: str | int
+    side: Side
+    values: Callable[[], Iterator[str]]
+
+    @property
+    def marker(self) -> str:
+        return self.side.marker
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is mostly letters (no numbers, marks or addresses) and no labels."""
+        lines = self.side.lines
+        if names.is_side(self.marker):  # a phrase list may be short, and repeat itself
+            return sum(any(map(str.isalpha, line)) for line in lines) > _TEXT_SHARE * len(lines)
+        return _is_prose(lines) and not few_short_values(lines, UNNAMED_SHARE)
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is a table or JSON lines, by its name or by a tab in every line."""
+    if path.name.removesuffix(".gz").endswith(_SUFFIXES):
+        return True
+    head = itertools.islice(read_leniently(path), 20)
+    return all("\t" in line for line in head if line.strip())
+
+
+def tables(folder: Path, files: list[str], task: str | None) -> list[Corpus]:
+    """Return the corpora in tables and files of JSON lines.
+
+    Args:
+        folder: The folder that they are in.
+        files: Their names there.
+        task: What they shall be for; None finds out.
+    """
+    found: list[Corpus] = []
+    # A few rows of dev tell less of their columns than train, which they are taken as.
+    for name in sorted(files, key=lambda name: (names.split_of(name) != "train", name)):
+        like = next((corpus for corpus in found if "columns" in corpus.entry), None)
+        corpus = _table(folder, name, task, like)
+        found += [corpus] if corpus is not None else []
+    return found
+
+
+def _table(folder: Path, name: str, task: str | None, like: Corpus | None) -> Corpus | None:
+    path = folder / name
+    if name.removesuffix(".gz").endswith(".jsonl"):
+        return _json_lines(folder, name, task, like)
+    rows = [row for _, row in itertools.islice(_rows(path), HEAD) if any(row)]
+    if not rows:
+        return None
+    is_headed = _has_heading(rows) or (like is not None and _has_columns_of(like, rows[0]))
+    below = rows[is_headed:]
+    columns = [
+        _Column(
+            rows[0][number] if is_headed else number + 1,
+            Side(
+                rows[0][number].strip() if is_headed else "",
+                [row[number] for row in below if len(row) > number],
+            ),
+            _column_values(path, number, is_headed=is_headed),
+        )
+        for number in range(_width(rows))
+    ]
+    return _corpus(folder, name, columns, task, like, is_ordered=is_headed)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    return table_rows(path, lambda _: None, read_leniently)
+
+
+def _column_values(path: Path, number: int, *, is_headed: bool) -> Callable[[], Iterator[str]]:
+    def values() -> Iterator[str]:
+        rows = itertools.islice(_rows(path), int(is_headed), None)
+        return (row[number] for _, row in rows if len(row) > number)
+
+    return values
+
+
+def _width(rows: list[list[str]]) -> int:
+    """Return the columns of the first row that most rows have; some rows may be broken."""
+    return min(len(rows[0]), statistics.median_low(map(len, rows)))
+
+
+def _has_heading(rows: list[list[str]]) -> bool:
+    """Return whether the first row names the columns: in known words, or unlike what is below."""
+    if sum(names.is_known(cell.strip()) for cell in rows[0]) > 1:
+        return True
+    are_short = bool(few_short_values(rows[0], 1))
+    columns = ([row[n] for row in rows if len(row) > n] for n in range(_width(rows)))
+    return any(_is_heading_of(column, are_short=are_short) for column in columns)
+
+
+def _is_heading_of(column: list[str], *, are_short: bool) -> bool:
+    """Return whether the first cell stands above numbers, or above labels and is none of them."""
+    first, below = column[0], column[1:]
+    if not below or not any(map(str.isalpha, first)):
+        return False
+    if not any(map(str.isalpha, "".join(below))):
+        return True
+    is_new = len(below) >= _FEWEST_BELOW and first not in below
+    return are_short and is_new and bool(few_short_values(below, UNNAMED_SHARE))
+
+
+def _is_prose(cells: Sequence[str]) -> bool:
+    text = "".join(cells)
+    return sum(map(str.isalpha, text)) > _TEXT_SHARE * len(text)
+
+
+def _json_lines(folder: Path, name: str, task: str | None, like: Corpus | None) -> Corpus | None:
+    """Return the corpus of dialogues, or of the fields of each record."""
+    records = [record for _, record in itertools.islice(_records(folder / name), HEAD)]
+    if not records:
+        return None
+    talks = [turns for record in records if (turns := turns_of(record)) is not None]
+    if talks:
+        reason = "user and bot take turns"
+        return dialogue_corpus(name, talks, reason) if task in (None, "chat") else None
+    columns = [
+        _Column(
+            key,
+            Side(key.rpartition(".")[2], list(_field_values(iter(records), key))),
+            _key_values(folder / name, key),
+        )
+        for key in _keys(records[0])
+    ]
+    columns = [column for column in columns if column.side.lines]
+    # Published pairs are objects of two languages in the order that the set is named by.
+    is_ordered = any(isinstance(value, dict) for value in records[0].values())
+    return _corpus(folder, name, columns, task, like, is_ordered=is_ordered)
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    return json_records(path, lambda _: None, read_leniently)
+
+
+def _keys(record: dict[str, object]) -> list[str]:
+    """Return the keys of a record, and instead of an object's those in it."""
+    return [
+        name
+        for key, value in record.items()
+        for name in ([f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key])
+    ]
+
+
+def _key_values(path: Path, key: str) -> Callable[[], Iterator[str]]:
+    return lambda: _field_values((record for _, record in _records(path)), key)
+
+
+def has_lists(path: Path, key: str) -> bool:
+    """Return whether a file is of JSON lines with lists under a key."""
+    if not path.name.removesuffix(".gz").endswith(".jsonl"):
+        return False
+    return any(isinstance(json_field(record, key), list) for _, record in _records(path))
+
+
+def _field_values(records: Iterator[dict[str, object]], key: str) -> Iterator[str]:
+    """Yield what is text under a key, or a number that may be a label."""
+    for record in records:
+        value = label_text(json_field(record, key), ";")
+        if isinstance(value, str):
+            yield value
+
+
+def _corpus(
+    folder: Path,
+    name: str,
+    columns: list[_Column],
+    task: str | None,
+    like: Corpus | None,
+    *,
+    is_ordered: bool,
+) -> Corpus | None:
+    keys = [column.key for column in columns]
+    if like is not None and _has_columns_of(like, keys):
+        entry = like.entry | {"file": name}
+        return like._replace(split=names.split_of(name), entry=entry, files=(name,))
+    if task in (None, "classification"):
+        labelled = _labelled(name, columns, task)
+        if labelled is not None or task:
+            return labelled
+    return _two_texts(folder, name, columns, task, is_ordered=is_ordered)
+
+
+def _has_columns_of(like: Corpus, keys: Sequence[str | int]) -> bool:
+    return set(keys).issuperset(like.entry["columns"])
+
+
+def _labelled(name: str, columns: list[_Column], task: str | None) -> Corpus | None:
+    """Return the corpus of a text, or two texts, and a label.
+
+    Two texts that are named as sides of a translation or of a talk are taken for that, whatever
+    stands beside them, unless the task is classification.
+    """
+    if task is None and sum(c.is_text and names.is_side(c.marker) for c in columns) > 1:
+        return None
+    label, found = _label_column(columns)
+    if label is None:
+        return None
+    texts = [column for column in columns if column is not label and column.is_text]
+    pair = [column for column in texts if names.is_text_of_a_pair(column.marker)]
+    named = [column for column in texts if names.is_labelled_text(column.marker)]
+    is_clear = len(texts) == 1 or (named and names.is_labels(label.marker))
+    if not texts or not (is_clear or task):
+        return None
+    chosen = pair if len(pair) == 2 else (named or texts)[:1]
+    reason = f"column {label.key} has few values, and short ones"
+    entry = {"file": name, "columns": [column.key for column in (*chosen, label)]}
+    sides = (chosen[0].side, label.side)
+    split = names.split_of(name)
+    return Corpus(split, entry, (name,), sides, reason, "classification", found)
+
+
+def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ...]]:
+    """Return the column of labels and all labels in it; one that is called so is preferred."""
+    named = [column for column in columns if names.is_labels(column.marker)]
+    others = [column for column in reversed(columns) if column not in named]
+    for column in (*named, *others):
+        share = NAMED_SHARE if column in named else UNNAMED_SHARE
+        if few_short_values(column.side.lines, share):
+            labels = few_short_values(column.values(), share)
+            if len(labels) > 1:
+                return column, labels
+    return None, ()
+
+
+def _two_texts(
+    folder: Path, name: str, columns: list[_Column], task: str | None, *, is_ordered: bool
+) -> Corpus | None:
+    """Return the corpus of two columns of text; those named as sides are preferred."""
+    texts = [column for column in columns if column.is_text]
+    named = [column for column in texts if names.is_side(column.marker)]
+    chosen = (named if len(named) > 1 else texts)[:2]
+    if len(chosen) < 2:
+        return None
+    sides = (chosen[0].side, chosen[1].side)
+    order, reason = order_of(sides, f"{folder.resolve().name} {name}", is_ordered=is_ordered)
+    ordered = (sides[order[0]], sides[order[1]])
+    entry = {"file": name, "columns": [chosen[number].key for number in order]}
+    split = names.split_of(name)
+    return Corpus(split, entry, (name,), ordered, reason, task or task_of(ordered))

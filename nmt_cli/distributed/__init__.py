@@ -1,0 +1,1 @@
+"""Several machines or devices that train one model in step."""

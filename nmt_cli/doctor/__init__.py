@@ -1,0 +1,1 @@
+"""What is wrong with a text, where, and how much of it: for `nmt check`."""

@@ -1,0 +1,236 @@
+"""Tests of single characters and of what a side is made of: each takes a chunk, yields marks."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_cli.doctor.chunk import (
+    CONTROL,
+    DIGIT,
+    INVISIBLE,
+    LETTER,
+    LOST,
+    NOT_UTF8,
+    PRIVATE,
+    SPACE,
+    Chunk,
+    Ints,
+    Side,
+)
+from nmt_cli.doctor.findings import Marks
+from nmt_cli.text.scripts import NAMES, script_table
+
+MIN_IDENTICAL_LETTERS = 8  # below, and in one word, a name or a number may be the same in both
+MIN_SCRIPT_LETTERS = 4  # of a line that is judged by its script
+MAIN_SCRIPT_SHARE = 0.1  # less of the side's main script is the wrong one
+FOREIGN_SCRIPT_SHARE = 0.3  # so much in scripts that the side does not use
+RUN_LENGTH = 10  # the same character so many times in a row
+LOOP_WORDS = 4  # so many words in a loop, at most
+LOOP_TIMES = 4  # the same words so many times in a row
+_RULES = frozenset("-_=.*~#^·…─━ 0123456789")  # drawn as lines, rows of dots; long fractions
+_LOOP = re.compile(
+    r"(?<!\S)((?=\S*[^\W\d_])\S++"
+    rf"(?: \S++){{0,{LOOP_WORDS - 1}}}?)(?: \1){{{LOOP_TIMES - 1},}}(?!\S)"
+)
+_SEEN_AS = {
+    CONTROL: "a control character",
+    INVISIBLE: "an invisible character",
+    PRIVATE: "a character without a meaning",
+    LOST: "the sign for a lost character",
+}
+_SIDE = ("source", "target")
+_LATIN, _CYRILLIC, _GREEK = (NAMES.index(name) for name in ("Latin", "Cyrillic", "Greek"))
+# Greek letters: capitals from alpha to chi; omicron, nu, rho.
+_LIKE_LATIN = [
+    0x391,
+    0x392,
+    0x395,
+    0x396,
+    0x397,
+    0x399,
+    0x39A,
+    0x39C,
+    0x39D,
+    0x39F,
+    0x3A1,
+    0x3A4,
+    0x3A5,
+    0x3A7,
+    0x3BF,
+    0x3BD,
+    0x3C1,
+]
+
+
+def broken_bytes(chunk: Chunk) -> Iterator[Marks]:
+    """Find bytes that were not UTF-8."""
+    for number, side in enumerate(chunk.sides):
+        rows = side.rows_with(NOT_UTF8)
+        counts = side.count((side.kinds & NOT_UTF8) != 0)[rows]
+        yield Marks("encoding", number, rows, counts.astype(float), lambda _: "not valid UTF-8")
+
+
+def strange_characters(chunk: Chunk) -> Iterator[Marks]:
+    """Find control characters and the like, and characters that a wrong encoding ate."""
+    for number, side in enumerate(chunk.sides):
+        for kinds, check in (
+            (CONTROL | INVISIBLE | PRIVATE, "control-characters"),
+            (LOST, "mojibake"),
+        ):
+            rows = side.rows_with(kinds)
+            counts = side.count((side.kinds & kinds) != 0)[rows]
+            yield Marks(check, number, rows, counts.astype(float), _describe_character(side, kinds))
+
+
+def _describe_character(side: Side, kinds: int) -> Callable[[int], str]:
+    def describe(row: int) -> str:
+        start = side.starts[row]
+        place = int(np.flatnonzero(side.kinds[start:] & kinds)[0])
+        code = int(side.codes[start + place])
+        kind = next(name for bit, name in _SEEN_AS.items() if side.kinds[start + place] & bit)
+        name = unicodedata.name(chr(code), "")
+        return f"U+{code:04X}{f' ({name.lower()})' if name else ''}, {kind}, at {place + 1}"
+
+    return describe
+
+
+def blank_sides(chunk: Chunk) -> Iterator[Marks]:
+    """Find sides without text, and sides without a letter or digit beside one that has words."""
+    source, target = chunk.sides
+    for number, (side, other) in enumerate(((source, target), (target, source))):
+        blank = side.visible == 0
+        rows = np.flatnonzero(blank)
+        yield Marks("empty", number, rows, np.ones(len(rows)), _says(f"no {_SIDE[number]}"))
+        no_words = f"no letter or digit in the {_SIDE[number]}"
+        bare = ~blank & ((side.seen & (LETTER | DIGIT)) == 0) & (other.letters >= 2)
+        rows = np.flatnonzero(bare)
+        yield Marks("no-words", number, rows, np.ones(len(rows)), _says(no_words))
+
+
+def _says(message: str) -> Callable[[int], str]:
+    return lambda _: message
+
+
+def white_space(chunk: Chunk) -> Iterator[Marks]:
+    """Find spaces that carry nothing."""
+    for number, side in enumerate(chunk.sides):
+        space = (side.kinds & SPACE) != 0
+        before = np.concatenate(([True], space[:-1]))
+        rows = np.unique(side.rows_at(np.flatnonzero(space & before & (side.codes != 10))))
+        ends = side.rows_at(np.flatnonzero(before & (side.codes == 10)))
+        tabs = side.rows_at(np.flatnonzero(side.codes == 9))
+        rows = np.unique(np.concatenate((rows, ends, tabs)))
+        rows = rows[side.visible[rows] > 0]
+        yield Marks("white-space", number, rows, np.ones(len(rows)), _says("needless spaces"))
+
+
+def identical_sides(
+    chunk: Chunk, keys: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
+) -> Iterator[Marks]:
+    """Find sides that are the same but for case and punctuation, names and numbers left out."""
+    source, _ = chunk.sides
+    same = (keys[0] == keys[1]) & (source.letters >= MIN_IDENTICAL_LETTERS)
+    rows = np.flatnonzero(same & ((source.seen & SPACE) != 0) & (source.visible > 0))
+    has_words = [row for row in rows if " " in source.lines[row].strip()]
+    rows = np.array(has_words, np.int64)
+    ranks = source.letters[rows].astype(float)
+    yield Marks("identical", 1, rows, ranks, lambda _: "the target is the same as the source")
+
+
+def wrong_script(chunk: Chunk, main: tuple[int, int], usual: tuple[Ints, Ints]) -> Iterator[Marks]:
+    """Find lines that are hardly written in their side's script.
+
+    Args:
+        chunk: The rows.
+        main: The number of each side's main script; 0 where it has none.
+        usual: The numbers of the scripts that each side uses.
+    """
+    for number, side in enumerate(chunk.sides):
+        if not main[number]:
+            continue
+        own = side.count(side.scripts == main[number])
+        usual_table = np.zeros(len(NAMES), np.bool_)
+        usual_table[[0, *usual[number]]] = True
+        foreign = side.count(~usual_table[side.scripts])
+        judged = side.letters >= MIN_SCRIPT_LETTERS
+        total = np.maximum(side.letters, 1)
+        wrong = (own / total < MAIN_SCRIPT_SHARE) | (foreign / total >= FOREIGN_SCRIPT_SHARE)
+        rows = np.flatnonzero(judged & wrong)
+        ranks = (side.letters - own)[rows].astype(float)
+        yield Marks("script", number, rows, ranks, _describe_script(side, main[number]))
+        yield _mixed_words(number, side)
+
+
+def _describe_script(side: Side, main: int) -> Callable[[int], str]:
+    def describe(row: int) -> str:
+        start, end = side.starts[row], side.starts[row] + len(side.lines[row])
+        counts = np.bincount(side.scripts[start:end], minlength=len(NAMES))[1:]
+        most = int(counts.argmax()) + 1
+        share = counts[most - 1] / max(1, side.letters[row])
+        own = counts[main - 1] / max(1, side.letters[row])
+        named = "letters of another script" if not counts.any() else f"{share:.0%} {NAMES[most]}"
+        return f"{named}, {own:.0%} {NAMES[main]}"
+
+    return describe
+
+
+def _mixed_words(number: int, side: Side) -> Marks:
+    """Find words with letters that look like others: a Cyrillic one in a Latin word."""
+    lookalike = side.scripts == _CYRILLIC
+    greek = side.scripts == _GREEK
+    if greek.any():
+        lookalike |= greek & np.isin(side.codes, _LIKE_LATIN)
+    latin = side.scripts == _LATIN
+    mixed = (lookalike[1:] & latin[:-1]) | (lookalike[:-1] & latin[1:])
+    rows = np.unique(side.rows_at(np.flatnonzero(mixed)))
+    return Marks("script", number, rows, np.ones(len(rows)), _describe_mixed(side))
+
+
+def _describe_mixed(side: Side) -> Callable[[int], str]:
+    def describe(row: int) -> str:
+        table = script_table()
+        words = side.lines[row].split()
+        mixed = (w for w in words if len({int(table[ord(c)]) for c in w if c.isalpha()}) > 1)
+        return f"letters of two scripts in one word: {next(mixed, '')[:40]!r}"
+
+    return describe
+
+
+def repetition(chunk: Chunk) -> Iterator[Marks]:
+    """Find a character, a word or a few words many times in a row."""
+    for number, side in enumerate(chunk.sides):
+        changes = np.flatnonzero(side.codes[1:] != side.codes[:-1]) + 1
+        starts = np.concatenate(([0], changes))
+        lengths = np.diff(np.append(starts, len(side.codes)))
+        long = np.flatnonzero(lengths >= RUN_LENGTH)
+        runs = {int(side.rows_at(starts[i : i + 1])[0]): chr(side.codes[starts[i]]) for i in long}
+        found = {row: sign for row, sign in runs.items() if sign not in _RULES}
+        for row in _rows_with_loops(side):
+            line = " ".join(side.lines[row].split())
+            if row not in found and (match := _LOOP.search(line)):
+                found[row] = match[1]
+        rows = np.array(sorted(found), np.int64)
+        yield Marks("repetition", number, rows, np.ones(len(rows)), _describe_run(found))
+
+
+def _describe_run(found: dict[int, str]) -> Callable[[int], str]:
+    return lambda row: f"{found[row][:40]!r} over and over"
+
+
+def _rows_with_loops(side: Side) -> Ints:
+    """Return the rows that may hold a loop: words alike in length, first and last character."""
+    space = np.flatnonzero(side.kinds & SPACE)
+    starts = np.concatenate(([0], space[:-1] + 1))
+    is_word = space > starts
+    starts, lasts = starts[is_word], space[is_word] - 1
+    first, last = (side.codes[places].astype(np.int64) for places in (starts, lasts))
+    words = ((lasts - starts) << 42) | (first << 21) | last
+    found = [np.zeros(0, np.int64)]
+    for lag in range(1, LOOP_WORDS + 1):
+        needed = (LOOP_TIMES - 1) * lag
+        alike = np.concatenate(([0], np.cumsum(words[lag:] == words[:-lag])))
+        found.append(np.flatnonzero(alike[needed:] - alike[:-needed] == needed))
+    return np.unique(side.rows_at(starts[np.concatenate(found)]))

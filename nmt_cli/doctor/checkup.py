@@ -1,0 +1,262 @@
+"""A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+
+import numpy as np
+
+from nmt_cli.config.auto import Situation, choose, vocab_size
+from nmt_cli.config.reading import LoadedConfig, with_values
+from nmt_cli.config.schema import Config
+from nmt_cli.doctor.findings import Finding
+from nmt_cli.doctor.label_balance import Counts, counted, label_findings
+from nmt_cli.doctor.lengths import LengthModel, shift_of
+from nmt_cli.doctor.lines import Rows, build_tests
+from nmt_cli.doctor.overview import language_findings, piece_findings, size_findings
+from nmt_cli.doctor.profile import Profile, build_profile
+from nmt_cli.doctor.repeated_rows import (
+    SplitRows,
+    contradiction_findings,
+    note_duplicates,
+    note_leakage,
+    stock_findings,
+)
+from nmt_cli.doctor.result import CorpusRows, Report, in_order
+from nmt_cli.doctor.token_counts import PieceCounter, piece_statistics
+from nmt_cli.encoding import find_encoding
+from nmt_cli.errors import DataError, LineError
+from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, texts
+from nmt_cli.text.parallel import map_in_order
+from nmt_cli.text.records import has_broken_bytes
+from nmt_cli.text.statistics import count_pieces, describe_text, sample_evenly
+from nmt_cli.text.tokenizer import Subwords
+from nmt_cli.text.vocabulary import Vocabularies
+
+SPLITS = ("train", "dev", "test")
+_CHUNK = 10_000
+_KEPT_BROKEN = 1000  # lines of a corpus that are no row
+_VOCAB_SIZE = "tokenizer.vocab_size"
+_NEEDED = ("model.max_length", "train.tokens_per_batch")  # to tell what is too long, and padding
+
+Progress = Callable[[str, int], None]
+
+
+def check_up(
+    loaded: LoadedConfig, vocabularies: Vocabularies | None, *, on_progress: Progress
+) -> Report:
+    """Return all that is wrong with the text of a configuration.
+
+    Args:
+        loaded: The configuration.
+        vocabularies: Of its run, or None when there are none yet: a sample stands in.
+        on_progress: Called with what is being done and the rows that it is done for.
+    """
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    found, findings = _open(loaded.config, corpora)
+    sample, pairs = _sample(corpora, found, on_progress)
+    if sample:
+        profile = _profile(loaded.config, sample)
+        findings += language_findings(loaded.config, sample)
+        config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
+        statistics = piece_statistics(sample, vocabularies, config)
+        sides = 1 if config.task == "classification" else 2
+        findings += piece_findings(
+            config, statistics, vocabularies.largest, learned=learned, sides=sides
+        )
+        counter = PieceCounter(vocabularies, config.model.max_length, statistics.shortest)
+        labels: Counts = {}
+        _test(corpora, found, profile, counter, on_progress, labels)
+        findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
+        findings += _repeat_findings(found, config.task)
+    else:
+        _read_through(corpora, found)
+    findings += size_findings(found)
+    findings += (finding for corpus in found for finding in corpus.findings())
+    return Report(found, in_order(findings))
+
+
+def _open(config: Config, corpora: Corpora) -> tuple[list[CorpusRows], list[Finding]]:
+    """Return the corpora whose files are there, and an error for each file that is not."""
+    found: list[CorpusRows] = []
+    missing: list[Finding] = []
+    for split in SPLITS:
+        for corpus in getattr(config.data, split):
+            files = corpora.files_of(corpus)
+            absent = [file for file in files if not file.is_file()]
+            missing += [Finding("files", "error", f, None, "no such file") for f in absent]
+            if files and not absent:
+                is_dialogue = corpora.is_dialogue(corpus)
+                found.append(CorpusRows(split, corpus, files, is_dialogue=is_dialogue))
+    return found, list(dict.fromkeys(missing))
+
+
+def _sample(
+    corpora: Corpora, found: list[CorpusRows], on_progress: Progress
+) -> tuple[list[Example], int]:
+    """Return training pairs that lie evenly over all, and how many there are."""
+
+    def readable(corpus: CorpusRows) -> Iterator[Example]:
+        try:
+            for row in corpora.iter_rows(corpus.config, lambda _: None):
+                example = row.example
+                if example.source[-1].strip() and example.target.strip():
+                    yield example
+        except DataError:
+            return  # told when all rows are read
+
+    def counted() -> Iterator[Example]:
+        examples = (e for c in found if c.split == "train" for e in readable(c))
+        for number, example in enumerate(examples):
+            if number % _CHUNK == 0:
+                on_progress("looking around", number)
+            yield example
+
+    sample, pairs = sample_evenly(counted())
+    return [e for e in sample if _is_utf8(e)], pairs
+
+
+def _is_utf8(example: Example) -> bool:
+    try:
+        "".join((*example.source, example.target)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _profile(config: Config, sample: list[Example]) -> Profile:
+    return build_profile(
+        [example.source[-1] for example in sample],
+        [example.target for example in sample],
+        languages=(config.data.source_lang, config.data.target_lang),
+        is_chat=config.task != "translation",
+    )
+
+
+def _vocabulary(
+    loaded: LoadedConfig, known: Vocabularies | None, sample: list[Example], pairs: int
+) -> tuple[Config, Vocabularies, bool]:
+    """Return the configuration without `auto`, vocabularies, and whether these were learned now."""
+    config, text = loaded.config, describe_text(sample, pairs)
+    if _VOCAB_SIZE in loaded.auto:
+        size = vocab_size(text, joint=config.tokenizer.joint).value
+        config = with_values(config, {_VOCAB_SIZE: size}, _VOCAB_SIZE)
+    if auto := loaded.auto & set(_NEEDED):
+        pieces = count_pieces(sample, config, [])
+        config, _ = choose(config, auto, Situation(text, pieces, "cpu"))
+    if known is not None:
+        return config, known, False
+    if config.tokenizer.joint:
+        joint = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
+        return config, Vocabularies(joint, joint), True
+    sides = (
+        Subwords.train(list(texts(sample, name)), config.tokenizer) for name in ("source", "target")
+    )
+    return config, Vocabularies(*sides), True
+
+
+def _test(
+    corpora: Corpora,
+    found: list[CorpusRows],
+    profile: Profile,
+    counter: PieceCounter,
+    on_progress: Progress,
+    labels: Counts,
+) -> None:
+    """Run the tests of rows on all corpora; count the labels of a classifier."""
+    done, config = 0, corpora.config
+    chunks: Iterator[Rows] = chain.from_iterable(
+        _chunks(corpora, found, n) for n in range(len(found))
+    )
+    if config.task == "classification":
+        chunks = counted(chunks, labels, found, config.classification)
+    for tested in map_in_order(build_tests, (profile, counter), chunks):
+        found[tested.corpus].add(tested)
+        done += len(tested.lines)
+        on_progress("checking", done)
+    for corpus in found:
+        corpus.close()
+        _find_shift(corpora, corpus, profile.lengths)
+
+
+def _read_through(corpora: Corpora, found: list[CorpusRows]) -> None:
+    """Note what cannot be read where there is nothing to test."""
+    for number, corpus in enumerate(found):
+        lines = [
+            line
+            for rows in _chunks(corpora, found, number)
+            for line, *texts in zip(rows.lines, rows.sources, rows.targets, strict=True)
+            if any(has_broken_bytes(text) for text in texts)
+        ]
+        if lines:
+            name, file = corpora.encoding.upper(), corpus.files[0]
+            message = f"{len(lines):,} rows are not valid {name}; {find_encoding(file)}"
+            mend = "set data.encoding"
+            corpus.broken.append(Finding("encoding", "error", file, lines[0], f"{message}: {mend}"))
+
+
+def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:
+    """Yield the rows of a corpus; note the lines that are none."""
+    broken = found[number].broken
+
+    def report(problem: LineError) -> None:
+        if len(broken) < _KEPT_BROKEN:
+            place = (problem.file, problem.line, problem.problem)
+            broken.append(Finding("format", "error", *place))
+
+    # The last turn of a conversation; both texts of a pair to classify.
+    first = 0 if corpora.config.task == "classification" else -1
+    rows = _until_error(corpora.iter_rows(found[number].config, report), found[number])
+    while chunk := list(islice(rows, _CHUNK)):
+        yield Rows(
+            number,
+            [row.line for row in chunk],
+            [" ".join(row.example.source[first:]) for row in chunk],
+            [row.example.target for row in chunk],
+        )
+
+
+def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
+    try:
+        yield from rows
+    except LineCountError as error:
+        corpus.broken.append(Finding("line-counts", "error", error.files[0], None, str(error)))
+    except DataError as error:
+        message = str(error).removeprefix(f"{corpus.files[0]}: ")
+        corpus.broken.append(Finding("files", "error", corpus.files[0], None, message))
+
+
+def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None) -> None:
+    """Say where two files of different length get out of step, and which one lacks lines."""
+    counts = [f for f in corpus.broken if f.check == "line-counts"]
+    if not counts or model is None:
+        return
+    source, target = (
+        np.array([len("".join(line.split())) for line in corpora.read_with_bytes(file)])
+        for file in corpus.files
+    )
+    corpus.shift = shift_of(source, target, model)
+    if corpus.shift is not None:
+        lacking = corpus.files[int(len(target) < len(source))].name
+        gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
+        place = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
+        if corpus.shift == 1:
+            where = f"{place} at its beginning: the ends fit together"
+        elif corpus.shift > shorter:
+            where = f"{place} at its end: the beginnings fit together"
+        else:
+            where = f"{place} at about line {corpus.shift}, where they get out of step"
+        message = f"{counts[0].message}; probably {where}"
+        corpus.broken.remove(counts[0])
+        corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
+
+
+def _repeat_findings(found: list[CorpusRows], task: str) -> Iterator[Finding]:
+    splits = {name: SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS}
+    for split in splits.values():
+        note_duplicates(split)
+    for name, held_out in (("train", "dev"), ("train", "test"), ("dev", "test")):
+        yield from note_leakage(splits[name], splits[held_out], pairs=task != "translation")
+    if task == "classification":
+        yield from contradiction_findings(splits["train"])
+    else:
+        yield from stock_findings(splits["train"])

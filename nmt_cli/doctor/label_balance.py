@@ -1,0 +1,97 @@
+"""What the labels of a classifier's text look like: how even they are, which are rare or odd."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from nmt_cli.config.schema import ClassificationConfig
+from nmt_cli.doctor.findings import Finding, Severity
+from nmt_cli.doctor.lines import Keys, Rows
+from nmt_cli.doctor.result import CorpusRows
+from nmt_cli.text.labels import split_labels
+
+MIN_ROWS = 10  # of a label in train: with fewer it is hardly learned
+MOST_SHARE = 0.8  # of one label: accuracy then says little
+_SHOWN = 10  # labels in one line
+
+Counts = dict[str, Counter[str]]
+
+
+def counted(
+    chunks: Iterable[Rows],
+    counts: Counts,
+    found: list[CorpusRows],
+    settings: ClassificationConfig,
+) -> Iterator[Rows]:
+    """Pass rows on, and add their labels to the counts of their split."""
+    separator = settings.separator if settings.multi_label else None
+    for rows in chunks:
+        count = counts.setdefault(found[rows.corpus].split, Counter())
+        count.update(name for text in rows.targets for name in split_labels(text, separator))
+        yield rows
+
+
+def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
+    """Yield how the labels are spread, and which will be hard to learn or to judge.
+
+    Args:
+        counts: Rows with each label, by split.
+        rows: Of train.
+    """
+    train = counts.get("train", Counter())
+    if not train:
+        return
+    shares = [f"{name} {count / rows:.1%}" for name, count in train.most_common(_SHOWN)]
+    rest = ["..."] if len(train) > _SHOWN else []
+    yield _finding("info", f"{len(train)} labels in train: {', '.join([*shares, *rest])}")
+    most, times = train.most_common(1)[0]
+    if times / rows >= MOST_SHARE:
+        yield _finding(
+            "warning",
+            f"{times / rows:.0%} of train has the label '{most}': to give it always would be "
+            "right as often; judge a model by macro-F1",
+        )
+    if rare := [f"{name} ({n})" for name, n in reversed(train.most_common()) if n < MIN_ROWS]:
+        yield _finding(
+            "warning",
+            f"labels with fewer than {MIN_ROWS} rows in train: {_listed(rare)}",
+        )
+    for names in _alike(train):
+        yield _finding("warning", f"labels that look like one: {_listed(map(repr, names))}")
+    for split in ("dev", "test"):
+        if unknown := sorted(counts.get(split, Counter()).keys() - train.keys()):
+            yield _finding("error", f"labels of {split} that train lacks: {_listed(unknown)}")
+
+
+def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
+    """Return how many texts have several labels, and two rows with the first of them.
+
+    Args:
+        texts: [N] keys of the texts; 0 is no text.
+        labels: [N] keys of the labels.
+    """
+    order = np.lexsort((labels, texts))
+    same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
+    places = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
+    if not len(places):
+        return None
+    one, other = sorted((int(order[places[0]]), int(order[places[0] + 1])))
+    return len(np.unique(texts[order][places])), one, other
+
+
+def _alike(train: Counter[str]) -> Iterator[list[str]]:
+    """Yield labels that differ in nothing but case, spaces and the like."""
+    groups = defaultdict(list)
+    for name in sorted(train):
+        groups["".join(name.casefold().split()).replace("_", "-")].append(name)
+    yield from (names for names in groups.values() if len(names) > 1)
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")
+
+
+def _finding(severity: Severity, message: str) -> Finding:
+    return Finding("labels", severity, None, None, message)

@@ -1,0 +1,115 @@
+"""How long one side should be for the other, and pairs that are far from it.
+
+The logarithm of target length over source length has a usual value, and a spread that is wider for
+short lines; both are measured on the corpus itself by medians, which its bad lines do not move
+(after Gale & Church 1993, who model the same by a normal distribution).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_cli.doctor.chunk import Chunk, Ints
+from nmt_cli.doctor.findings import Marks
+
+OUTLIER = 5.0  # robust standard deviations
+LEAST_FACTOR = 2.0  # times the usual ratio, or a half of it: less is never an outlier
+MIN_SPREAD = 0.12  # of the logarithm; generated text has next to none
+_OFFSET = 3  # characters added to both sides, so that very short lines do not count for much
+_BINS = 12
+_MIN_PAIRS = 30
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LengthModel:
+    """The usual ratio of lengths.
+
+    Attributes:
+        usual: Median of log(target / source), in visible characters.
+        lengths: [K] lengths of both sides together, rising.
+        spreads: [K] robust standard deviation at each of them.
+    """
+
+    usual: float
+    lengths: Floats
+    spreads: Floats
+
+    def deviations(self, source: Ints, target: Ints) -> tuple[Floats, Floats]:
+        """Return by pair the logarithm of the ratio less the usual one, and that in spreads."""
+        distance = _log_ratio(source, target) - self.usual
+        spread = np.interp(source + target, self.lengths, self.spreads)
+        return distance, distance / spread
+
+
+def build_length_model(chunk: Chunk) -> LengthModel | None:
+    """Return the model of a sample; None when it is too small to tell."""
+    source, target = (side.visible for side in chunk.sides)
+    both = (source > 0) & (target > 0)
+    source, target = source[both], target[both]
+    if len(source) < _MIN_PAIRS:
+        return None
+    ratios = _log_ratio(source, target)
+    usual = float(np.median(ratios))
+    totals = source + target
+    order = np.argsort(totals, kind="stable")
+    bins = np.array_split(order, min(_BINS, len(order) // _MIN_PAIRS))
+    spreads = [1.4826 * float(np.median(np.abs(ratios[b] - usual))) for b in bins]
+    return LengthModel(
+        usual,
+        np.array([float(np.median(totals[b])) for b in bins]),
+        np.maximum(spreads, MIN_SPREAD),
+    )
+
+
+def _log_ratio(source: Ints, target: Ints) -> Floats:
+    ratios: Floats = np.log((target + _OFFSET) / (source + _OFFSET))
+    return ratios
+
+
+def odd_lengths(chunk: Chunk, model: LengthModel) -> Iterator[Marks]:
+    """Find pairs of which one side is far longer than usual for the other."""
+    source, target = (side.visible for side in chunk.sides)
+    distance, deviation = model.deviations(source, target)
+    odd = (np.abs(deviation) >= OUTLIER) & (np.abs(distance) >= np.log(LEAST_FACTOR))
+    rows = np.flatnonzero(odd & (source > 0) & (target > 0))
+    usual = np.exp(model.usual)
+
+    def describe(row: int) -> str:
+        return (
+            f"{source[row]} characters against {target[row]}; "
+            f"usual are {max(1, round(source[row] * usual))}"
+        )
+
+    yield Marks("length-ratio", 0, rows, np.abs(deviation[rows]), describe)
+
+
+def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
+    """Return the line from which on two files are probably out of step, or None.
+
+    The shorter file lacks as many lines as it is shorter, all in one place: the one that makes the
+    lengths of the pairs before it and of the shifted pairs behind it fit best.
+
+    Args:
+        source: Visible characters of each source line.
+        target: Visible characters of each target line; another number of lines.
+        model: What the pairs should look like.
+    """
+    gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
+    if not gap or not shorter or gap > shorter:
+        return None
+    first, second = (
+        (source[:shorter], target[:shorter]),
+        (source[-shorter:], target[-shorter:]),
+    )
+    in_step, shifted = (_misfit(model, *pair) for pair in (first, second))
+    costs = np.concatenate(([0.0], np.cumsum(in_step - shifted)))
+    return int(costs.argmin()) + 1
+
+
+def _misfit(model: LengthModel, source: Ints, target: Ints) -> Floats:
+    _, deviation = model.deviations(source, target)
+    return np.minimum(np.abs(deviation), OUTLIER)

@@ -1,0 +1,148 @@
+"""What the vocabulary makes of the text: pieces a word, coverage, length, padding."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmt_cli.config.schema import Config
+from nmt_cli.doctor.chunk import Chunk, Ints
+from nmt_cli.doctor.findings import Marks
+from nmt_cli.text.batches import plan_window
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.vocabulary import Vocabularies
+
+_SHORTEST_PIECES = 0.001  # quantile of characters a piece
+_ENDLESS = 2**31 - 1
+_FIRST_WORD_PIECE = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
+
+
+@dataclass(frozen=True)
+class PieceCounter:
+    """Counts the pieces of lines that may be too long.
+
+    Attributes:
+        vocabularies: Of both sides.
+        max_length: The longest side that the model takes, in pieces with `</s>`.
+        shortest: Characters a piece that next to no line is below, by side: a line of fewer
+            than `max_length` times that is not looked at.
+    """
+
+    vocabularies: Vocabularies
+    max_length: int
+    shortest: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PieceStatistics:
+    """What a sample of the training pairs becomes.
+
+    Attributes:
+        pieces_per_word: Pieces of a word between spaces, by side.
+        bytes_share: Share of the pieces that are single bytes: of characters that the vocabulary
+            lacks; by side.
+        used_share: Share of the vocabulary's pieces that the sample uses.
+        left_out_share: Share of the pairs with a side longer than the model takes.
+        longest: Pieces that 99.9 % of the sides stay within.
+        padding_share: Share of a batch's positions that hold no piece.
+        shortest: See `PieceCounter`.
+    """
+
+    pieces_per_word: tuple[float, float]
+    bytes_share: tuple[float, float]
+    used_share: float
+    left_out_share: float
+    longest: int
+    padding_share: float
+    shortest: tuple[float, float]
+
+
+def piece_statistics(
+    sample: Sequence[Example], vocabularies: Vocabularies, config: Config
+) -> PieceStatistics:
+    """Return what a sample of at least one pair becomes with a configuration without `auto`."""
+    whole = _ENDLESS if config.task == "classification" else None  # others are left out, not cut
+    encoder = build_encoder(config, vocabularies, max_length=whole)
+    sides = (
+        encoder.encode_sources([example.source for example in sample]),
+        encoder.encode_targets([example.target for example in sample]),
+    )
+    texts = ([example.source[-1] for example in sample], [example.target for example in sample])
+    single = [encoder.source.encode_batch(texts[0]), encoder.target.encode_batch(texts[1])]
+    flat = [np.array([i for ids in side for i in ids], np.int64) for side in single]
+    lengths = np.array([list(map(len, side)) for side in sides])
+    used = [np.unique(ids) for ids in flat]
+    num_used = len(np.union1d(*used)) if vocabularies.joint else sum(map(len, used))
+    size = sum({id(v): v.vocab_size for v in (vocabularies.source, vocabularies.target)}.values())
+    too_long = (lengths > config.model.max_length).any(axis=0)
+    return PieceStatistics(
+        pieces_per_word=_by_side(
+            len(ids) / max(1, sum(len(text.split()) for text in side))
+            for ids, side in zip(flat, texts, strict=True)
+        ),
+        bytes_share=_by_side(
+            float(((ids > EOS_ID) & (ids < _FIRST_WORD_PIECE)).mean()) if len(ids) else 0.0
+            for ids in flat
+        ),
+        used_share=num_used / size,
+        left_out_share=float(too_long.mean()),
+        longest=int(np.quantile(lengths.max(axis=0), 0.999, method="higher")),
+        padding_share=_padding_share(lengths[:, ~too_long], config),
+        shortest=_by_side(_shortest(ids, side) for ids, side in zip(single, texts, strict=True)),
+    )
+
+
+def _by_side(values: Iterator[float]) -> tuple[float, float]:
+    source, target = values
+    return source, target
+
+
+def _shortest(encoded: Sequence[Sequence[int]], texts: Sequence[str]) -> float:
+    ratios = [len(text) / len(ids) for ids, text in zip(encoded, texts, strict=True) if ids]
+    return float(np.quantile(ratios, _SHORTEST_PIECES)) if ratios else 0.0
+
+
+def _padding_share(lengths: Ints, config: Config) -> float:
+    """Return the share of positions without a piece in the batches of an epoch of the sample."""
+    if not lengths.size:
+        return 0.0
+    source, target = (np.concatenate(([0], np.cumsum(side))) for side in lengths)
+    nothing = np.zeros(0, np.uint16)
+    plan = plan_window(
+        EncodedCorpus(nothing, source, nothing, target),
+        tokens_per_batch=config.train.tokens_per_batch,
+        accumulate_steps=config.train.accumulate_steps,
+        length_width=config.train.length_width,
+        max_length=config.model.max_length,
+        seed=config.seed,
+        epoch=0,
+    )
+    ordered = lengths[:, plan.order]  # [2, N]
+    rows = np.diff(plan.starts)
+    positions = (np.maximum.reduceat(ordered, plan.starts[:-1], axis=1) * rows).sum()
+    return 1.0 - float(ordered.sum() / positions)
+
+
+def too_long(chunk: Chunk, counter: PieceCounter) -> Iterator[Marks]:
+    """Find lines with more pieces than the model takes."""
+    subwords = (counter.vocabularies.source, counter.vocabularies.target)
+    for number, side in enumerate(chunk.sides):
+        characters = np.array([len(line) for line in side.lines])
+        may_be = np.flatnonzero(characters >= counter.shortest[number] * counter.max_length)
+        texts = [_as_text(side.lines[row]) for row in may_be]
+        lengths = np.array([len(ids) + 1 for ids in subwords[number].encode_batch(texts)], np.int64)
+        long = lengths > counter.max_length
+        rows, counts = may_be[long], dict(zip(map(int, may_be), lengths, strict=True))
+        yield Marks("too-long", number, rows, lengths[long].astype(float), _describe(counts))
+
+
+def _as_text(line: str) -> str:
+    """Return a line without the bytes that are not UTF-8."""
+    return line.encode("utf-8", "replace").decode("utf-8")
+
+
+def _describe(counts: dict[int, np.int64]) -> Callable[[int], str]:
+    return lambda row: f"{counts[row]:,} pieces"

@@ -1,0 +1,1 @@
+"""Scores of outputs and labels, and what measures models with them."""

@@ -1,0 +1,171 @@
+"""All that an evaluation finds of what systems wrote, each part when it is asked for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from nmt_cli.evaluation import misuse
+from nmt_cli.evaluation.scores import (
+    ALL,
+    LengthScore,
+    Score,
+    corpus_scores,
+    p_values,
+    scores_by_length,
+    segment_scores,
+)
+
+_NUM_EXTREMES = 20
+_PERCENTS = ("most_frequent_share", "loop_share")
+
+
+class Corpus(NamedTuple):
+    """The segments that are scored.
+
+    Attributes:
+        sources: None where they are not known.
+        references: One a segment.
+        language: Code of the target language, or "".
+    """
+
+    sources: list[str] | None
+    references: list[str]
+    language: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a system wrote.
+
+    Attributes:
+        name: The model, the file, or what is set differently.
+        outputs: One a segment.
+        facts: What is known beside scores against references, as JSON data by name.
+        settings: How the outputs were made, for people.
+    """
+
+    name: str
+    outputs: list[str]
+    facts: dict[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison(ABC):
+    """Results beside each other; the first is the one that the others are compared with."""
+
+    results: Sequence[Result]
+    corpus: Corpus
+    unit = "segments"  # what the corpus has
+
+    @abstractmethod
+    def _corpus_scores(self) -> list[dict[str, Score]]:
+        """Return each system's scores by name."""
+
+    @property
+    @abstractmethod
+    def p_values(self) -> list[dict[str, float]]:
+        """Of each system but the first, by score: how likely its difference is by chance."""
+
+    @property
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """What makes the first system's scores mislead."""
+
+    @abstractmethod
+    def samples(self, count: int) -> list[int]:
+        """Return segments, from 0, that are worth a look."""
+
+    @cached_property
+    def scores(self) -> list[dict[str, Any]]:
+        """Each system's scores and facts, as JSON data by name."""
+        return [
+            {name: score.as_json() for name, score in found.items()} | result.facts
+            for result, found in zip(self.results, self._corpus_scores(), strict=True)
+        ]
+
+    def p_text(self, system: int, name: str) -> str:
+        """Return the p-value of a score of a system, from 1, in words; "" where there is none.
+
+        That of a bootstrap is small for equal outputs, where it means nothing.
+        """
+        if name not in self.p_values[system - 1]:
+            return ""
+        is_same = self.results[system].outputs == self.results[0].outputs
+        return "the same" if is_same else f"p = {self.p_values[system - 1][name]:.3f}"
+
+
+class Evaluation(Comparison):
+    """Translations or replies beside each other."""
+
+    def _corpus_scores(self) -> list[dict[str, Score]]:
+        _, references, language = self.corpus
+        return [corpus_scores(r.outputs, references, language, ALL) for r in self.results]
+
+    @cached_property
+    def p_values(self) -> list[dict[str, float]]:
+        """See `scores.p_values`."""
+        first, *others = (result.outputs for result in self.results)
+        return p_values(first, others, self.corpus.references, self.corpus.language)
+
+    @property
+    def length_unit(self) -> str:
+        """What `by_length` counts."""
+        return f"words of the {'source' if self.corpus.sources is not None else 'reference'}"
+
+    @cached_property
+    def by_length(self) -> list[list[LengthScore]]:
+        """Each system's BLEU by the length of sources, or of references where these are unknown."""
+        sources, references, language = self.corpus
+        lengths = sources if sources is not None else references
+        return [scores_by_length(lengths, r.outputs, references, language) for r in self.results]
+
+    @cached_property
+    def segment_scores(self) -> list[list[float]]:
+        """Each system's chrF++ of each segment."""
+        return [segment_scores(r.outputs, self.corpus.references) for r in self.results]
+
+    @cached_property
+    def _from_worst(self) -> list[int]:
+        chrf = self.segment_scores[0]
+        return sorted(range(len(chrf)), key=chrf.__getitem__)
+
+    @property
+    def worst(self) -> list[int]:
+        """The segments that the first system did worst, from 0, worst first."""
+        return self._from_worst[:_NUM_EXTREMES]
+
+    @property
+    def best(self) -> list[int]:
+        """The segments that the first system did best, best first."""
+        return self._from_worst[::-1][:_NUM_EXTREMES]
+
+    def samples(self, count: int) -> list[int]:
+        """Return segments from all over the corpus."""
+        size = len(self.corpus.references)
+        return list(range(0, size, max(1, size // count)))[:count]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """See `Comparison.warnings`."""
+        return misuse.warnings(
+            self.results[0].outputs, self.corpus.references, self.corpus.language
+        )
+
+
+def value_text(name: str, value: Any) -> str:
+    """Return a score or a fact of `Evaluation.scores` for people."""
+    if isinstance(value, dict):
+        return f"{value['score']:.2f}"
+    if isinstance(value, str):
+        return value
+    if name in _PERCENTS:
+        return f"{value:.1%}"
+    return f"{value:.3f}" if name.startswith("distinct") else f"{value:.2f}"
+
+
+def words_text(length: LengthScore) -> str:
+    """Return the lengths of a class for people."""
+    return f"{length.shortest} to {length.longest}" if length.longest else "more"

@@ -1,0 +1,165 @@
+"""Other forms of a model, each scored and timed on dev; and which the fast engine should use.
+
+A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU, or of a
+classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ctranslate2 import get_supported_compute_types
+
+from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
+from nmt_cli.config.schema import Config
+from nmt_cli.evaluation.label_judging import judge
+from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
+from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_labeller import load_labeller
+from nmt_cli.search.engine import Searcher
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+
+MAX_LOSS = 0.2
+_MAX_EXAMPLES = 1000
+Outputs = TypeVar("Outputs")
+_PASSES = 2  # the first one sets up the workers; the faster one counts
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One form of a bundle.
+
+    Attributes:
+        number_format: Such as "int8", or "saved_model".
+        megabytes: Size on disk.
+        bleu: On dev, or None when there is no dev text, or labels in it.
+        lines_per_second: On dev, on this machine, or None.
+        accuracy: On dev, of a classifier.
+    """
+
+    number_format: str
+    megabytes: float
+    bleu: float | None = None
+    lines_per_second: float | None = None
+    accuracy: float | None = None
+
+    @property
+    def score(self) -> float | None:
+        """What formats are compared by."""
+        return self.bleu if self.accuracy is None else self.accuracy
+
+
+def measure_formats(
+    bundle: Bundle,
+    encoder: Encoder,
+    config: Config,
+    dev: Sequence[Example],
+    formats: Sequence[str],
+) -> Iterator[Measured]:
+    """Write, score and time number formats; at the end the bundle knows which is its best.
+
+    Args:
+        bundle: Gets the formats.
+        encoder: The bundle's vocabularies and template.
+        config: The bundle's configuration.
+        dev: Development examples; empty leaves the bundle's choice as it is.
+        formats: Number formats to write, anew if they are there; all that the bundle then holds are
+            measured, float32 always among them.
+
+    Yields:
+        What is known of each format.
+    """
+    known = bundle.manifest.ctranslate2.get("formats", {})
+    for number_format in formats:
+        bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
+    measured = []
+    for number_format in dict.fromkeys([PLAIN_FORMAT, *known, *formats]):
+        if number_format not in bundle.manifest.ctranslate2["formats"]:
+            bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
+        measured.append(_measure(bundle, encoder, config, dev, number_format))
+        yield measured[-1]
+    facts = {m.number_format: asdict(m) for m in measured}
+    with changing(bundle) as now:
+        known = now.manifest.ctranslate2
+        auto = fastest(measured) if dev else known["auto"]
+        rewrite_manifest(now, ctranslate2={"auto": auto, "formats": known["formats"] | facts})
+
+
+def fastest(measured: Sequence[Measured]) -> str:
+    """Return the fastest format whose score is close enough to float32's."""
+    plain = next(m for m in measured if m.number_format == PLAIN_FORMAT)
+    native = get_supported_compute_types("cpu")  # others are computed as one of these
+    candidates = [m for m in measured if m.number_format in native]
+    fine = [m for m in candidates if (m.score or 0) >= (plain.score or 0) - MAX_LOSS]
+    return max(fine, key=lambda m: m.lines_per_second or 0).number_format
+
+
+def _measure(
+    bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
+) -> Measured:
+    folder = bundle.ctranslate2_folder(number_format)
+    if bundle.manifest.classification:
+        labeller = load_labeller(bundle, number_format)
+        return _timed(
+            number_format,
+            folder,
+            dev,
+            lambda some: judge(labeller, some),
+            lambda judged, _: {"accuracy": judged.scores()["accuracy"].score},
+        )
+    engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
+    options = bounded(scoring_options(bundle.manifest.decode))
+    return measure_form(engine, options, encoder, config, dev, number_format, folder)
+
+
+def measure_form(
+    engine: Searcher,
+    options: SearchOptions,
+    encoder: Encoder,
+    config: Config,
+    dev: Sequence[Example],
+    name: str,
+    folder: Path,
+) -> Measured:
+    """Return a form's size, BLEU and speed on dev.
+
+    Args:
+        engine: Has loaded it.
+        options: The model's search options, of those that the form can follow.
+        encoder: The bundle's vocabularies and template.
+        config: The bundle's configuration.
+        dev: Development examples; the first thousand count.
+        name: Of the form.
+        folder: Where it lies.
+    """
+    return _timed(
+        name,
+        folder,
+        dev,
+        lambda some: decode_examples(engine, encoder, some, options),
+        lambda outputs, some: {"bleu": score_outputs(outputs, some, encoder, config)["bleu"].score},
+    )
+
+
+def _timed(
+    name: str,
+    folder: Path,
+    dev: Sequence[Example],
+    run: Callable[[list[Example]], Outputs],
+    score: Callable[[Outputs, list[Example]], dict[str, float]],
+) -> Measured:
+    """Return the size of a folder, and the speed and the score of what runs from it."""
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    dev = list(dev)[:_MAX_EXAMPLES]
+    if not dev:
+        return Measured(name, size)
+    seconds = []
+    for _ in range(_PASSES):
+        started = time.perf_counter()
+        outputs = run(dev)
+        seconds.append(time.perf_counter() - started)
+    return Measured(name, size, lines_per_second=len(dev) / min(seconds), **score(outputs, dev))

@@ -1,0 +1,102 @@
+"""What a model makes of the examples of a corpus, and how good that is."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nmt_cli.config.schema import Config
+from nmt_cli.evaluation.diversity import diversity, has_loop
+from nmt_cli.evaluation.scores import Score, corpus_scores
+from nmt_cli.search.engine import Engine, Searcher
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import Translator, one_line
+from nmt_cli.text.corpus import Example
+from nmt_cli.text.shards import Encoder
+
+_COLLAPSED = 0.2  # share of the outputs
+_NUM_SAMPLES = 4  # outputs to look at
+_MIN_OUTPUTS = 20  # below, a share says little
+_MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One decoded example for people to look at."""
+
+    source: str
+    output: str
+    reference: str
+
+
+def scoring_options(decode: Mapping[str, Any]) -> SearchOptions:
+    """Return a model's search as it is, but never sampled.
+
+    Args:
+        decode: The `decode` section of its configuration or manifest.
+    """
+    return replace(SearchOptions.from_mapping(decode), sample=False)
+
+
+def bounded(options: SearchOptions) -> SearchOptions:
+    """Return a search whose outputs are not much longer than sources: a young model rarely ends."""
+    return replace(options, max_length_ratio=options.max_length_ratio or _MAX_LENGTH_RATIO)
+
+
+def decode_examples(
+    engine: Searcher,
+    encoder: Encoder,
+    examples: list[Example],
+    options: SearchOptions,
+) -> list[str]:
+    """Return the model's output for each example's source."""
+    if encoder.is_chat:
+        sources = encoder.encode_sources([example.source for example in examples])
+        found = engine.search(sources, options)
+        return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
+    translator = Translator(engine, encoder.vocabularies)
+    lines = (example.source[0] for example in examples)
+    return [t.hypotheses[0].text for t in translator.translate(lines, options)]
+
+
+def score_outputs(
+    outputs: list[str], examples: list[Example], encoder: Encoder, config: Config
+) -> dict[str, Score]:
+    """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
+    references = [encoder.target.normalise(example.target) for example in examples]
+    return corpus_scores(outputs, references, config.data.target_lang)
+
+
+def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:
+    """Return exp(cross-entropy per piece) of the references; those too long are left out."""
+    sources = encoder.encode_sources([example.source for example in examples])
+    targets = encoder.encode_targets([example.target for example in examples])
+    pairs = [
+        (source, target)
+        for source, target in zip(sources, targets, strict=True)
+        if max(len(source), len(target)) <= engine.max_length
+    ]
+    rows = engine.score([source for source, _ in pairs], [target for _, target in pairs])
+    num_pieces = sum(map(len, rows))
+    return math.exp(-sum(map(sum, rows)) / num_pieces) if num_pieces else math.nan
+
+
+def collapse_warning(outputs: Sequence[str]) -> str | None:
+    """Return what shows that a model has collapsed: many equal outputs, or many in a loop."""
+    if len(outputs) < _MIN_OUTPUTS:
+        return None
+    found = diversity(outputs)
+    if found.most_frequent_share > _COLLAPSED:
+        same = f"{found.most_frequent_share:.0%} of the outputs are the same"
+        return f"{same}: {found.most_frequent!r}"
+    if found.loop_share > _COLLAPSED:
+        loop = next(filter(has_loop, outputs))
+        return f"{found.loop_share:.0%} of the outputs repeat themselves: {loop!r}"
+    return None
+
+
+def samples_of(outputs: list[str], examples: list[Example]) -> list[Sample]:
+    """Return a few examples with their outputs; the same at each evaluation, to be followed."""
+    count = min(_NUM_SAMPLES, len(examples))
+    picked = [i * len(examples) // count for i in range(count)]
+    return [Sample(" / ".join(examples[i].source), outputs[i], examples[i].target) for i in picked]

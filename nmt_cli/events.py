@@ -1,0 +1,173 @@
+"""What happens in a training run, one frozen record each: shown, logged and tested by.
+
+Standard library only: whoever follows a run need not load what trains.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt_cli.evaluation.label_scores import LabelScore
+    from nmt_cli.evaluation.number_formats import Measured
+    from nmt_cli.evaluation.outputs import Sample
+    from nmt_cli.evaluation.scores import Score
+
+STOPPED = "stopped"  # the reason of a run that ended on request
+
+
+class StopRequested(Exception):
+    """Training shall save and end here.
+
+    Args:
+        number: The signal that asked for it, or 0.
+        worker: The machine that got it; None is this one.
+    """
+
+    def __init__(self, number: int = 0, worker: int | None = None) -> None:
+        super().__init__(number, worker)
+        self.number, self.worker = number, worker
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Training has not begun: what is known of the machines that are not there yet."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training begins, or goes on at `step`; `environment` is what it runs on."""
+
+    step: int
+    parameters: int
+    precision: str
+    warnings: list[str]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """One optimizer step; losses in nats per target piece, or per example that gets labels.
+
+    `last_step` is where the run will end as far as one can tell now, patience aside.
+    """
+
+    step: int
+    last_step: int
+    epoch: int
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    num_tokens: int
+    padding: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A step whose loss or gradient was not finite: the weights stay as they were."""
+
+    step: int
+    what: str
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """Training goes on from the state of an earlier step, with the batches that come now.
+
+    Attributes:
+        step: Where it goes back to.
+        from_step: Where it was.
+        rate_factor: What the learning rate is multiplied by from now on.
+        warnings: About damaged checkpoints.
+    """
+
+    step: int
+    from_step: int
+    rate_factor: float
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class MicroBatchesHalved:
+    """Memory was too small: smaller micro-batches, more of them in the same effective batch."""
+
+    step: int
+    tokens_per_micro_batch: int
+    accumulate_steps: int
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Scores on dev. `score` is what the best model is chosen by; higher is better.
+
+    `warning` says what is odd about the outputs, if anything; `by_label` is a classifier's.
+    """
+
+    step: int
+    dev_loss: float
+    score: float
+    scores: "dict[str, Score]"
+    samples: "list[Sample]"
+    warning: str | None
+    is_best: bool
+    label: str = "dev"
+    by_label: "list[LabelScore]" = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint is on disk; training has gone on while it was written."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The run is over, or was stopped on request and can go on.
+
+    `bundle` is None when stopped, and on machines other than the chief, which writes it. `signal`
+    is the number of what stopped it, and `stopped_by` the name of the machine if it was another.
+    """
+
+    step: int
+    reason: str
+    scores: "dict[str, Score]"
+    bundle: str | None
+    signal: int = 0
+    stopped_by: str = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped on request."""
+        return self.reason == STOPPED
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The bundle has a form for the fast engine in one more number format."""
+
+    step: int
+    measured: "Measured"
+
+
+Event = (
+    Waiting
+    | Started
+    | StepDone
+    | Skipped
+    | RolledBack
+    | MicroBatchesHalved
+    | Evaluated
+    | Saved
+    | Exported
+    | Finished
+)
+
+
+def as_json(event: Event) -> dict[str, Any]:
+    """Return an event as a line of `events.jsonl` has it."""
+    return {"event": type(event).__name__, **dataclasses.asdict(event)}

@@ -1,1 +1,0 @@
-"""How good outputs are, and how varied."""

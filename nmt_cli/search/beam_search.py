@@ -1,0 +1,385 @@
+"""Greedy search, sampling and beam search as pure functions over a step function.
+
+A search knows nothing of the model. It is given `step(ids [N], cache, position) -> (logits [N, V],
+cache)` and, for beams, `reorder(cache, rows [N]) -> cache`. Its state is a named tuple of tensors
+with room for `C` positions; `advance_*` runs until that room is full or every sentence is done, and
+the caller may then `grow` the state and go on. Letters: `B` sentences, `K` beams, `N` rows, `V`
+vocabulary, `C` capacity.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import tensorflow as tf
+
+from nmt_cli.search.scoring import (
+    IMPOSSIBLE,
+    end_too_early,
+    forced,
+    is_control,
+    ngram_blocked,
+    normalised_score,
+    repetition_penalised,
+    sequences_blocked,
+)
+from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
+
+Tensor = Any
+Cache = Any
+StepFn = Callable[[Tensor, Cache, Tensor], tuple[Tensor, Cache]]
+ReorderFn = Callable[[Cache, Tensor], Cache]
+BonusFn = Callable[[Cache], Tensor]
+
+
+class Parameters(NamedTuple):
+    """The numbers of `SearchOptions` as tensors, so that new values need no new graph.
+
+    All are scalars but `prefix`, [P] int32.
+    """
+
+    length_penalty: Tensor
+    coverage_penalty: Tensor
+    prefix: Tensor
+    n_best: Tensor
+    repetition_penalty: Tensor
+    temperature: Tensor
+    top_k: Tensor
+    top_p: Tensor
+
+
+class Features(NamedTuple):
+    """The options that decide which operations the graph holds."""
+
+    sample: bool
+    penalise_repetition: bool
+    no_repeat_ngram_size: int
+    suppressed: tuple[tuple[int, ...], ...]
+    force_prefix: bool
+    cover: bool
+
+
+class GreedyState(NamedTuple):
+    """One hypothesis a sentence.
+
+    Attributes:
+        position: Scalar, pieces written so far.
+        limits: [B] longest output.
+        floors: [B] shortest output.
+        sequences: [B, C] int32 pieces written, 0 beyond the end.
+        log_probs: [B] sum over the pieces written.
+        done: [B] bool.
+        noise: [B, L] uniform numbers that decide the samples, one for each position.
+        cache: The step function's.
+    """
+
+    position: Tensor
+    limits: Tensor
+    floors: Tensor
+    sequences: Tensor
+    log_probs: Tensor
+    done: Tensor
+    noise: Tensor
+    cache: Cache
+
+
+class BeamState(NamedTuple):
+    """K live hypotheses and the best K ended ones of each sentence.
+
+    Attributes:
+        position: Scalar, pieces written so far.
+        limits: [B] longest output.
+        floors: [B] shortest output.
+        sequences: [B, K, C] int32 pieces of live hypotheses.
+        log_probs: [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken.
+        ended_sequences: [B, K, C] ended hypotheses, best first.
+        ended_scores: [B, K] their scores; IMPOSSIBLE for a place that is not taken.
+        num_ended: [B] how many hypotheses have ended so far.
+        top_ended: [B] bool, whether a hypothesis ended while it was the likeliest of all.
+        done: [B] bool.
+        cache: The step function's, rows ordered sentence by sentence.
+    """
+
+    position: Tensor
+    limits: Tensor
+    floors: Tensor
+    sequences: Tensor
+    log_probs: Tensor
+    ended_sequences: Tensor
+    ended_scores: Tensor
+    num_ended: Tensor
+    top_ended: Tensor
+    done: Tensor
+    cache: Cache
+
+
+State = TypeVar("State", GreedyState, BeamState)
+
+
+def start_greedy(
+    cache: Cache, limits: Tensor, floors: Tensor, noise: Tensor, capacity: Tensor
+) -> GreedyState:
+    """Return the state before the first piece."""
+    batch = tf.shape(limits)[0]
+    return GreedyState(
+        position=tf.constant(0),
+        limits=limits,
+        floors=floors,
+        sequences=tf.zeros([batch, capacity], tf.int32),
+        log_probs=tf.zeros([batch]),
+        done=tf.zeros([batch], tf.bool),
+        noise=noise,
+        cache=cache,
+    )
+
+
+def start_beam(
+    cache: Cache, limits: Tensor, floors: Tensor, beam_size: Tensor, capacity: Tensor
+) -> BeamState:
+    """Return the state before the first piece: one live hypothesis, K - 1 free places."""
+    batch = tf.shape(limits)[0]
+    sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
+    free = tf.fill([batch, beam_size], IMPOSSIBLE)
+    first = tf.range(beam_size)[None, :] == 0
+    return BeamState(
+        position=tf.constant(0),
+        limits=limits,
+        floors=floors,
+        sequences=sequences,
+        log_probs=tf.where(first, 0.0, free),
+        ended_sequences=sequences,
+        ended_scores=free,
+        num_ended=tf.zeros([batch], tf.int32),
+        top_ended=tf.zeros([batch], tf.bool),
+        done=tf.zeros([batch], tf.bool),
+        cache=cache,
+    )
+
+
+def advance_greedy(
+    state: GreedyState, step: StepFn, parameters: Parameters, features: Features
+) -> GreedyState:
+    """Write pieces until the capacity is full or all sentences are done."""
+    capacity = tf.shape(state.sequences)[1]
+
+    def body(state: GreedyState) -> tuple[GreedyState]:
+        logits, cache = step(
+            _last_pieces(state.sequences, state.position), state.cache, state.position
+        )
+        log_probs = _log_probs(logits, state.sequences, state, parameters, features)
+        if features.sample:
+            noise = tf.gather(state.noise, state.position, axis=1)
+            pieces = _draw(log_probs, noise, parameters)
+        else:
+            pieces = _likeliest(log_probs)
+        chosen = tf.gather(log_probs, pieces, batch_dims=1)
+        length = state.position + 1
+        return (
+            state._replace(
+                position=length,
+                sequences=_write(state.sequences, state.position, tf.where(state.done, 0, pieces)),
+                log_probs=state.log_probs + tf.where(state.done, 0.0, chosen),
+                done=state.done | (pieces == EOS_ID) | (length >= state.limits),
+                cache=cache,
+            ),
+        )
+
+    return _loop(body, state, capacity)
+
+
+def _likeliest(log_probs: Tensor) -> Tensor:
+    """Return the first of each row's best pieces: [N, V] -> [N]; XLA's argmax goes one by one."""
+    vocab_size = tf.shape(log_probs)[1]
+    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)
+    return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)
+
+
+def advance_beam(
+    state: BeamState,
+    step: StepFn,
+    reorder: ReorderFn,
+    bonus: BonusFn | None,
+    parameters: Parameters,
+    features: Features,
+) -> BeamState:
+    """Write pieces until the capacity is full or all sentences are done.
+
+    A step takes the best 2K continuations of a sentence's K hypotheses. Those among the best K that
+    end are set aside with their score; the best K that do not end live on. A sentence is done when
+    K have ended, at its length limit, or, without a length penalty or bonus, as soon as enough have
+    ended and one of them was the likeliest of all, since no other can then overtake it.
+
+    Args:
+        state: What to go on from.
+        step: The model.
+        reorder: Lets rows continue from others.
+        bonus: Gives what the rows of a cache add to the score of a hypothesis that ends, [N].
+        parameters: Numbers.
+        features: What the graph holds.
+    """
+    batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
+
+    def body(state: BeamState) -> tuple[BeamState]:
+        sequences = tf.reshape(state.sequences, [-1, capacity])
+        logits, cache = step(_last_pieces(sequences, state.position), state.cache, state.position)
+        log_probs = _log_probs(logits, sequences, state, parameters, features)
+        totals = tf.reshape(log_probs, [batch, beam_size, -1]) + state.log_probs[:, :, None]
+        values, beams, pieces = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
+        extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None
+        state = _set_aside(state, values, beams, pieces, extra, parameters)
+        live, kept = tf.math.top_k(tf.where(pieces == EOS_ID, IMPOSSIBLE, values), beam_size)
+        beams, pieces = (tf.gather(x, kept, batch_dims=1) for x in (beams, pieces))  # [B, K]
+        rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])
+        grown = _write(tf.gather(sequences, rows), state.position, tf.reshape(pieces, [-1]))
+        return (
+            state._replace(
+                position=state.position + 1,
+                sequences=tf.reshape(grown, [batch, beam_size, capacity]),
+                log_probs=live,
+                cache=reorder(cache, rows),
+            ),
+        )
+
+    return _loop(body, state, capacity)
+
+
+def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best of totals [B, K, V], best first, their beams and pieces, all [B, count].
+
+    They lie in the `count` pieces that are best over all beams, or as many: finding the best beam
+    of each piece is one quick pass, which leaves a K-th to choose from.
+    """
+    columns = tf.minimum(count, tf.shape(totals)[2])
+    _, likely = tf.math.top_k(tf.reduce_max(totals, axis=1), columns)  # [B, columns]
+    few = tf.gather(totals, likely, axis=2, batch_dims=1)  # [B, K, columns]
+    values, flat = tf.math.top_k(tf.reshape(few, [tf.shape(few)[0], -1]), count)
+    return values, flat // columns, tf.gather(likely, flat % columns, batch_dims=1)
+
+
+def _set_aside(
+    state: BeamState,
+    values: Tensor,
+    beams: Tensor,
+    pieces: Tensor,
+    extra: Tensor | None,
+    parameters: Parameters,
+) -> BeamState:
+    """Put those of the best K candidates that end among the ended hypotheses."""
+    beam_size = tf.shape(state.log_probs)[1]
+    values, beams, pieces = values[:, :beam_size], beams[:, :beam_size], pieces[:, :beam_size]
+    length = state.position + 1
+    at_limit = length >= state.limits  # [B]
+    is_end = (pieces == EOS_ID) & (values > IMPOSSIBLE / 2)
+    ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
+    scores = normalised_score(values, length, parameters.length_penalty)
+    if extra is not None:
+        scores += tf.gather(extra, beams, batch_dims=1)
+    all_scores = tf.concat([state.ended_scores, tf.where(ended, scores, IMPOSSIBLE)], axis=1)
+    best, which = tf.math.top_k(all_scores, beam_size)  # of 2K
+    candidates = _write(
+        tf.reshape(
+            tf.gather(state.sequences, beams, batch_dims=1), [-1, tf.shape(state.sequences)[2]]
+        ),
+        state.position,
+        tf.reshape(pieces, [-1]),
+    )
+    candidates = tf.reshape(candidates, tf.shape(state.sequences))
+    everything = tf.concat([state.ended_sequences, candidates], axis=1)
+    num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)
+    top_ended = state.top_ended | is_end[:, 0]
+    enough = num_ended >= beam_size
+    is_final = (parameters.length_penalty == 0.0) & (extra is None)
+    certain = is_final & top_ended & (num_ended >= parameters.n_best)
+    return state._replace(
+        ended_sequences=tf.gather(everything, which, batch_dims=1),
+        ended_scores=best,
+        num_ended=num_ended,
+        top_ended=top_ended,
+        done=state.done | at_limit | enough | certain,
+    )
+
+
+def grow(state: Any, cache: Cache, capacity: Tensor) -> Any:
+    """Return the state with room for `capacity` positions and the given, equally grown, cache."""
+    fields = ("sequences",) if isinstance(state, GreedyState) else ("sequences", "ended_sequences")
+    more = capacity - tf.shape(state.sequences)[-1]
+    grown = {name: _padded(getattr(state, name), more) for name in fields}
+    return state._replace(cache=cache, **grown)
+
+
+def _padded(x: Tensor, more: Tensor) -> Tensor:
+    return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, more]])
+
+
+def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor) -> State:
+    def unfinished(state: State) -> Tensor:
+        return (state.position < capacity) & ~tf.reduce_all(state.done)
+
+    def same_shapes(state: State) -> tuple[State]:
+        (after,) = body(state)
+        tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
+        return (after,)
+
+    (final,) = tf.while_loop(unfinished, same_shapes, (state,))
+    return cast("State", final)
+
+
+def _last_pieces(sequences: Tensor, position: Tensor) -> Tensor:
+    """Return the piece each row wrote last, `<s>` at the start: [N, C] -> [N]."""
+    last = tf.gather(sequences, tf.maximum(position - 1, 0), axis=1)
+    return tf.where(position == 0, BOS_ID, last)
+
+
+def _write(sequences: Tensor, position: Tensor, pieces: Tensor) -> Tensor:
+    """Return sequences [N, C] with pieces [N] written at `position`."""
+    here = tf.range(tf.shape(sequences)[1]) == position
+    return tf.where(here[None, :], pieces[:, None], sequences)
+
+
+def _log_probs(
+    logits: Tensor,
+    sequences: Tensor,
+    state: GreedyState | BeamState,
+    parameters: Parameters,
+    features: Features,
+) -> Tensor:
+    """Return log-probabilities [N, V] under all penalties and masks.
+
+    All act before the softmax, so a share of probability that no output can have goes to the
+    others: that of control tokens, too, as in CTranslate2.
+    """
+    if features.penalise_repetition:
+        logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
+    if features.no_repeat_ngram_size:
+        logits = ngram_blocked(logits, sequences, state.position, features.no_repeat_ngram_size)
+    if features.suppressed:
+        logits = sequences_blocked(logits, sequences, state.position, features.suppressed)
+    num_rows, vocab_size = tf.unstack(tf.shape(logits))
+    floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])
+    never = is_control(vocab_size) | end_too_early(vocab_size, state.position, floors)
+    log_probs = tf.nn.log_softmax(tf.where(never, IMPOSSIBLE, logits))
+    if features.force_prefix:
+        log_probs = forced(log_probs, state.position, parameters.prefix)
+    return log_probs
+
+
+def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
+    """Draw a piece for each row by inverting the cumulative distribution at `noise`.
+
+    One uniform number decides a row's piece, so a sentence's sample depends on its own numbers
+    only, never on its neighbours in the batch.
+
+    Args:
+        log_probs: [N, V].
+        noise: [N] in [0, 1).
+        parameters: Temperature, top_k, top_p.
+    """
+    vocab_size = tf.shape(log_probs)[1]
+    limit = tf.where(parameters.top_k > 0, tf.minimum(parameters.top_k, vocab_size), vocab_size)
+    values, pieces = tf.math.top_k(log_probs / parameters.temperature, limit)
+    probabilities = tf.nn.softmax(values)
+    before = tf.cumsum(probabilities, axis=1, exclusive=True)
+    kept = tf.where(before < parameters.top_p, probabilities, 0.0)
+    passed = tf.cumsum(kept, axis=1) <= noise[:, None] * tf.reduce_sum(kept, axis=1, keepdims=True)
+    num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)
+    index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)
+    return tf.gather(pieces, index, batch_dims=1)

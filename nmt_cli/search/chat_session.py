@@ -1,0 +1,225 @@
+"""A conversation with a chat model: its history and its replies. No input or output here.
+
+A reply is streamed, or several candidates are found first and the one that ranks best is said. The
+rank is that of Li et al. 2016 (section 4.1, arXiv 1510.03055), MMI-antiLM:
+
+    rank = (log p(reply | conversation) - weight * log p(reply | nothing said)) / length^alpha
+
+so a reply that would fit anything ("I don't know") ranks below one that fits what was said.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.search.engine import Engine, Hypothesis
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.text_stream import TextStream, has_loop
+from nmt_cli.text.template import join_turns, room_for_turn
+from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.vocabulary import Vocabularies
+
+_NOTHING_TO_SAY = "..."
+_SECOND_BEAM = 4
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the bot says.
+
+    Attributes:
+        text: One line, never blank.
+        score: See `SearchOptions.length_penalty`; None where nothing was found.
+    """
+
+    text: str
+    score: float | None
+
+
+class ChatSession:
+    """Turns of one conversation, the user's and the bot's in alternation.
+
+    Attributes:
+        engine: Searches.
+        turns: Oldest first.
+        options: How to reply; may be changed at any time.
+
+    Args:
+        engine: Searches.
+        vocabularies: The model's subwords.
+        options: How to reply.
+        on_warning: Told, in one line, of a message that is longer than the model reads.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        vocabularies: Vocabularies,
+        options: ChatOptions | None = None,
+        *,
+        on_warning: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.engine = engine
+        self._vocabularies = vocabularies
+        self._on_warning = on_warning
+        self.options = options or ChatOptions()
+        self.turns: list[str] = []
+        self._seed = -1
+        self._num_drawn = 0
+
+    def reply(self, text: str, search: SearchOptions) -> Reply:
+        """Return the bot's reply and add both turns to the history.
+
+        An exception (such as Ctrl-C) leaves the history as it was.
+        """
+        text = self._read(text)
+        reply = self._find(self._source([*self.turns, text]), search)
+        self.turns = [*self.turns, text, reply.text]
+        return reply
+
+    def stream(self, text: str, search: SearchOptions) -> Generator[str, None, None]:
+        """Yield the reply in pieces, as they are written, and add both turns to the history.
+
+        What is not written piece by piece (a beam search, a choice among candidates) comes at once.
+        When the caller stops early (closes the iterator, or Ctrl-C), the history holds the pieces
+        that it got: what the user saw is what the next reply goes on from. Without any piece, and
+        after an error, it is as it was.
+        """
+        yield from self._stream(self.turns, text, search)
+
+    def retry(self, search: SearchOptions) -> Generator[str, None, None]:
+        """Yield another reply to the user's last turn, as `stream`; it takes the old one's place.
+
+        Raises:
+            IndexError: Nothing has been said yet.
+        """
+        yield from self._stream(self.turns[:-2], self.turns[-2], search)
+
+    def undo(self) -> bool:
+        """Take back the last turn of both; return whether there was one."""
+        had_any = bool(self.turns)
+        self.turns = self.turns[:-2]
+        return had_any
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        self.turns = []
+
+    def last_ids(self) -> tuple[list[int], list[int]] | None:
+        """Return what the model saw and said last, as ids with `</s>`; None before any reply."""
+        if not self.turns:
+            return None
+        said = self._vocabularies.target.encode(self.turns[-1])
+        return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
+
+    def _stream(
+        self, before: list[str], text: str, search: SearchOptions
+    ) -> Generator[str, None, None]:
+        text = self._read(text)
+        source, said = self._source([*before, text]), ""
+        is_stepwise = search.sample or search.beam_size == 1
+        can_stream = self.options.stream and self.options.rerank == 1 and is_stepwise
+        try:
+            if can_stream:
+                ids = self.engine.stream(source, search, index=self._draw(1, search))
+                with contextlib.closing(ids):
+                    for piece in self._pieces(ids):
+                        said += piece
+                        yield piece
+            if not said:
+                said = (self._second_try if can_stream else self._find)(source, search).text
+                yield said
+        except (GeneratorExit, KeyboardInterrupt):
+            if said:
+                self.turns = [*before, text, said]
+            raise
+        self.turns = [*before, text, said]
+
+    def _read(self, text: str) -> str:
+        """Return what the user said as one line; warn when the model cannot read all of it."""
+        text = _one_line(text)
+        encoder, persona = self._vocabularies.source, self.options.persona
+        length = len(encoder.encode(text))
+        room = room_for_turn(encoder.encode(persona) if persona else [], self.engine.max_length)
+        if length > room:
+            self._on_warning(
+                f"the message has {length:,} tokens; the model reads the last {room:,} of them "
+                f"(model.max_length is {self.engine.max_length:,})"
+            )
+        return text
+
+    def _source(self, turns: Sequence[str]) -> list[int]:
+        """Return what the model sees of a conversation."""
+        encoder, persona = self._vocabularies.source, self.options.persona
+        return join_turns(
+            encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
+            persona=encoder.encode(persona) if persona else [],
+            max_length=self.engine.max_length,
+        )
+
+    def _find(self, source: list[int], search: SearchOptions) -> Reply:
+        """Return the best reply that is not blank."""
+        count = self.options.rerank
+        if search.sample:
+            first = self._draw(count, search)
+            rows = self.engine.search([source] * count, search, first_index=first)
+            found = [hypotheses[0] for hypotheses in rows]
+        else:
+            wide = replace(
+                search, beam_size=max(count, search.beam_size), n_best=max(count, search.n_best)
+            )
+            (found,) = self.engine.search([source], wide if count > 1 else search)
+        if count > 1:
+            found = self._ranked(source, found, search.length_penalty)
+        return self._first_solid(found) or self._second_try(source, search)
+
+    def _ranked(
+        self, source: list[int], found: list[Hypothesis], length_penalty: float
+    ) -> list[Hypothesis]:
+        """Return each candidate once, the one that fits its context best first."""
+        candidates = list({tuple(hypothesis.ids): hypothesis for hypothesis in found}.values())
+        targets = [hypothesis.ids for hypothesis in candidates]
+        sources = [source] * len(targets) + [self._source([""])] * len(targets)
+        sums = [sum(row) for row in self.engine.score(sources, targets * 2)]
+        weight = self.options.anti_generic_weight
+        ranks = [
+            (sums[i] - weight * sums[len(targets) + i]) / len(target) ** length_penalty
+            for i, target in enumerate(targets)
+        ]
+        best_first = sorted(range(len(targets)), key=ranks.__getitem__, reverse=True)
+        return [candidates[i] for i in best_first]
+
+    def _second_try(self, source: list[int], search: SearchOptions) -> Reply:
+        """Return a reply where the options gave none that can be seen."""
+        beam = replace(search, sample=False, beam_size=_SECOND_BEAM, n_best=_SECOND_BEAM)
+        (found,) = self.engine.search([source], replace(beam, min_length=max(1, beam.min_length)))
+        return self._first_solid(found) or Reply(_NOTHING_TO_SAY, None)
+
+    def _first_solid(self, found: Sequence[Hypothesis]) -> Reply | None:
+        replies = (Reply("".join(self._pieces(h.ids)), h.score) for h in found)
+        return next((reply for reply in replies if reply.text), None)
+
+    def _pieces(self, ids: Iterable[int]) -> Generator[str, None, None]:
+        """Yield the text of ids, piece by piece, until it begins to repeat itself."""
+        stream = TextStream(self._vocabularies.target)
+        for token in ids:
+            piece = stream.add(token)
+            if has_loop(stream.text):
+                break
+            if piece:
+                yield piece
+
+    def _draw(self, count: int, search: SearchOptions) -> int:
+        """Return the number of the first of so many samples: how many the seed has given so far."""
+        if search.seed != self._seed:
+            self._seed, self._num_drawn = search.seed, 0
+        first, self._num_drawn = self._num_drawn, self._num_drawn + count
+        return first
+
+
+def _one_line(text: str) -> str:
+    """Return what the user typed as the one line that a turn is in training, too."""
+    lines = (line.strip() for line in re.split(r"[\r\n]+", text))
+    return " ".join(line for line in lines if line)

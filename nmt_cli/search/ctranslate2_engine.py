@@ -1,0 +1,277 @@
+"""The CTranslate2 engine: batches of source ids -> hypotheses, without TensorFlow.
+
+CTranslate2 sorts the sources of one call by length, cuts them into batches and shares these out
+among its workers, so a call should hold as many sources as there are.
+"""
+
+import contextlib
+import functools
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from nmt_cli.errors import ModelFileError
+from nmt_cli.resources import available_cores
+from nmt_cli.search.engine import Hypothesis
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.template import turns_ago
+from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
+from nmt_cli.text.vocabulary import Vocabularies
+
+_EOS = CONTROL_TOKENS[EOS_ID]
+_NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
+_FEATURE_MARK = "\uffe8"
+_TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it: see `ctranslate2_form.py`
+BATCH_PIECES = 1024
+_POLL_SECONDS = 0.001
+
+
+class FastEngine:
+    """Searches with CTranslate2.
+
+    Args:
+        folder: What `ctranslate2_form.py` wrote.
+        vocabularies: The model's subwords.
+        max_length: Longest source and output in pieces, with `</s>`.
+        device: "cpu" or "cuda".
+        threads: Processor cores to use; 0 is all.
+        batch_pieces: Source pieces, padding counted, in one of CTranslate2's batches; None is what
+            measured best on processors: `BATCH_PIECES`, and half of it with a beam.
+
+    Raises:
+        ModelFileError: The folder is damaged, or this machine cannot run its number format.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        vocabularies: Vocabularies,
+        *,
+        max_length: int,
+        device: str = "cpu",
+        threads: int = 0,
+        batch_pieces: int | None = None,
+    ) -> None:
+        self._batch_pieces = batch_pieces
+        self.max_length = max_length
+        self._folder = folder
+        self._vocabularies = vocabularies
+        self._device = device
+        self._threads = threads or available_cores()
+        self.description = f"CTranslate2 {folder.name}, {_workers(self._threads)} on {device}"
+        self._reads_turns = (folder / _TURNS).exists()
+        self._sampler: tuple[int, Any] | None = None
+
+    @functools.cached_property
+    def _translator(self) -> Any:
+        return self._load(workers=self._threads)
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.search`. Samples come from one stream of random numbers, in input order.
+
+        So a sample depends on the seed and on how many were drawn since this engine got it.
+        """
+        return self.begin(sources, options, first_index=first_index)()
+
+    def begin(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """See `Engine.begin`."""
+        del first_index
+        translator = self._seeded(options.seed) if options.sample else self._translator
+        jobs: list[Any] = [None] * len(sources)
+        for shortest, longest, indices in self._groups(sources, options):
+            begun = translator.translate_batch(
+                self._source_pieces(sources[i] for i in indices),
+                **self._arguments(options, len(indices)),
+                min_decoding_length=shortest,
+                max_decoding_length=longest,
+                asynchronous=True,
+            )
+            for i, job in zip(indices, begun, strict=True):
+                jobs[i] = job
+        return lambda: [self._hypotheses(job) for job in jobs]
+
+    def _hypotheses(self, job: Any) -> list[Hypothesis]:
+        while not job.done():  # `result()` would keep Ctrl-C waiting
+            time.sleep(_POLL_SECONDS)
+        result = job.result()
+        return [
+            Hypothesis(self._vocabularies.target.ids(pieces), score)
+            for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+        ]
+
+    def stream(
+        self, source: Sequence[int], options: SearchOptions, *, index: int = 0
+    ) -> Generator[int, None, None]:
+        """See `Engine.stream`. CTranslate2 searches on a thread of its own meanwhile."""
+        del index
+        options = options.without_beam()
+        written: queue.SimpleQueue[str] = queue.SimpleQueue()
+        closed = threading.Event()
+
+        def on_step(step: Any) -> bool:
+            written.put(step.token)
+            return closed.is_set()
+
+        translator = self._seeded(options.seed) if options.sample else self._translator
+        ((shortest, longest, _),) = self._groups([source], options)
+        (job,) = translator.translate_batch(
+            self._source_pieces([source]),
+            **self._arguments(options, 1),
+            min_decoding_length=shortest,
+            max_decoding_length=longest,
+            asynchronous=True,
+            callback=on_step,
+        )
+        try:
+            while not (job.done() and written.empty()):
+                with contextlib.suppress(queue.Empty):
+                    yield from self._vocabularies.target.ids([written.get(timeout=_POLL_SECONDS)])
+            job.result()  # raises what the search did
+        finally:
+            closed.set()
+            while not job.done():
+                time.sleep(_POLL_SECONDS)
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """See `Engine.score`."""
+        found = self._translator.score_batch(
+            self._source_pieces(sources),
+            [self._vocabularies.target.pieces(_without_end(target)) for target in targets],
+            max_batch_size=self._batch_pieces or BATCH_PIECES,
+            batch_type="tokens",
+            max_input_length=0,
+        )  # CTranslate2 appends `</s>` and scores it
+        return [
+            result.log_probs[: len(target)] for result, target in zip(found, targets, strict=True)
+        ]
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[list[float]]]:
+        """See `Engine.attention`: the target is forced as the prefix of an output just as long."""
+        results = []
+        for source, target in zip(sources, targets, strict=True):
+            (found,) = self._translator.translate_batch(
+                self._source_pieces([source]),
+                target_prefix=[self._vocabularies.target.pieces(target)],
+                beam_size=1,
+                max_decoding_length=len(target),
+                max_input_length=0,
+                return_end_token=True,
+                return_attention=True,
+            )
+            results.append(found.attention[0])
+        return results
+
+    def _source_pieces(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
+        if not self._reads_turns:
+            return [self._vocabularies.source.pieces(source) for source in sources]
+        return [
+            [
+                f"{i}{_FEATURE_MARK}{turns}"
+                for i, turns in zip(source, turns_ago(source), strict=True)
+            ]
+            for source in sources
+        ]
+
+    def _groups(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield shortest output, longest output, and the sources that one call can serve.
+
+        One call has one pair of limits; and it takes the longest source first, whose sample would
+        then come first, too.
+        """
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for i, source in enumerate(sources):
+            longest = options.output_limit(len(source), self.max_length)
+            shortest = min(options.output_floor(len(source)), longest)
+            key = (shortest, longest, i) if options.sample else (shortest, longest)
+            groups.setdefault(key, []).append(i)
+        for (shortest, longest, *_), indices in groups.items():
+            yield shortest, longest, indices
+
+    def _arguments(self, options: SearchOptions, count: int) -> dict[str, Any]:
+        target = self._vocabularies.target
+        arguments: dict[str, Any] = {
+            "beam_size": options.beam_size,
+            "num_hypotheses": options.n_best,
+            "length_penalty": options.length_penalty,
+            "coverage_penalty": options.coverage_penalty,
+            "repetition_penalty": options.repetition_penalty,
+            "no_repeat_ngram_size": options.no_repeat_ngram_size,
+            "suppress_sequences": [*_NEVER_WRITTEN, *map(target.pieces, options.suppressed)],
+            "return_scores": True,
+            "return_end_token": True,
+            "max_input_length": 0,
+            "max_batch_size": self._batch_pieces or BATCH_PIECES // (1 + (options.beam_size > 1)),
+            "batch_type": "tokens",
+        }
+        if options.prefix:
+            arguments["target_prefix"] = [target.pieces(options.prefix)] * count
+        if options.sample:
+            arguments |= {
+                "beam_size": 1,
+                "sampling_topk": min(options.top_k, target.vocab_size),
+                "sampling_topp": options.top_p,
+                "sampling_temperature": options.temperature,
+            }
+        if options.coverage_penalty:
+            # It counts the padding of shorter sources and mixes up rows once one of them has ended.
+            arguments |= {"max_batch_size": 1, "batch_type": "examples"}
+        return arguments
+
+    def _seeded(self, seed: int) -> Any:
+        """Return a translator whose random numbers began with the seed, going on where it was.
+
+        A live translator keeps its generators, whatever `set_random_seed` says later; so each seed
+        gets a translator of its own, with one worker, since two would race for the numbers.
+        """
+        if self._sampler is None or self._sampler[0] != seed:
+            ctranslate2.set_random_seed(seed)
+            self._sampler = (seed, self._load(workers=1))
+        return self._sampler[1]
+
+    def _load(self, workers: int) -> Any:
+        with cannot_load(self._folder, "; --engine tensorflow does without"):
+            return ctranslate2.Translator(
+                str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
+            )
+
+
+@contextlib.contextmanager
+def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
+    """Turn what CTranslate2 raises when it loads a folder into a ModelFileError."""
+    ctranslate2.set_log_level(logging.ERROR)
+    try:
+        yield
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise ModelFileError(
+            f"{folder}: CTranslate2 cannot load it: {error}",
+            hint=f"nmt export --format {folder.name} writes it anew{way_out}",
+        ) from error
+
+
+def _without_end(ids: Sequence[int]) -> Sequence[int]:
+    return ids[:-1] if ids and ids[-1] == EOS_ID else ids
+
+
+def _workers(count: int) -> str:
+    return f"{count} worker{'s' if count > 1 else ''} of one thread"
+
+
+def has_gpu() -> bool:
+    """Return whether CTranslate2 can use a GPU."""
+    return int(ctranslate2.get_cuda_device_count()) > 0

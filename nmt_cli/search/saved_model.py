@@ -1,0 +1,123 @@
+"""The native engine as a SavedModel, for `tf.saved_model.load` and TensorFlow Serving.
+
+Signatures `greedy` and `beam` (also the default) take source ids and give target ids with scores;
+the bundle's search options are part of them. The searches are those of `tensorflow_engine.py`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from nmt_cli.files import atomic_dir
+from nmt_cli.model.layers import padding_mask
+from nmt_cli.model.transformer import Transformer
+from nmt_cli.search.beam_search import BeamState
+from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.tensorflow_engine import SearchGraph, features_of, padded, parameters_of
+
+Tensor = Any
+_FIRST_CAPACITY = 32
+_MAX_BATCH = 64
+
+
+def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -> None:
+    """Write the SavedModel folder, atomically.
+
+    Its signatures take `ids` [B, S] int32, each row ending with `</s>` and padded with 0, and give
+
+    - `greedy`: `ids` [B, T] int32, padded with 0, and `scores` [B] float32;
+    - `beam`: `ids` [B, K, T] and `scores` [B, K], best first; -1e9 where there is no hypothesis.
+
+    Args:
+        model: The model.
+        options: How to search; sampling is switched off.
+        path: The folder; one that is there is replaced.
+    """
+    beam = options.override(sample=False, n_best=1, beam_size=max(2, options.beam_size))
+    greedy = options.override(sample=False, n_best=1, beam_size=1)
+    module = tf.Module()
+    module.weights = [weight.value for weight in model.trainable_weights]
+    signatures = {"beam": _signature(model, beam), "greedy": _signature(model, greedy)}
+    with atomic_dir(path) as folder:
+        tf.saved_model.save(
+            module, str(folder), signatures=signatures | {"serving_default": signatures["beam"]}
+        )
+
+
+class ServedEngine(Searcher):
+    """A SavedModel as an engine: what a client would do with it.
+
+    Args:
+        path: The folder.
+        max_length: Longest source and output in pieces, with `</s>`.
+    """
+
+    def __init__(self, path: Path, *, max_length: int) -> None:
+        self._loaded = tf.saved_model.load(str(path))
+        self.max_length = max_length
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.search`; of the options only greedy or beam, and `n_best`, are asked for."""
+        del first_index
+        name = "greedy" if options.beam_size == 1 else "beam"
+        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        for start in range(0, len(order), _MAX_BATCH):
+            batch = order[start : start + _MAX_BATCH]
+            found = self._loaded.signatures[name](ids=padded([sources[i] for i in batch]))
+            ids, scores = found["ids"].numpy(), found["scores"].numpy()
+            for i, rows, values in zip(batch, ids, scores, strict=True):
+                pairs = [(rows, values)] if name == "greedy" else zip(rows, values, strict=True)
+                results[i] = [
+                    Hypothesis([int(piece) for piece in row if piece], float(value))
+                    for row, value in list(pairs)[: options.n_best]
+                ]
+        return results
+
+
+def _signature(model: Transformer, options: SearchOptions) -> Any:
+    """Return a search as one function of source ids."""
+    is_beam = options.beam_size > 1
+    graph = SearchGraph(model, is_beam, features_of(options))
+    capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
+    while capacities[-1] < longest:
+        capacities.append(2 * capacities[-1])
+
+    def search(ids: Tensor) -> dict[str, Tensor]:
+        lengths = tf.reduce_sum(tf.cast(padding_mask(ids), tf.int32), axis=1)
+        limits = tf.fill(tf.shape(lengths), longest)
+        if options.max_length_ratio is not None:
+            limits = tf.minimum(limits, _times(lengths, options.max_length_ratio) + 10)
+        floors = tf.maximum(options.min_length, _times(lengths, options.min_length_ratio))
+        state = graph.start(
+            graph.read(ids),
+            tf.shape(ids)[1],
+            limits,
+            floors,
+            tf.zeros([1, 1]),
+            options.beam_size,
+            capacities[0],
+        )
+        state = graph.advance(state, parameters_of(options))
+        for capacity in capacities[1:]:  # which ends at once when every sentence is done
+            state = graph.advance(graph.grow(state, capacity), parameters_of(options))
+        if isinstance(state, BeamState):
+            return {
+                "ids": state.ended_sequences[:, :, : state.position],
+                "scores": state.ended_scores,
+            }
+        written = state.sequences[:, : state.position]
+        length = tf.reduce_sum(tf.cast(padding_mask(written), tf.float32), axis=1)
+        return {"ids": written, "scores": state.log_probs / length**options.length_penalty}
+
+    spec = tf.TensorSpec([None, None], tf.int32, name="ids")
+    return tf.function(search, autograph=False, input_signature=[spec])
+
+
+def _times(lengths: Tensor, ratio: float) -> Tensor:
+    return tf.cast(tf.cast(lengths, tf.float64) * ratio, tf.int32)

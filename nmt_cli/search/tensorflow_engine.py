@@ -1,0 +1,529 @@
+"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
+
+Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
+sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have
+paid, XLA compiles it, with batches, sources and room for output rounded up to a few sizes; the same
+code then runs up to twice as fast. Several batches are searched at a time, on threads of their own:
+what one of them does not keep busy, another does.
+
+The code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite
+every Python `if` and take most of the tracing time, is off.
+The room for output starts small and doubles while some sentence still goes on.
+"""
+
+import collections
+import functools
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.config.schema import ModelConfig
+from nmt_cli.model.layers import AttentionMaps, KeysValues, Packing
+from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
+from nmt_cli.model.weights import assign_weights
+from nmt_cli.resources import available_cores
+from nmt_cli.search.beam_search import (
+    BeamState,
+    Features,
+    GreedyState,
+    Parameters,
+    advance_beam,
+    advance_greedy,
+    grow,
+    start_beam,
+    start_greedy,
+)
+from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.scoring import coverage_score
+from nmt_cli.text.tokenizer import EOS_ID, PAD_ID
+
+Tensor = Any
+_FIRST_CAPACITY = 32
+COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
+BATCH_PIECES = 4096
+_MAX_BATCH = 64
+
+
+class NativeEngine(Searcher):
+    """Searches with a Transformer in this process.
+
+    Args:
+        model: The model; its weights are read anew at every call.
+        batch_pieces: Source pieces, padding counted, in one search.
+        workers: Searches at a time.
+        compile_after: Multiplications in one shape after which it is compiled; infinity for never,
+            where a result must repeat to the last bit whatever was searched before.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        *,
+        batch_pieces: int = BATCH_PIECES,
+        workers: int = 1,
+        compile_after: float = COMPILE_AFTER,
+    ) -> None:
+        self._batch_pieces = batch_pieces
+        self._workers = workers
+        self._compile_after = compile_after
+        self._model = model
+        self._graphs: dict[tuple[bool, Features], SearchGraph] = {}
+        self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
+        self.max_length = model.config.max_length
+        at_a_time = f"{workers} search{'es' if workers > 1 else ''} at a time"
+        self.description = f"TensorFlow {model.activation_dtype}, {at_a_time}"
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.search`. A sample is a function of the seed and the source's number."""
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        batches = list(self._batches(sources, by_length=not options.sample))
+        graph = self._graph(options)
+        # In this order and before any thread: what is compiled must not depend on which is faster.
+        compiled = [self._pays_to_compile([sources[i] for i in b], options) for b in batches]
+
+        def found(batch: list[int], is_compiled: bool) -> list[list[Hypothesis]]:
+            rows = [sources[i] for i in batch]
+            number = first_index + batch[0]
+            return self._search_batch(graph, rows, options, number, is_compiled=is_compiled)
+
+        pool = ThreadPoolExecutor(self._workers)
+        try:
+            for batch, hypotheses in zip(batches, pool.map(found, batches, compiled), strict=True):
+                for i, best in zip(batch, hypotheses, strict=True):
+                    results[i] = best
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return results
+
+    def _search_batch(
+        self,
+        graph: "SearchGraph",
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        first_index: int,
+        *,
+        is_compiled: bool,
+    ) -> list[list[Hypothesis]]:
+        advance = graph.compiled_advance if is_compiled else graph.advance
+        longest = max(options.output_limit(len(source), self.max_length) for source in sources)
+        longest = _rounded(longest) if is_compiled else longest
+        capacity = min(_FIRST_CAPACITY, longest)
+        state = self._start(
+            graph, sources, options, first_index, capacity=capacity, is_compiled=is_compiled
+        )
+        while True:
+            state = advance(state, parameters_of(options))
+            if capacity >= longest or bool(tf.reduce_all(state.done)):
+                break
+            capacity = min(2 * capacity, longest)
+            state = graph.grow(state, tf.constant(capacity))
+        return _hypotheses(state, options, len(sources))
+
+    def _start(
+        self,
+        graph: "SearchGraph",
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        first_index: int,
+        *,
+        capacity: int,
+        is_compiled: bool = False,
+    ) -> Any:
+        """Return the state before the first piece; a compiled search gets one of few shapes."""
+        limits = [options.output_limit(len(source), self.max_length) for source in sources]
+        floors = [options.output_floor(len(source)) for source in sources]
+        noise = _noise(options, first_index, len(sources), max(limits))
+        width, more = max(map(len, sources)), 0
+        if is_compiled:
+            width = _rounded(width)
+            more = self._batch_size(width) - len(sources)
+        return graph.start(
+            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
+            tf.constant(width),
+            tf.constant(limits + [1] * more),
+            tf.constant(floors + [0] * more),
+            noise,
+            tf.constant(options.beam_size),
+            tf.constant(capacity),
+        )
+
+    def stream(
+        self, source: Sequence[int], options: SearchOptions, *, index: int = 0
+    ) -> Generator[int, None, None]:
+        """See `Engine.stream`: the same search, with room for one piece more at a time."""
+        options = options.without_beam()
+        graph, parameters = self._graph(options), parameters_of(options)
+        state = self._start(graph, [source], options, index, capacity=1)
+        while True:
+            state = graph.advance(state, parameters)
+            position = int(state.position)
+            yield int(state.sequences[0, position - 1])
+            if bool(state.done[0]):
+                return
+            state = graph.grow(state, tf.constant(position + 1))
+
+    def _pays_to_compile(self, sources: Sequence[Sequence[int]], options: SearchOptions) -> bool:
+        """Return whether the batch's shape has made enough work; counts the batch in."""
+        width = _rounded(max(map(len, sources)))
+        longest = max(options.output_limit(len(source), self.max_length) for source in sources)
+        is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
+        if is_small or options.sample:
+            return False
+        shape = (features_of(options), options.beam_size, width, _rounded(longest))
+        work = self._work[shape] >= self._compile_after
+        rows = len(sources) * options.beam_size
+        self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
+        return work
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """See `Engine.score`."""
+        results: list[list[float]] = [[] for _ in sources]
+        for batch in self._batches(sources):
+            rows = [targets[i] for i in batch]
+            log_probs, _ = self._forced(padded([sources[i] for i in batch]), padded(rows))
+            for i, row in zip(batch, log_probs.numpy(), strict=True):
+                results[i] = row[: len(targets[i])].tolist()
+        return results
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[list[list[float]]]:
+        """See `Engine.attention`."""
+        results: list[list[list[float]]] = [[] for _ in sources]
+        for batch in self._batches(sources):
+            rows = [targets[i] for i in batch]
+            _, weights = self._forced(padded([sources[i] for i in batch]), padded(rows))
+            for i, matrix in zip(batch, weights.numpy(), strict=True):
+                results[i] = matrix[: len(targets[i]), : len(sources[i])].tolist()
+        return results
+
+    def attention_by_kind(
+        self, source: Sequence[int], target: Sequence[int]
+    ) -> dict[str, npt.NDArray[np.float32]]:
+        """Return what every head of every layer looks at, of one source and a given target.
+
+        Row t of the target is the position that writes `target[t]`; in its own past it finds `<s>`
+        and the target up to there.
+
+        Args:
+            source: S source ids with `</s>`.
+            target: T target ids.
+
+        Returns:
+            `cross` [L, H, T, S], `encoder` [L, H, S, S] and `decoder` [L, H, T, T], for as many
+            layers as that side has. Rows sum to one.
+        """
+        _, maps = self._read_pairs(padded([source]), padded([target]))
+        by_kind = self._model.attention_by_kind(maps)
+        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+
+    def _read_pairs(self, source: Tensor, target: Tensor) -> tuple[Tensor, AttentionMaps]:
+        """Return the states [N, D] that given target ids are predicted from, and all attention."""
+        maps: AttentionMaps = {}
+        cache = self._model.start_cache(self._model.encode(source, maps=maps))
+        return self._model.decode(shifted_right(target), cache, maps=maps), maps
+
+    @functools.cached_property
+    def _forced(self) -> Callable[..., Any]:
+        """Return log-probabilities [B, T] of given target ids and what they look at, [B, T, S]."""
+        ids = tf.TensorSpec([None, None], tf.int32)
+
+        @tf.function(autograph=False, input_signature=[ids, ids])
+        def forced(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+            states, maps = self._read_pairs(source, target)
+            packing, log_probs = Packing.of(target), tf.nn.log_softmax(self._model.logits(states))
+            chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)
+            return (
+                packing.unpack(chosen)[:, :, 0],
+                tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),
+            )
+
+        return forced  # type: ignore[no-any-return]
+
+    def _batches(
+        self, sources: Sequence[Sequence[int]], *, by_length: bool = True
+    ) -> Iterator[list[int]]:
+        """Yield the indices of sources of similar length, or of one source each, in batches.
+
+        The batches are as even as can be: a small one at the end would leave all workers but one
+        waiting for it.
+        """
+        order = list(range(len(sources)))
+        if not by_length:  # samples depend on a source's running number, which sorting would change
+            yield from ([i] for i in order)
+            return
+        order.sort(key=lambda i: len(sources[i]), reverse=True)
+        while order:
+            at_most = self._batch_size(_rounded(len(sources[order[0]])))
+            size = math.ceil(len(order) / math.ceil(len(order) / at_most))
+            batch, order = order[:size], order[size:]
+            yield batch
+
+    def _batch_size(self, width: int) -> int:
+        return max(1, min(_MAX_BATCH, self._batch_pieces // width))
+
+    def _graph(self, options: SearchOptions) -> "SearchGraph":
+        key = (options.beam_size > 1 and not options.sample, features_of(options))
+        if key not in self._graphs:
+            self._graphs[key] = SearchGraph(self._model, *key)
+        return self._graphs[key]
+
+
+def load_engine(
+    bundle: Bundle,
+    *,
+    batch_pieces: int = BATCH_PIECES,
+    threads: int = 0,
+    compile_after: float = COMPILE_AFTER,
+) -> NativeEngine:
+    """Return an engine with a bundle's model.
+
+    Args:
+        bundle: The model.
+        batch_pieces: Source pieces, padding counted, in one search.
+        threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
+        compile_after: See `NativeEngine`.
+
+    Raises:
+        ModelFileError: The weights are damaged or do not fit the architecture.
+    """
+    return NativeEngine(
+        load_model(bundle),
+        batch_pieces=batch_pieces,
+        workers=1 if has_gpu() else threads or available_cores(),
+        compile_after=compile_after,
+    )
+
+
+def has_gpu() -> bool:
+    """Return whether TensorFlow may use a GPU."""
+    return bool(tf.config.get_visible_devices("GPU"))
+
+
+def load_model(bundle: Bundle) -> Transformer:
+    """Return a bundle's model with its weights.
+
+    Raises:
+        ModelFileError: The weights are damaged or do not fit the architecture.
+    """
+    manifest = bundle.manifest
+    model = Transformer(
+        ModelConfig(**manifest.model),
+        source_vocab_size=manifest.vocabulary["source"],
+        target_vocab_size=manifest.vocabulary["target"],
+        joint=manifest.vocabulary["joint"],
+    )
+    assign_weights(model, bundle.load_weights())
+    return model
+
+
+class _Cache(NamedTuple):
+    """What a step hands to the next one.
+
+    Attributes:
+        decoder: The model's.
+        coverage: [N, S] attention that each source piece got so far; [N, 0] when not asked for.
+    """
+
+    decoder: DecoderCache
+    coverage: Tensor
+
+
+class SearchGraph:
+    """The traced functions of one kind of search.
+
+    Attributes:
+        read: Source ids [B, S] -> the encoder's side of the decoder's cache.
+        start: That, how many source positions it shall have, and each sentence's limits -> the
+            state before the first piece.
+        advance: State, parameters -> the state when its room is full or all sentences are done.
+        grow: State, capacity -> the state with more room.
+        compiled_advance: As `advance`, compiled anew for each shape.
+    """
+
+    def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
+        self._model = model
+        self._is_beam = is_beam
+        self._features = features
+        scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
+        source = tf.TensorSpec([None, None], tf.int32)
+        noise = tf.TensorSpec([None, None], tf.float32)
+        self.read = tf.function(self._read, autograph=False, input_signature=[source])
+        memory = _specs_like(self.read.get_concrete_function().structured_outputs)
+        self.start = tf.function(
+            self._start,
+            autograph=False,
+            input_signature=[memory, scalar, vector, vector, noise, scalar, scalar],
+        )
+        state = _specs_like(self.start.get_concrete_function().structured_outputs)
+        self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
+        parameters = tf.nest.map_structure(
+            lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), parameters_of(SearchOptions())
+        )
+        self.advance = tf.function(
+            self._advance, autograph=False, input_signature=[state, parameters]
+        )
+        self.compiled_advance = tf.function(self._advance, autograph=False, jit_compile=True)
+
+    def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
+        """Return the encoder's keys and values for each layer of the decoder, and its mask."""
+        cache = self._model.start_cache(self._model.encode(source))
+        return cache.memory, cache.memory_mask
+
+    def _start(
+        self,
+        memory: tuple[tuple[KeysValues, ...], Tensor],
+        width: Tensor,
+        limits: Tensor,
+        floors: Tensor,
+        noise: Tensor,
+        beam_size: Tensor,
+        capacity: Tensor,
+    ) -> GreedyState | BeamState:
+        beams = beam_size if self._is_beam else 1
+        keys_values, mask = memory
+        batch, more = tf.shape(mask)[0], width - tf.shape(mask)[1]
+        mask = tf.pad(mask, [[0, 0], [0, more]])
+        decoder = DecoderCache(_with_more(keys_values, more), mask)
+        coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
+        cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
+        if self._is_beam:
+            return start_beam(cache, limits, floors, beam_size, capacity)
+        return start_greedy(cache, limits, floors, noise, capacity)
+
+    def _advance(self, state: Any, parameters: Parameters) -> Any:
+        features = self._features
+        if not self._is_beam:
+            return advance_greedy(state, self._step, parameters, features)
+
+        def bonus(cache: _Cache) -> Tensor:
+            mask = _repeated(cache.decoder.memory_mask, cache.coverage)
+            return parameters.coverage_penalty * coverage_score(cache.coverage, mask)
+
+        return advance_beam(
+            state, self._step, _reorder, bonus if features.cover else None, parameters, features
+        )
+
+    def _step(self, ids: Tensor, cache: _Cache, position: Tensor) -> tuple[Tensor, _Cache]:
+        maps: AttentionMaps | None = {} if self._features.cover else None
+        states, decoder = self._model.step(ids, cache.decoder, position, maps=maps)
+        coverage = cache.coverage
+        if maps is not None:
+            weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
+            coverage += tf.reshape(weights, tf.shape(coverage))
+        return self._model.logits(states), _Cache(decoder, coverage)
+
+
+def _with_more(layers: tuple[KeysValues, ...], more: Tensor) -> tuple[KeysValues, ...]:
+    """Return keys and values [B, H, X, P] of each layer with so many more positions, all zero."""
+    pad = [[0, 0], [0, 0], [0, more], [0, 0]]
+    return tuple(KeysValues(tf.pad(keys, pad), tf.pad(values, pad)) for keys, values in layers)
+
+
+def _specs_like(structure: Any) -> Any:
+    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), structure)
+
+
+def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
+    """Let each row of the decoder descend from another row; only the mask says so."""
+    mask = cache.decoder.own_mask
+    by_row = tf.gather(tf.reshape(mask, [-1, tf.shape(mask)[2]]), rows)
+    decoder = cache.decoder._replace(own_mask=tf.reshape(by_row, tf.shape(mask)))
+    return _Cache(decoder, tf.gather(cache.coverage, rows))
+
+
+def _grow(state: Any, capacity: Tensor) -> Any:
+    decoder: DecoderCache = state.cache.decoder
+    more = capacity * tf.shape(decoder.own_mask)[1] - tf.shape(decoder.own_mask)[2]
+    mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])
+    decoder = decoder._replace(own=_with_more(decoder.own, more), own_mask=mask)
+    return grow(state, state.cache._replace(decoder=decoder), capacity)
+
+
+def _repeated(x: Tensor, rows: Tensor) -> Tensor:
+    """Return x [B, ...] with each of its rows repeated as often as `rows` [N, ...] has beams."""
+    return tf.repeat(x, tf.shape(rows)[0] // tf.shape(x)[0], axis=0)
+
+
+def _rounded(length: int) -> int:
+    """Return the length rounded up to one of few sizes: 16, 32, 64, 128, ..."""
+    return max(16, 1 << (length - 1).bit_length())
+
+
+def features_of(options: SearchOptions) -> Features:
+    """Return what the graph of a search must hold."""
+    return Features(
+        sample=options.sample,
+        penalise_repetition=options.repetition_penalty != 1.0,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
+        suppressed=options.suppressed,
+        force_prefix=bool(options.prefix),
+        cover=options.coverage_penalty > 0,
+    )
+
+
+def padded(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:
+    """Return the rows as one [B, S] tensor, padded with 0; S is the longest, or `width`."""
+    matrix = np.full((len(rows), max([width, *map(len, rows)])), PAD_ID, np.int32)
+    for index, row in enumerate(rows):
+        matrix[index, : len(row)] = row
+    return tf.constant(matrix)
+
+
+def _noise(options: SearchOptions, first_index: int, count: int, length: int) -> Tensor:
+    """Return [count, length] uniform numbers: a function of seed and running number only."""
+    if not options.sample:
+        return tf.zeros([1, 1])
+    indices = range(first_index, first_index + count)
+    rows = [np.random.default_rng([options.seed, index]).random(length) for index in indices]
+    return tf.constant(np.stack(rows), tf.float32)
+
+
+def parameters_of(options: SearchOptions) -> Parameters:
+    """Return a search's numbers."""
+    return Parameters(
+        length_penalty=tf.constant(options.length_penalty, tf.float32),
+        coverage_penalty=tf.constant(options.coverage_penalty, tf.float32),
+        prefix=tf.constant(options.prefix, tf.int32, shape=[len(options.prefix)]),
+        n_best=tf.constant(options.n_best, tf.int32),
+        repetition_penalty=tf.constant(options.repetition_penalty, tf.float32),
+        temperature=tf.constant(options.temperature, tf.float32),
+        top_k=tf.constant(options.top_k, tf.int32),
+        top_p=tf.constant(options.top_p, tf.float32),
+    )
+
+
+def _hypotheses(
+    state: GreedyState | BeamState, options: SearchOptions, num_sources: int
+) -> list[list[Hypothesis]]:
+    if isinstance(state, BeamState):
+        sequences, scores = state.ended_sequences.numpy(), state.ended_scores.numpy()
+        taken = state.num_ended.numpy()
+    else:
+        sequences = state.sequences.numpy()[:, None]
+        lengths = np.count_nonzero(sequences[:, 0], axis=1)
+        scores = (state.log_probs.numpy() / lengths**options.length_penalty)[:, None]
+        taken = np.ones(len(sequences), int)
+    return [
+        [
+            Hypothesis(_trimmed(sequences[row, place]), float(scores[row, place]))
+            for place in range(min(options.n_best, taken[row], sequences.shape[1]))
+        ]
+        for row in range(num_sources)
+    ]
+
+
+def _trimmed(sequence: Any) -> list[int]:
+    return [int(piece) for piece in sequence[: np.count_nonzero(sequence)]]

@@ -1,0 +1,225 @@
+"""Lines of text -> translations: split, encode, cut what is too long, search, decode, join.
+
+N lines give N translations. A blank line stays as it is without asking the model; any other gets a
+text that is not blank. White space around a line and between its sentences is kept.
+"""
+
+import collections
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.line_windows import full_windows
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    from nmt_cli.text.sentences import Splitter
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a line that was translated on its own, as ids with `</s>`."""
+
+    source: list[int]
+    target: list[int]
+
+
+@dataclass(frozen=True)
+class TextHypothesis:
+    """One output as text.
+
+    Attributes:
+        text: Detokenised, on one line.
+        score: See `SearchOptions.length_penalty`; the mean over the parts.
+        tokens: The pieces it is made of, with `</s>`.
+        parts: What was searched; none for a blank line.
+    """
+
+    text: str
+    score: float
+    tokens: list[str]
+    parts: list[Part]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A source line and its translations, best first; a blank line has one, itself."""
+
+    source: str
+    hypotheses: list[TextHypothesis]
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """Source ids of a sentence, in cuts that the model can read, and the space that follows it."""
+
+    cuts: list[list[int]]
+    space_after: str
+
+
+class Translator:
+    """Translates lines with an engine.
+
+    Args:
+        engine: Searches.
+        vocabularies: The model's subwords.
+        splitter: Splits long lines into sentences; None leaves them whole.
+        on_warning: Told, in one line, of anything unusual about an input line.
+    """
+
+    def __init__(
+        self,
+        engine: Searcher,
+        vocabularies: Vocabularies,
+        *,
+        splitter: "Splitter | None" = None,
+        on_warning: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._engine = engine
+        self._vocabularies = vocabularies
+        self._splitter = splitter
+        self._on_warning = on_warning
+
+    def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
+        """Yield one translation a line, in order."""
+        yield from self.translate_windows(full_windows(lines), options)
+
+    def translate_windows(
+        self, windows: Iterable[list[str]], options: SearchOptions
+    ) -> Iterator[Translation]:
+        """Yield one translation a line, in order, as soon as the line's window is done.
+
+        The engine searches the next window while the last one is made into text; after an empty
+        window (see `windows.py`) nothing is waited for.
+        """
+        first = 1
+        begun: collections.deque[Iterator[Translation]] = collections.deque()
+        for window in windows:
+            begun += [self._begin(window, first, options)] if window else []
+            first += len(window)
+            while len(begun) > bool(window):
+                yield from begun.popleft()
+        while begun:
+            yield from begun.popleft()
+
+    def _begin(
+        self, window: list[str], first: int, options: SearchOptions
+    ) -> Iterator[Translation]:
+        """Begin to translate a window; return what waits for its translations."""
+        encoded = self._vocabularies.source.encode_batch([line.strip() for line in window])
+        sentences = [
+            self._sentences(line, ids, number) if line.strip() else []
+            for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
+        ]
+        cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
+        search = self._begin_search(cuts, options, first)
+        return self._finish(window, sentences, search)
+
+    def _finish(
+        self,
+        window: list[str],
+        sentences: list[list[_Sentence]],
+        search: Callable[[], list[list[Hypothesis]]],
+    ) -> Iterator[Translation]:
+        found = iter(search())
+        for line, parts in zip(window, sentences, strict=True):
+            results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
+            yield Translation(line, self._join(line, parts, results))
+
+    def _begin_search(
+        self, lines: list[list[list[int]]], options: SearchOptions, first: int
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
+        cuts = [cut for line in lines for cut in line]
+        if not cuts:
+            return list
+        if not options.prefix:
+            return self._engine.begin(cuts, options, first_index=first)
+        is_first = [number == 0 for line in lines for number in range(len(line))]
+        rest = replace(options, prefix=())
+        begun = []
+        for begins, wanted in ((True, options), (False, rest)):
+            chosen = [i for i, starts in enumerate(is_first) if starts is begins]
+            search = self._engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
+            begun.append((chosen, search))
+
+        def finish() -> list[list[Hypothesis]]:
+            found = {
+                i: h for chosen, search in begun for i, h in zip(chosen, search(), strict=True)
+            }
+            return [found[i] for i in range(len(cuts))]
+
+        return finish
+
+    def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
+        """Return a line's sentences; a line of usual length stays whole."""
+        if self._splitter is None or not self._splitter.is_long(len(ids) + 1):
+            return [_Sentence(self._cut(ids, number), "")]
+        pieces = self._splitter.split(line.strip())
+        encoded = self._vocabularies.source.encode_batch([text for text, _ in pieces])
+        return [
+            _Sentence(self._cut(row, number), space)
+            for row, (_, space) in zip(encoded, pieces, strict=True)
+        ]
+
+    def _cut(self, ids: list[int], number: int) -> list[list[int]]:
+        """Cut a sentence that is longer than the model reads; each part gets its `</s>`."""
+        room = self._engine.max_length - 1
+        if len(ids) > room:
+            self._on_warning(
+                f"line {number} has a sentence of {len(ids)} pieces; it is translated in cuts of "
+                f"{room} (model.max_length is {self._engine.max_length})"
+            )
+        return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
+
+    def _join(
+        self, line: str, sentences: list[_Sentence], results: list[list[list[Hypothesis]]]
+    ) -> list[TextHypothesis]:
+        if not sentences:
+            return [TextHypothesis(line, 0.0, [], [])]
+        ranks = range(max(len(found) for cuts in results for found in cuts))
+        candidates = [self._join_rank(line, sentences, results, rank) for rank in ranks]
+        solid = [candidate for candidate in candidates if candidate.text.strip()]
+        return solid or [replace(candidates[0], text=line)]
+
+    def _join_rank(
+        self,
+        line: str,
+        sentences: list[_Sentence],
+        results: list[list[list[Hypothesis]]],
+        rank: int,
+    ) -> TextHypothesis:
+        """Return the line made of each part's hypothesis of that rank, or its last one."""
+        target = self._vocabularies.target
+        before, _, after = line.partition(line.strip())
+        texts, parts, scores = [], [], []
+        for sentence, cuts in zip(sentences, results, strict=True):
+            chosen = [found[min(rank, len(found) - 1)] for found in cuts]
+            text = " ".join(one_line(target, hypothesis.ids) for hypothesis in chosen)
+            texts.append(text.strip() + sentence.space_after)
+            scores += [hypothesis.score for hypothesis in chosen]
+            parts += [Part(c, h.ids) for c, h in zip(sentence.cuts, chosen, strict=True)]
+        return TextHypothesis(
+            text=before + "".join(texts) + after,
+            score=sum(scores) / len(scores),
+            tokens=[piece for part in parts for piece in target.pieces(part.target)],
+            parts=parts,
+        )
+
+
+def one_line(vocabulary: Subwords, ids: Sequence[int]) -> str:
+    """Return the text of target ids with line ends, should the model write any, as spaces."""
+    return vocabulary.decode(ids).replace("\n", " ").replace("\r", " ")
+
+
+def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of ids that write the given words, after a space and after punctuation."""
+    solid = [word for word in words if word.strip()]
+    after_space = [vocabulary.encode(word) for word in solid]
+    bracket = vocabulary.encode("(")
+    after_bracket = [vocabulary.encode(f"({word}")[len(bracket) :] for word in solid]
+    return tuple(dict.fromkeys(map(tuple, (*after_space, *after_bracket))))

@@ -1,0 +1,1 @@
+"""What a person at a terminal sees and types: the console, prompts, views, logs of chats."""

@@ -1,0 +1,146 @@
+"""The slash commands of `nmt chat`, at the prompt and in a pipe. They answer on stderr."""
+
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+
+from nmt_cli.terminal.chat_conversation import Conversation
+
+HELP = {
+    "/help": "show these commands",
+    "/reset": "forget the conversation so far",
+    "/undo": "take back what you said last, and the reply",
+    "/retry": "another reply to what you said last",
+    "/set KEY VALUE": "change an option, e.g. /set temperature 0.8",
+    "/show": "show the options",
+    "/history": "show the conversation so far",
+    "/save FILE": "write the conversation to a file",
+    "/load FILE": "go on with a saved conversation",
+    "/stats": "how many replies, and how fast",
+    "/exit": "leave (so does Ctrl-D; Ctrl-C stops a reply)",
+}
+NAMES = [usage.split()[0] for usage in HELP]
+
+
+class ChatCommands:
+    """Carries out slash commands.
+
+    Args:
+        conversation: What they act on.
+        say: Shows a reply that a command asked for.
+    """
+
+    def __init__(
+        self, conversation: Conversation, say: Callable[[Generator[str, None, None]], None]
+    ) -> None:
+        self._conversation = conversation
+        self._session = conversation.session
+        self._say = say
+
+    def run(self, line: str) -> bool:
+        """Carry out a command; return False when the conversation shall end.
+
+        Raises:
+            NmtError: There is no such command, or it cannot be carried out.
+        """
+        from nmt_cli.errors import ConfigError, DataError, did_you_mean
+
+        name, _, argument = line.strip().partition(" ")
+        argument = argument.strip()
+        if name not in NAMES:
+            raise ConfigError(
+                f"{name}: unknown command.{did_you_mean(name, NAMES)} /help shows them all."
+            )
+        usage = next(usage for usage in HELP if usage.split()[0] == name)
+        if (" " in usage) != bool(argument):
+            raise ConfigError(f"{line.strip()}: the command is {usage}")
+        if name == "/exit":
+            return False
+        action = getattr(self, f"_{name[1:]}")
+        try:
+            action(argument) if argument else action()
+        except (OSError, RuntimeError, ValueError) as error:  # ~nobody, a name that cannot be one
+            raise DataError(
+                f"{line.strip()}: {getattr(error, 'strerror', None) or error}"
+            ) from error
+        self._conversation.keep_up()
+        return True
+
+    def _help(self) -> None:
+        self._table(HELP | {'"""': "begins and ends a message of several lines"})
+
+    def _reset(self) -> None:
+        self._session.reset()
+        self._note("(the conversation is forgotten)")
+
+    def _undo(self) -> None:
+        if not self._session.undo():
+            self._note("(there is nothing to take back)")
+        elif self._session.turns:
+            self._note(f"(taken back; the last reply is now: {self._session.turns[-1]})")
+        else:
+            self._note("(taken back; the conversation is empty)")
+
+    def _retry(self) -> None:
+        before = self._session.turns
+        if not before:
+            self._note("(there is nothing to reply to)")
+            return
+        self._say(self._conversation.retry())
+        if self._session.turns == before and not self._conversation.settings.search.sample:
+            self._note("(the same: a search finds one best reply; /set sample true draws others)")
+
+    def _set(self, setting: str) -> None:
+        self._table(self._conversation.settings.set(setting))
+
+    def _show(self) -> None:
+        self._table(self._conversation.settings.items())
+
+    def _history(self) -> None:
+        for number, turn in enumerate(self._session.turns):
+            self._note(f"{'bot' if number % 2 else 'you'}  {turn}")
+
+    def _save(self, file: str) -> None:
+        from nmt_cli.terminal.chat_log import save_turns
+
+        save_turns(Path(file).expanduser(), self._session.turns)
+        self._note(f"(saved {self._count()} to {file})")
+
+    def _load(self, file: str) -> None:
+        from nmt_cli.terminal.chat_log import read_turns
+
+        self._session.turns = read_turns(Path(file).expanduser())
+        self._note(f"(loaded {self._count()} from {file})")
+
+    def _stats(self) -> None:
+        figures = self._conversation.figures
+        self._table(
+            {
+                "replies": f"{figures.replies} ({figures.stopped} stopped)",
+                "seconds a reply": f"{figures.seconds / max(figures.replies, 1):.3f}",
+                "to first piece": f"{figures.first_piece_s / max(figures.replies, 1):.3f}",
+                "turns": len(self._session.turns),
+                "model": self._conversation.model,
+                "engine": self._session.engine.description,
+            }
+        )
+
+    def _count(self) -> str:
+        count = len(self._session.turns)
+        return f"{count} turn{'' if count == 1 else 's'}"
+
+    def _table(self, rows: Mapping[str, object]) -> None:
+        width = max(map(len, rows)) + 2
+        for name, what in rows.items():
+            self._note(f"{name:<{width}}{_shown(what)}")
+
+    def _note(self, text: str) -> None:
+        from nmt_cli.terminal import console
+
+        console.note(text)
+
+
+def _shown(value: object) -> str:
+    """Return a value as `/set` takes it."""
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

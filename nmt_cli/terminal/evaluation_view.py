@@ -1,0 +1,99 @@
+"""What `nmt evaluate` prints: the scores of one system, or of several side by side."""
+
+from dataclasses import asdict
+from typing import Any
+
+from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
+from nmt_cli.evaluation.scores import bootstrap_signature
+from nmt_cli.terminal import console
+
+_NUM_SAMPLES = 5
+_NUM_PRINTED = 3
+
+
+def show_one(evaluation: Evaluation, *, as_json: bool) -> None:
+    """Print a system's scores with signatures, by source length, and its best and worst segments.
+
+    As JSON it is all there; for people the segments are few.
+    """
+    (scores,), (by_length,) = evaluation.scores, evaluation.by_length
+    worst, best = _segments(evaluation, evaluation.worst), _segments(evaluation, evaluation.best)
+    if as_json:
+        extremes = {"worst": worst, "best": best, "warnings": evaluation.warnings}
+        classes = {"by_length": [asdict(length) for length in by_length]}
+        size = {"segments": len(evaluation.corpus.references)}
+        console.result_json(size | scores | classes | extremes)
+        return
+    for problem in evaluation.warnings:
+        console.warn(problem)
+    for name, value in scores.items():
+        signature = f"  {value['signature']}" if isinstance(value, dict) else ""
+        console.result(f"{name} {value_text(name, value)}{signature}")
+    rows = [[evaluation.length_unit, "segments", "bleu"]]
+    rows += [[words_text(c), f"{c.segments:,}", f"{c.bleu:.2f}"] for c in by_length]
+    console.result("")
+    console.result_columns(rows)
+    for title, segments in (("worst", worst), ("best", best)):
+        for segment in segments[:_NUM_PRINTED]:
+            console.result("")
+            rows = [[title, f"line {segment['line']}, chrF++ {segment['chrf++']:.1f}"]]
+            rows += [[k, segment[k]] for k in ("source", "reference", "output") if k in segment]
+            console.result_columns(rows)
+
+
+def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
+    """Print the scores of several systems in columns, then samples of what they wrote.
+
+    Beside the scores of all but the first stands the p-value of the difference to the first.
+    """
+    results, scores = evaluation.results, evaluation.scores
+    samples = _samples(evaluation)
+    if as_json:
+        systems = [
+            {"name": result.name} | score | {"p_values": values}
+            for result, score, values in zip(
+                results, scores, [None, *evaluation.p_values], strict=True
+            )
+        ]
+        size = {evaluation.unit: len(evaluation.corpus.references)}
+        test = size | {"paired_bootstrap": bootstrap_signature()}
+        console.result_json(test | {"systems": systems, "samples": samples})
+        return
+    for problem in evaluation.warnings:
+        console.warn(problem)
+    rows = [["", *(result.name for result in results)]]
+    for name in {name: None for score in scores for name in score}:
+        cells = [value_text(name, score[name]) if name in score else "" for score in scores]
+        for system in range(1, len(results)):
+            p = evaluation.p_text(system, name)
+            cells[system] += f" ({p})" if p else ""
+        rows.append([name, *cells])
+    console.result_columns(rows)
+    console.result(f"p: paired bootstrap, {bootstrap_signature()}")
+    for sample in samples:
+        console.result("")
+        sides = [(k, sample[k]) for k in ("source", "reference") if k in sample]
+        outputs = zip((result.name for result in results), sample["outputs"], strict=True)
+        console.result_columns([*sides, *outputs])
+
+
+def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]]:
+    (result,), (chrf,) = evaluation.results, evaluation.segment_scores
+    return [
+        {"line": i + 1, "chrf++": chrf[i]} | _sides(evaluation, i) | {"output": result.outputs[i]}
+        for i in indices
+    ]
+
+
+def _samples(evaluation: Comparison) -> list[dict[str, Any]]:
+    return [
+        _sides(evaluation, i) | {"outputs": [result.outputs[i] for result in evaluation.results]}
+        for i in evaluation.samples(_NUM_SAMPLES)
+    ]
+
+
+def _sides(evaluation: Comparison, index: int) -> dict[str, str]:
+    """Return the source, if it is known, and the reference of a segment."""
+    sources, references, _ = evaluation.corpus
+    source = {"source": sources[index]} if sources is not None else {}
+    return source | {"reference": references[index]}

@@ -1,0 +1,226 @@
+"""Training events -> terminal: a live line on a terminal, plain lines elsewhere."""
+
+import shlex
+import textwrap
+import time
+from typing import TYPE_CHECKING
+
+from nmt_cli.terminal import console
+
+if TYPE_CHECKING:
+    from nmt_cli.config.schema import Config
+    from nmt_cli.evaluation.label_scores import LabelScore
+    from nmt_cli.evaluation.number_formats import Measured
+    from nmt_cli.events import (
+        Evaluated,
+        Event,
+        Exported,
+        Finished,
+        MicroBatchesHalved,
+        RolledBack,
+        Skipped,
+        Started,
+        StepDone,
+        Waiting,
+    )
+    from nmt_cli.terminal.training_report import TrainingReport
+
+_PLAIN_EVERY = 100  # steps between lines where there is no live display, or
+_PLAIN_SECONDS = 60  # between them
+_PACE_STEPS = 10  # that tell how long the others will take
+_NUM_SAMPLES = 2  # shown here; the report follows all
+_SAMPLE_WIDTH = 200  # characters of a sample that are shown
+_SMOOTHING = 0.95
+_NUM_LOWEST = 3
+
+
+class TrainingView:
+    """Shows the events of one run.
+
+    Args:
+        config: The run's configuration.
+        report: Its report.
+
+    Attributes:
+        signal: The number of the signal that stopped the run, on whichever machine, or 0.
+    """
+
+    def __init__(self, config: "Config", report: "TrainingReport") -> None:
+        self._config = config
+        self._report = report
+        self.signal = 0
+        self._best_by = _best_by(config)
+        self._best = ""
+        self._rate = 0.0
+        self._loss = 0.0
+        self._sentence = "..."
+        self._unit = "examples" if config.task == "classification" else "tokens"
+
+    def __enter__(self) -> "TrainingView":
+        columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
+        self._context = console.live_progress(*columns)
+        self._progress = self._context.__enter__()
+        self._task = None
+        if self._progress is not None:
+            total = self._config.train.max_steps
+            self._task = self._progress.add_task("training", total=total, facts="")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._context.__exit__(None, None, None)
+
+    def show(self, event: "Event") -> None:
+        """Show one event."""
+        kind = type(event).__name__
+        handler = {
+            "Waiting": self._waiting,
+            "Started": self._started,
+            "StepDone": self._step_done,
+            "Skipped": self._skipped,
+            "RolledBack": self._rolled_back,
+            "MicroBatchesHalved": self._halved,
+            "Evaluated": self._evaluated,
+            "Exported": self._exported,
+            "Finished": self._finished,
+        }.get(kind)
+        if handler is not None:
+            handler(event)  # type: ignore[operator]
+
+    def _waiting(self, event: "Waiting") -> None:
+        console.note(event.text)
+
+    def _started(self, event: "Started") -> None:
+        for warning in event.warnings:
+            console.warn(warning)
+        console.note(f"model: {event.parameters:,} parameters, {event.precision}")
+        if event.step:
+            console.note(f"going on from step {event.step:,}")
+        self._begin, self._begin_step = time.monotonic(), event.step
+        self._told = self._begin
+
+    def _step_done(self, event: "StepDone") -> None:
+        rate = event.num_tokens / event.seconds
+        self._rate = _smooth(self._rate, rate)
+        self._loss = _smooth(self._loss, event.loss)
+        facts = (
+            f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
+            f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{self._best}"
+        )
+        if self._progress is not None and self._task is not None:
+            is_next = event.step % self._config.train.eval_steps == 0
+            doing = "evaluating" if is_next else "training"
+            self._progress.update(
+                self._task,
+                completed=event.step,
+                total=event.last_step,
+                facts=facts,
+                description=doing,
+            )
+        elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
+            self._told = time.monotonic()
+            console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
+
+    def _left(self, event: "StepDone") -> str:
+        steps = event.step - self._begin_step
+        if steps < _PACE_STEPS:  # the first ones build graphs
+            return ""
+        passed = time.monotonic() - self._begin
+        seconds = int(passed / steps * (event.last_step - event.step))
+        return f" {seconds // 60}:{seconds % 60:02d} left"
+
+    def _skipped(self, event: "Skipped") -> None:
+        console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
+
+    def _rolled_back(self, event: "RolledBack") -> None:
+        for warning in event.warnings:
+            console.warn(warning)
+        console.warn(
+            f"back from step {event.from_step:,} to {event.step:,}, with other batches and "
+            f"{event.rate_factor:g} of the learning rate"
+        )
+
+    def _halved(self, event: "MicroBatchesHalved") -> None:
+        console.warn(
+            f"out of memory: {event.tokens_per_micro_batch:,} tokens per micro-batch and "
+            f"{event.accumulate_steps:,} of them a step from now on; the batch stays the same"
+        )
+
+    def _evaluated(self, event: "Evaluated") -> None:
+        scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
+        mark = " (best)" if event.is_best else ""
+        if event.is_best:
+            by = self._best_by
+            score = event.dev_loss if by == "loss" else event.scores[by].score
+            self._best = f" best {by} {score:.2f}"
+        console.note(
+            f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
+        )
+        if event.by_label:
+            console.note(f"    lowest f1  {_lowest(event.by_label)}")
+        if event.warning is not None:
+            console.warn(textwrap.shorten(event.warning, _SAMPLE_WIDTH, placeholder=" ..."))
+        for sample in event.samples[:_NUM_SAMPLES]:
+            self._sentence = sample.source
+            for name in ("source", "output", "reference"):
+                text = textwrap.shorten(getattr(sample, name), _SAMPLE_WIDTH, placeholder=" ...")
+                console.note(f"    {name:<10} {text}")
+
+    def _exported(self, event: "Exported") -> None:
+        console.note(f"exported {describe(event.measured)}")
+
+    def _finished(self, event: "Finished") -> None:
+        if event.is_stopped:
+            self.signal = event.signal
+            if event.stopped_by:
+                console.note(f"{event.stopped_by} was asked to stop")
+            console.note(f"saved at step {event.step:,}; the same command goes on from there")
+            self._tell_report()
+            return
+        console.note(f"finished: {event.reason}")
+        if event.bundle is None:
+            console.note("worker 0 scores and writes the model")
+            return
+        for name, score in event.scores.items():
+            console.note(f"test {name} {score.score:.2f}  {score.signature}")
+        console.note(f"the model is in {event.bundle}")
+        self._tell_report()
+        if self._config.data.test:
+            console.note(f"next: nmt evaluate -m {shlex.quote(event.bundle)}")
+        example = shlex.quote(self._sentence)
+        commands = {
+            "translation": f"nmt translate {example}",
+            "chat": "nmt chat",
+            "classification": f"nmt classify {example}",
+        }
+        console.note(f"next: {commands[self._config.task]}")
+
+    def _tell_report(self) -> None:
+        if self._report.is_written:
+            console.note(f"the report is in {self._report.path}")
+
+
+def _best_by(config: "Config") -> str:
+    """Return the name of what the best model is chosen by (see `training/validation.py`)."""
+    if config.task == "classification":
+        return config.classification.best_by
+    return {"translation": "bleu", "chat": "loss"}[config.task]
+
+
+def _lowest(scores: "list[LabelScore]") -> str:
+    """Return the labels that are found worst, of those that some text has."""
+    order = sorted((score for score in scores if score.support), key=lambda score: score.f1)
+    return ", ".join(f"{score.label} {score.f1:.1f}" for score in order[:_NUM_LOWEST])
+
+
+def describe(measured: "Measured") -> str:
+    """Return one line about a number format of the fast engine."""
+    facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
+    if measured.score is None or measured.lines_per_second is None:
+        return facts
+    metric = "bleu" if measured.accuracy is None else "accuracy"
+    rate = f"{measured.lines_per_second:,.0f} lines/s"
+    return f"{facts}  dev {metric} {measured.score:.2f}  {rate}"
+
+
+def _smooth(average: float, value: float) -> float:
+    return value if average == 0.0 else _SMOOTHING * average + (1 - _SMOOTHING) * value

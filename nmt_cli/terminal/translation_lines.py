@@ -1,0 +1,85 @@
+"""Translations -> output lines: plain text, the n best with scores, or JSON."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt_cli.search.engine import Engine
+    from nmt_cli.search.translator import TextHypothesis, Translation
+    from nmt_cli.text.vocabulary import Vocabularies
+
+
+@dataclass(frozen=True)
+class TranslationLines:
+    """Makes output lines of translations.
+
+    Attributes:
+        engine: Gives attention and the pieces' scores when these are wanted.
+        vocabularies: The model's.
+        json: One JSON object a line.
+        n_best: All hypotheses with rank and score.
+        align: Word pairs, and with `json` the attention between pieces.
+        scores: Each piece's log-probability, with `json`.
+    """
+
+    engine: "Engine"
+    vocabularies: "Vocabularies"
+    json: bool
+    n_best: bool
+    align: bool
+    scores: bool
+
+    def of(self, translation: "Translation") -> str:
+        """Return the output of one input line."""
+        import json
+
+        if self.json:
+            found = [self._record(hypothesis) for hypothesis in translation.hypotheses]
+            record = {"source": translation.source, "hypotheses": found}
+            return json.dumps(record, ensure_ascii=False) + "\n"
+        if self.n_best:
+            rows = enumerate(translation.hypotheses, start=1)
+            return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
+        return self._plain(translation.hypotheses[0]) + "\n"
+
+    def _plain(self, hypothesis: "TextHypothesis") -> str:
+        if not self.align:
+            return hypothesis.text
+        pairs, _ = self._alignment(hypothesis)
+        return f"{hypothesis.text}\t{' '.join(f'{s}-{t}' for s, t in pairs)}"
+
+    def _record(self, hypothesis: "TextHypothesis") -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "text": hypothesis.text,
+            "score": hypothesis.score,
+            "tokens": hypothesis.tokens,
+        }
+        sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
+        if self.scores:
+            found = self.engine.score(*sides) if sides else []
+            record["token_scores"] = [score for row in found for score in row]
+        if self.align:
+            pairs, maps = self._alignment(hypothesis)
+            record["alignment"] = pairs
+            record["attention"] = maps
+        return record
+
+    def _alignment(
+        self, hypothesis: "TextHypothesis"
+    ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
+        """Return word pairs over the whole line, and for each part its pieces and attention."""
+        from nmt_cli.search.alignment import word_attention, word_pairs, words_of
+
+        pairs, maps = [], []
+        words_before = [0, 0]
+        for part in hypothesis.parts:
+            (attention,) = self.engine.attention([part.source], [part.target])
+            source = self.vocabularies.source.pieces(part.source)
+            target = self.vocabularies.target.pieces(part.target)
+            words = words_of(source), words_of(target)
+            for s, t in word_pairs(word_attention(attention, *words)):
+                pairs.append((s + words_before[0], t + words_before[1]))
+            words_before[0] += len(words[0])
+            words_before[1] += len(words[1])
+            maps.append({"source": source, "target": target, "weights": attention})
+        return pairs, maps

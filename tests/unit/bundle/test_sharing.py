@@ -1,0 +1,111 @@
+"""A model as one file: what is in it, and what a stranger's file may not hold."""
+
+import io
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.bundle.folder import WEIGHTS, find_bundle, open_bundle
+from nmt_cli.bundle.sharing import share, unpacked
+from nmt_cli.errors import ConfigError, ModelFileError
+
+
+@pytest.fixture
+def bundle(toy_bundle, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return open_bundle(toy_bundle)
+
+
+@pytest.mark.parametrize("name", ["my model.zip", "m.tar.gz", "folder"])
+@pytest.mark.parametrize("with_weights", [True, False])
+def test_what_is_shared_is_a_model_again(bundle, tmp_path, name, with_weights):
+    target = tmp_path / name
+    share(bundle, target, "float32", with_weights=with_weights)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == [name]
+    found = find_bundle(str(target), ("translation",))
+    found.verify()
+    assert list(found.manifest.ctranslate2["formats"]) == ["float32"]
+    here, there = (b.ctranslate2_folder("float32") / "model.bin" for b in (bundle, found))
+    assert here.read_bytes() == there.read_bytes()
+    assert ("-m 'my model.zip'" in (found.path / "README.md").read_text()) == (name[:2] == "my")
+    if with_weights:
+        assert found.load_weights().keys() == bundle.load_weights().keys()
+    else:
+        with pytest.raises(ModelFileError, match="shared without its weights"):
+            found.load_weights()
+
+
+def test_a_file_is_unpacked_once(bundle, tmp_path):
+    share(bundle, tmp_path / "m.zip", "float32", with_weights=False)
+    first = unpacked(tmp_path / "m.zip").path
+    stamp = first.stat().st_mtime_ns
+    shutil.copy(tmp_path / "m.zip", tmp_path / "copy.zip")
+    assert unpacked(tmp_path / "copy.zip").path == first
+    assert first.stat().st_mtime_ns == stamp
+
+
+@pytest.mark.parametrize("name", ["m.tar.zst", "there"])
+def test_what_cannot_be_written_is_told(bundle, tmp_path, name):
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ConfigError, match="--share"):
+        share(bundle, tmp_path / name, "float32", with_weights=False)
+
+
+def zip_of(path: Path, *names: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return path
+
+
+def tar_of(path: Path, **fields: object) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        info = tarfile.TarInfo("x")
+        for name, value in fields.items():
+            setattr(info, name, value)
+        archive.addfile(info, io.BytesIO(b""))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: zip_of(path / "a.zip", "../x"), "it holds '../x'"),
+        (lambda path: zip_of(path / "a.zip", "/x"), "it holds '/x'"),
+        (lambda path: zip_of(path / "a.zip", "x\ny"), "it holds"),
+        (lambda path: zip_of(path / "a.zip", *map(str, range(1001))), "it holds too much"),
+        (lambda path: zip_of(path / "a.zip", "y"), "bundle.json"),
+        (lambda path: tar_of(path / "a.tgz", type=tarfile.SYMTYPE, linkname="/"), "no plain file"),
+        (lambda path: tar_of(path / "a.tgz", type=tarfile.FIFOTYPE), "no plain file"),
+        (lambda path: tar_of(path / "a.tgz", type=tarfile.CHRTYPE), "no plain file"),
+        (lambda path: shutil.copy("/bin/sh", path / "a.zip"), "not a shared model"),
+    ],
+)
+def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, make, told):
+    with pytest.raises(ModelFileError) as caught:
+        unpacked(Path(make(tmp_path)))
+    assert told in str(caught.value)
+    assert not list(tmp_path.rglob("x"))
+
+
+@pytest.mark.parametrize("cut", [10, 1000])
+def test_a_damaged_file_is_told(bundle, tmp_path, cut):
+    share(bundle, tmp_path / "m.zip", "float32", with_weights=False)
+    content = (tmp_path / "m.zip").read_bytes()
+    (tmp_path / "cut.zip").write_bytes(content[:-cut])
+    flipped = bytearray(content)
+    flipped[len(content) // 2 + cut] ^= 255
+    (tmp_path / "flipped.zip").write_bytes(flipped)
+    for name in ("cut.zip", "flipped.zip"):
+        with pytest.raises(ModelFileError):
+            unpacked(tmp_path / name).verify()
+
+
+def test_weights_are_the_only_file_that_is_left_out(bundle, tmp_path):
+    share(bundle, tmp_path / "all", "float32", with_weights=True)
+    share(bundle, tmp_path / "some", "float32", with_weights=False)
+    names = [{p.name for p in (tmp_path / d).rglob("*")} for d in ("all", "some")]
+    assert names[0] - names[1] == {WEIGHTS}

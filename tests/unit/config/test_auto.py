@@ -1,0 +1,189 @@
+"""Tests of nmt_cli/config/auto.py: what is chosen for text and devices that are known."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+
+from nmt_cli.config.auto import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, step_seconds
+from nmt_cli.config.reading import auto_keys, value_of, with_values
+from nmt_cli.config.schema import Config
+
+CONFIG = Config.model_validate(
+    {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}
+)
+
+
+def text(pairs: int, words: int = 1000, alphabet: int = 90) -> Text:
+    side = Side(words, alphabet, "100% Latin")
+    return Text(pairs, side, side, Side(2 * words, alphabet, "100% Latin"))
+
+
+def situation(pairs: int, device: str = "cpu", seconds: float = math.inf) -> Situation:
+    pieces = Pieces(longest=40, mean=Lengths(15.0, 15.0), dev=15_000)
+    return Situation(text(pairs), pieces, device, seconds)
+
+
+def chosen(pairs: int, device: str = "cpu", **changes) -> Config:
+    keys = {key for key in PRESETS if key not in changes}
+    config = Config.model_validate(
+        {
+            **CONFIG.model_dump(),
+            "model": changes.get("model", {}),
+            "train": changes.get("train", {}),
+        }
+    )
+    fixed = {f"{s}.{k}" for s in changes for k in changes[s]}
+    return choose(config, keys - fixed, situation(pairs, device))[0]
+
+
+def test_the_keys_that_may_be_auto_are_those_it_knows():
+    known = {f"{section}.{key}" for section, keys in auto_keys().items() for key in keys}
+    assert known == {"tokenizer.vocab_size", *PRESETS}
+
+
+def test_multi30k_gets_about_what_its_own_configuration_says():
+    config = choose(CONFIG, set(PRESETS), situation(29_000))[0]
+    model = config.model
+    assert (model.d_model, model.d_ff, model.num_heads) == (128, 256, 4)
+    assert (model.encoder_layers, model.decoder_layers) == (4, 4)
+    assert (model.dropout, model.attention_dropout, model.activation_dropout) == (0.2, 0.1, 0.1)
+    assert config.train.tokens_per_batch == 2048
+    assert 5000 <= config.train.max_steps <= 8000
+    assert config.train.schedule == "cosine"
+    assert 5000 <= vocab_size(text(29_000, 360_000), joint=True).value <= 7000
+
+
+def test_only_a_chat_with_history_tells_turns_apart():
+    def tells(**changes) -> bool:
+        config = Config.model_validate(CONFIG.model_dump() | changes)
+        return choose(config, {"model.turn_embeddings"}, situation(3_000))[0].model.turn_embeddings
+
+    assert tells(task="chat") is True
+    assert tells(task="chat", chat={"history_turns": 0}) is False
+    assert tells() is False
+
+
+def test_a_gpu_is_given_a_larger_model_only_where_there_is_text_for_it():
+    assert chosen(3_000, "gpu").model == chosen(3_000).model
+    assert chosen(2_000_000, "gpu").model.d_model == 512
+    assert chosen(2_000_000).model.d_model == 256
+
+
+@pytest.mark.parametrize(
+    ("words", "alphabet", "low", "high"),
+    [(15_000, 100, 1000, 2000), (50_000, 90, 2000, 3500), (10**9, 200, 32_000, 32_000)],
+)
+def test_the_vocabulary_follows_the_text(words, alphabet, low, high):
+    choice = vocab_size(text(1, words, alphabet), joint=True)
+    assert low <= choice.value <= high
+    assert f"{2 * words:,} words" in choice.reason
+
+
+def test_separate_vocabularies_are_sized_by_the_larger_side():
+    one = Text(1, Side(100, 50, ""), Side(90_000, 40, ""), Side(90_100, 90, ""))
+    other = Text(1, one.target, one.source, one.both)
+    assert vocab_size(one, joint=False) == vocab_size(other, joint=False)
+    assert vocab_size(one, joint=False).value < vocab_size(one, joint=True).value
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_a_fixed_width_or_number_of_heads_moves_what_follows_from_it(device):
+    narrow = chosen(29_000, device, model={"d_model": 64}).model
+    assert (narrow.d_model, narrow.d_ff, narrow.num_heads) == (64, 128, 4)
+    odd = chosen(29_000, device, model={"d_model": 15, "positions": "learned", "num_heads": 1})
+    assert (odd.model.d_model, odd.model.num_heads) == (15, 1)
+    assert chosen(29_000, device, model={"num_heads": 3, "d_model": 6}).model.num_heads == 3
+
+
+def test_heads_divide_a_width_that_is_fixed():
+    config = Config.model_validate(
+        {**CONFIG.model_dump(), "model": {"d_model": 14, "num_heads": 1}}
+    )
+    assert choose(config, {"model.num_heads"}, situation(9))[0].model.num_heads == 2
+
+
+def test_the_peak_rate_fits_schedule_width_and_norm():
+    plain = chosen(29_000).train.learning_rate
+    assert plain == 2.5e-3
+    assert (
+        chosen(29_000, model={"d_model": 512}).train.learning_rate == 1.3e-3
+    )  # the half, in two digits
+    assert chosen(29_000, model={"norm": "post"}).train.learning_rate < plain / 2
+    noam = chosen(29_000, train={"schedule": "noam"}).train
+    assert noam.learning_rate * (128 * noam.warmup_steps) ** -0.5 == pytest.approx(plain, rel=0.1)
+
+
+def test_muon_is_for_batches_that_are_large_beside_the_width():
+    assert chosen(29_000).train.optimizer == chosen(2_000_000).train.optimizer == "muon"
+    assert chosen(29_000, model={"d_model": 512}).train.optimizer == "adam"
+
+
+def test_every_reason_is_one_short_line():
+    choices = choose(CONFIG, set(PRESETS), situation(3_000))[1]
+    choices["tokenizer.vocab_size"] = vocab_size(text(3_000), joint=True)
+    for choice in choices.values():
+        assert 5 < len(choice.reason) < 90
+        assert "\n" not in choice.reason
+
+
+def test_only_the_keys_that_are_asked_for_change():
+    config, choices = choose(CONFIG, {"model.d_ff"}, situation(10))
+    assert set(choices) == {"model.d_ff"}
+    assert value_of(config, "model.d_model") == 128
+    assert config.train == CONFIG.train
+
+
+def timed(pairs: int, minutes: float, machine: Machine = USUAL_MACHINE, **values) -> Config:
+    """Return what is chosen for a time limit, with other values in the configuration."""
+    config = with_values(CONFIG, values, "test")
+    limited = replace(situation(pairs, seconds=60 * minutes), machine=machine)
+    return choose(config, set(PRESETS) - set(values), limited)[0]
+
+
+def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_heart():
+    quick, short, long = (timed(158_000, minutes) for minutes in (1, 20, 600))
+    widths = [config.model.d_model for config in (quick, short, long)]
+    assert widths == [64, 128, 256]
+    assert quick.model.encoder_layers < short.model.encoder_layers
+    assert (quick.model.dropout, long.model.dropout) == (0.0, 0.1)
+    assert (
+        quick.train.learning_rate > timed(158_000, 600, **{"model.d_model": 64}).train.learning_rate
+    )
+    assert timed(158_000, 10_000).model == chosen(158_000).model
+
+
+def test_a_slow_machine_gets_a_smaller_model():
+    slow = Machine(USUAL_MACHINE.products / 10, USUAL_MACHINE.elements / 10)
+    assert timed(158_000, 20, slow).model.d_model < timed(158_000, 20).model.d_model
+
+
+def test_steps_are_quick_where_there_are_minutes():
+    for pairs, minutes in itertools.product((3_000, 30_000, 158_000, 10**7), (2, 5, 15)):
+        config = timed(pairs, minutes)
+        assert step_seconds(config, Lengths(15.0, 15.0), USUAL_MACHINE) < 0.4
+
+
+def test_the_time_and_not_a_number_of_evaluations_ends_a_limited_run():
+    config = timed(29_000, 10)
+    assert config.train.patience == 0
+    steps = 600 / step_seconds(config, Lengths(15.0, 15.0), USUAL_MACHINE)
+    assert config.train.max_steps > steps
+    assert config.train.eval_steps < steps / 5
+
+
+def test_what_is_fixed_counts_for_the_time():
+    wide = timed(29_000, 60, **{"model.d_model": 1024})
+    assert wide.model.encoder_layers < timed(29_000, 60).model.encoder_layers
+
+
+def test_words_that_there_is_no_time_to_see_need_no_vocabulary():
+    large = text(10**7, words=10**8)
+    assert vocab_size(large, joint=True).value == 32_000
+    limited = vocab_size(large, joint=True, seconds=120)
+    assert limited.value < 12_000
+    assert "time to learn from" in limited.reason
+    small = text(10**3, words=10**4)
+    assert vocab_size(small, joint=True, seconds=120) == vocab_size(small, joint=True)

@@ -1,0 +1,322 @@
+"""What a check-up says of whole corpora: formats, files that are wrong, traits, repeats."""
+
+import gzip
+import json
+import random
+
+import pytest
+
+from nmt_cli.config.reading import load_config
+from nmt_cli.doctor.checkup import check_up
+from nmt_cli.doctor.cleaning import clean
+from nmt_cli.text.corpus import Corpora
+
+WORDS = ["one", "two", "house", "garden", "tree", "river", "stone", "bird", "cloud", "bread"]
+
+
+def sentence(number: int) -> str:
+    """A line unlike all others."""
+    draw = random.Random(number)
+    return (
+        " ".join(draw.choices(WORDS, k=draw.randint(4, 12))) + f" {chr(97 + number % 26)}{number}"
+    )
+
+
+PAIRS = [(sentence(i), f"das {sentence(i).upper()} ist gut") for i in range(300)]
+
+
+@pytest.fixture
+def examine(tmp_path):
+    """A function that checks the files of a folder by `data.train` and returns the report."""
+
+    def examine(train: str, *, task: str = "translation", dev: str = "[{rows: 10}]", **files):
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            (tmp_path / name.replace("__", ".")).write_bytes(data)
+        (tmp_path / "c.yaml").write_text(
+            f"name: x\ntask: {task}\ndata: {{train: {train}, dev: {dev}}}\n"
+            "tokenizer: {vocab_size: 400}\n"
+        )
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        return check_up(loaded, None, on_progress=lambda *_: None)
+
+    return examine
+
+
+def tell(report, *severities: str) -> list[tuple[str, str | None, int | None]]:
+    """The findings of some severities as (check, file, line), those of size left out."""
+    return [
+        (f.check, f.file and f.file.name, f.line)
+        for f in report.findings
+        if f.severity in severities and f.check != "size"
+    ]
+
+
+def tsv(pairs) -> str:
+    return "".join(f"{source}\t{target}\n" for source, target in pairs)
+
+
+def jsonl(pairs) -> str:
+    return "".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in pairs)
+
+
+class TestFormats:
+    def test_every_wrong_row_of_a_table_is_told(self, examine):
+        text = tsv(PAIRS[:50]) + "only one\n" + tsv(PAIRS[50:]) + "another\n"
+        report = examine("[{file: a.tsv}]", a__tsv=text)
+        assert tell(report, "error") == [("format", "a.tsv", 51), ("format", "a.tsv", 302)]
+        assert len(report.corpora[0]) == 300
+
+    def test_heading_and_blank_lines_do_not_shift_the_numbers(self, examine):
+        text = "en\tde\n" + tsv(PAIRS[:9]) + "\n\n" + "x <b>y</b>\tz\n" + tsv(PAIRS[9:])
+        report = examine("[{file: a.tsv, columns: [en, de]}]", a__tsv=text)
+        assert ("markup", "a.tsv", 13) in tell(report, "warning")
+
+    def test_rows_of_a_csv_over_several_lines(self, examine):
+        rows = [f'"{s}\n{s}","{t}\n{t}"\n' for s, t in PAIRS]
+        rows[10] = 'a,"b"c\n'
+        rows[20] = '"x &amp; y",z\n'
+        report = examine("[{file: a.csv}]", a__csv="".join(rows))
+        first = 1 + sum(row.count("\n") for row in rows[:10])
+        assert tell(report, "error")[0] == ("format", "a.csv", first)
+        assert ("markup", "a.csv", 1 + sum(row.count("\n") for row in rows[:20])) in tell(
+            report, "warning"
+        )
+
+    def test_wrong_json_lines(self, examine):
+        bad = ["{", "[1]", '{"source": "a"}', '{"source": "\\ud800", "target": "b"}']
+        lines = jsonl(PAIRS).splitlines()
+        lines[5:5] = bad
+        report = examine("[{file: a.jsonl}]", a__jsonl="\n".join(lines))
+        assert tell(report, "error") == [("format", "a.jsonl", n) for n in (6, 7, 8, 9)]
+
+    def test_bytes_that_are_not_utf8_in_any_format(self, examine):
+        for name, text in (("a.tsv", tsv(PAIRS)), ("a.jsonl", jsonl(PAIRS))):
+            lines = text.encode().splitlines()
+            lines[7] = lines[7].replace(b"das", b"d\xffas", 1)
+            report = examine(f"[{{file: {name}}}]", **{name.replace(".", "__"): b"\n".join(lines)})
+            assert tell(report, "error") == [("encoding", name, 8)]
+
+
+class TestFiles:
+    def test_every_missing_file_is_told(self, examine):
+        report = examine("[{source: a.en, target: a.de}, {file: b.tsv}]", b__tsv=tsv(PAIRS))
+        assert tell(report, "error") == [("files", "a.en", None), ("files", "a.de", None)]
+        assert len(report.corpora) == 1
+
+    def test_a_damaged_archive(self, examine):
+        data = gzip.compress(tsv(PAIRS).encode())
+        report = examine("[{file: a.tsv.gz}]", a__tsv__gz=data[:-20])
+        assert tell(report, "error")[0] == ("files", "a.tsv.gz", None)
+
+    def test_nothing_at_all(self, examine):
+        report = examine("[{file: a.tsv}]", a__tsv="\n\n")
+        assert [f.message for f in report.findings] == ["train has no row"]
+        assert report.has_errors
+
+    @pytest.mark.parametrize("lost", [40, 200, 290])
+    def test_where_two_files_get_out_of_step(self, examine, lost):
+        sources = [source for source, _ in PAIRS]
+        targets = [target for _, target in PAIRS]
+        del targets[lost]
+        texts = {"a__en": "\n".join(sources), "a__de": "\n".join(targets)}
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        ((check, _, line),) = tell(report, "error")
+        assert check == "line-counts"
+        assert "a.en has 300 lines" in report.findings[0].message
+        assert abs(line - (lost + 1)) <= 3
+        assert "1 line is missing from a.de at about line" in report.findings[0].message
+
+    @pytest.mark.parametrize(
+        ("lost", "where"), [(slice(0, 4), "at its beginning"), (slice(-4, None), "at its end")]
+    )
+    def test_lines_that_are_missing_at_an_end(self, examine, lost, where):
+        sources = [source for source, _ in PAIRS]
+        targets = [target for _, target in PAIRS]
+        del sources[lost]
+        texts = {"a__en": "\n".join(sources), "a__de": "\n".join(targets)}
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert f"4 lines are missing from a.en {where}" in report.findings[0].message
+
+
+class TestLabels:
+    def messages(self, report) -> list[tuple[str, str]]:
+        return [(f.severity, f.message) for f in report.findings if f.check == "labels"]
+
+    def test_the_balance_of_classes_takes_the_place_of_targets(self, examine):
+        pairs = [(s, ["calm", "glad", "calm"][n % 3]) for n, (s, _) in enumerate(PAIRS)]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        assert self.messages(report) == [("info", "2 labels in train: calm 66.7%, glad 33.3%")]
+        told = " ".join(f.message for f in report.findings)
+        assert "target" not in told
+
+    def test_labels_that_are_hard_to_learn_or_to_judge(self, examine):
+        pairs = [(s, "calm") for s, _ in PAIRS[:250]] + [(s, "Calm") for s, _ in PAIRS[250:265]]
+        pairs += [(s, "glad") for s, _ in PAIRS[265:268]] + [(PAIRS[7][0] + "!", "Calm")]
+        dev = tsv([(s, "sad") for s, _ in PAIRS[270:]])
+        report = examine(
+            "[{file: a.tsv}]",
+            a__tsv=tsv(pairs), d__tsv=dev, dev="[{file: d.tsv}]", task="classification",
+        )  # fmt: skip
+        assert self.messages(report) == [
+            ("error", "labels of dev that train lacks: sad"),
+            ("warning", "93% of train has the label 'calm': to give it always would be right as "
+             "often; judge a model by macro-F1"),
+            ("warning", "labels with fewer than 10 rows in train: glad (3)"),
+            ("warning", "labels that look like one: 'Calm', 'calm'"),
+            ("info", "3 labels in train: calm 92.9%, Calm 5.9%, glad 1.1%"),
+        ]  # fmt: skip
+
+    def test_a_text_with_two_labels(self, examine):
+        pairs = [(s, ["calm", "glad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        pairs.append((PAIRS[7][0] + "!", "calm"))
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        (_, message), _ = self.messages(report)
+        assert message.startswith("texts of train with different labels: 1, such as ")
+        assert "a.tsv:8 and" in message.replace(str(report.corpora[0].files[0].parent) + "/", "")
+        assert message.endswith("a.tsv:301")
+
+
+def test_chunks_and_processes_change_nothing(examine, monkeypatch):
+    text = tsv([*PAIRS, ("x <b>y</b>", "z"), PAIRS[3]])
+    whole = examine("[{file: a.tsv}]", a__tsv=text)
+    monkeypatch.setattr("nmt_cli.doctor.checkup._CHUNK", 50)
+    assert examine("[{file: a.tsv}]").findings == whole.findings
+
+
+class TestTraits:
+    def test_much_markup_is_one_line_of_information(self, examine):
+        pairs = [(f"``{s}`` x", t) for s, t in PAIRS]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs))
+        assert tell(report, "warning") == []
+        assert tell(report, "info").count(("markup", "a.tsv", None)) == 1
+
+    def test_a_trait_of_the_target_names_its_file(self, examine):
+        texts = {"a__en": "".join(f"{s}\n" for s, _ in PAIRS)}
+        texts["a__de"] = "".join(f"{t}  \n" for _, t in PAIRS)
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert tell(report, "info").count(("white-space", "a.de", None)) == 1
+        assert not report.corpora[0].flagged.any()
+
+    def test_stock_answers_are_one_line_of_information(self, examine):
+        pairs = [(source, ("I see.", "Go on!")[i % 2]) for i, (source, _) in enumerate(PAIRS)]
+        report = examine("[{file: a.tsv}]", task="chat", a__tsv=tsv(pairs))
+        assert tell(report, "warning") == []
+        (stock,) = [f for f in report.findings if f.check == "repeated-targets"]
+        assert "100% of the targets" in stock.message
+        assert "150 times" in stock.message
+
+    def test_replies_are_no_translations(self, examine):
+        pairs = [
+            *PAIRS,
+            ("Are there 500 of them?", "Yes, 700, all of them at www.a.org"),
+        ]
+        report = examine("[{file: a.tsv}]", task="chat", a__tsv=tsv(pairs))
+        assert not {"numbers", "links", "length-ratio"} & {f.check for f in report.findings}
+
+    def test_greetings_of_dialogues_may_repeat(self, examine):
+        lines = [json.dumps({"turns": ["hi", "hello there", s, t]}) + "\n" for s, t in PAIRS]
+        report = examine("[{file: a.jsonl}]", task="chat", a__jsonl="".join(lines))
+        assert not {"duplicate", "leakage"} & {f.check for f in report.findings}
+
+
+class TestRepeats:
+    def test_duplicates_name_the_first(self, examine):
+        pairs = [*PAIRS, (PAIRS[4][0].upper() + "!", PAIRS[4][1]), (PAIRS[5][0], "other")]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs))
+        (duplicate,) = [f for f in report.findings if f.check == "duplicate"]
+        assert (duplicate.line, duplicate.message.split("/")[-1]) == (301, "a.tsv:5")
+
+    def test_duplicates_over_several_corpora(self, examine):
+        report = examine(
+            "[{file: a.tsv}, {file: b.tsv}]", a__tsv=tsv(PAIRS), b__tsv="x\ty\n" + tsv(PAIRS[7:8])
+        )
+        assert ("duplicate", "b.tsv", 2) in tell(report, "warning")
+
+    def test_leakage_is_told_where_it_can_be_mended(self, examine):
+        dev = [(f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]]
+        train = [*PAIRS, (dev[9][0] + " ...", "another translation")]
+        report = examine(
+            "[{file: a.tsv}]", dev="[{file: d.tsv}]", a__tsv=tsv(train), d__tsv=tsv(dev)
+        )
+        (leak,) = [f for f in report.findings if f.check == "leakage"]
+        assert (leak.file.name, leak.line) == ("a.tsv", 301)
+        assert leak.message.endswith("d.tsv:10")
+
+    def test_a_target_leaks_alone_unless_it_is_short_or_stock(self, examine):
+        dev = [
+            *((f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]),
+            ("d1", "Ja. 123"),
+            ("d2", "Das geht wohl so."),
+        ]
+        train = [*PAIRS, ("a", "Dev: " + dev[9][1][4:]), ("b", dev[150][1])]
+        train += [(f"{i} c", "Das geht wohl so!") for i in range(4)]
+        texts = {"a__en": "\n".join(s for s, _ in train), "a__de": "\n".join(t for _, t in train)}
+        texts |= {"d__en": "\n".join(s for s, _ in dev), "d__de": "\n".join(t for _, t in dev)}
+        sides = "[{source: X.en, target: X.de}]"
+        files = {"train": sides.replace("X", "a"), "dev": sides.replace("X", "d")}
+        (leak,) = [f for f in examine(**files, **texts).findings if f.check == "leakage"]
+        assert (leak.file.name, leak.line, leak.severity) == ("a.de", 301, "warning")
+        assert leak.message.startswith("the target is also ")
+        assert leak.message.endswith("d.de:10")
+        chat = examine(**files, task="chat", **texts)
+        assert not [f for f in chat.findings if f.check == "leakage"]
+
+    def test_a_leaked_pair_is_told_once(self, examine):
+        dev = [(f"dev {s}", f"dev {t}") for s, t in PAIRS[:150]]
+        texts = {"a__tsv": tsv([*PAIRS, dev[9]]), "d__tsv": tsv(dev)}
+        report = examine("[{file: a.tsv}]", dev="[{file: d.tsv}]", **texts)
+        (leak,) = [f for f in report.findings if f.check == "leakage"]
+        assert leak.message.startswith("the source is also ")
+
+    def test_much_leakage_is_an_error(self, examine):
+        report = examine(
+            "[{file: a.tsv}]", dev="[{file: d.tsv}]", a__tsv=tsv(PAIRS), d__tsv=tsv(PAIRS[:100])
+        )
+        assert ("leakage", None, None) in tell(report, "error")
+
+
+class TestCleaning:
+    @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
+    def test_one_file_keeps_its_format(self, examine, tmp_path, kind):
+        comma = {"tsv": "\t", "csv": ","}.get(kind)
+        pairs = [*PAIRS, ("a\x07b house", "das ist B"), ("", "leer"), ("<i>x</i> tree", "x")]
+        if comma:
+            lines = [
+                f"id{comma}en{comma}de",
+                *(f"7{comma}{s}{comma}{t}" for s, t in pairs),
+                "short",
+            ]
+            corpus = {"file": f"a.{kind}", "columns": ["en", "de"]}
+        else:
+            lines = [json.dumps({"id": 7, "source": s, "target": t}) for s, t in pairs] + ["{"]
+            corpus = {"file": f"a.{kind}"}
+        report = examine(json.dumps([corpus]), **{f"a__{kind}": "\n".join(lines)})
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        config, done = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        text = (tmp_path / "out" / f"a.{kind}").read_text()
+        assert done.dropped == 3
+        assert done.mended == 1
+        expected = [lines[0], *lines[1:301]] if comma else lines[:300]
+        assert text.splitlines()[: len(expected)] == expected
+        assert "ab house" in text.splitlines()[-1]
+        assert "7" in text.splitlines()[-1]
+        rows = list(Corpora(config, tmp_path / "out").iter_split("train"))
+        assert len(rows) + 10 == 301
+
+    def test_a_file_that_is_read_twice_has_two_copies(self, examine, tmp_path):
+        text = tsv([*PAIRS, ("", "leer")])
+        report = examine("[{file: a.tsv}]", dev="[{file: a.tsv, columns: [2, 1]}]", a__tsv=text)
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        config, _ = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        assert [config.data.train[0].file, config.data.dev[0].file] == ["a.tsv", "2-a.tsv"]
+        assert (tmp_path / "out" / "2-a.tsv").read_text() == tsv(PAIRS)
+
+    def test_files_out_of_step_are_not_touched(self, examine, tmp_path):
+        from nmt_cli.errors import DataError
+
+        report = examine("[{source: a.en, target: a.de}]", a__en="a\nb\n", a__de="a\n")
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        with pytest.raises(DataError, match=r"a\.en has 2 lines"):
+            clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        assert not (tmp_path / "out").exists()

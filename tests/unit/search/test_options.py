@@ -1,0 +1,137 @@
+"""The search options."""
+
+import dataclasses
+import math
+
+import pytest
+
+from nmt_cli.config.schema import DecodeConfig
+from nmt_cli.errors import ConfigError
+from nmt_cli.search.options import SearchOptions
+
+
+def test_the_defaults_are_those_of_the_configuration():
+    assert SearchOptions.from_mapping(DecodeConfig().model_dump()) == SearchOptions()
+
+
+def test_every_key_of_the_configuration_is_an_option():
+    options = {field.name for field in dataclasses.fields(SearchOptions)}
+    assert set(DecodeConfig.model_fields) == options - {"n_best", "seed", "prefix", "suppressed"}
+
+
+def test_what_is_no_option_is_left_out():
+    """A bundle of a later nmt may hold more keys."""
+    assert SearchOptions.from_mapping({"beam_size": 3, "speed": 9}).beam_size == 3
+
+
+def test_override_keeps_what_is_not_given():
+    options = SearchOptions(beam_size=7, top_k=3)
+    changed = options.override(beam_size=None, length_penalty=0.5)
+    assert changed == SearchOptions(beam_size=7, top_k=3, length_penalty=0.5)
+
+
+def test_override_takes_zero_and_false_for_values():
+    changed = SearchOptions(sample=True, min_length=3).override(sample=False, min_length=0)
+    assert (changed.sample, changed.min_length) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("beam_size", 0, "1 to 512"),
+        ("n_best", 0, "at least 1"),
+        ("length_penalty", -0.1, "0 to 100"),
+        ("length_penalty", math.nan, "0 to 100"),
+        ("max_length", 0, "1 to 2147483647"),
+        ("min_length", -1, "0 to 2147483647"),
+        ("max_length_ratio", 0.0, "above 0, up to 100"),
+        ("no_repeat_ngram_size", -1, "0 to 2147483647"),
+        ("repetition_penalty", 0.0, "0.01 to 100"),
+        ("temperature", 0.0, "0.01 to 100"),
+        ("temperature", math.nan, "0.01 to 100"),
+        ("top_k", -1, "0 to 2147483647"),
+        ("top_p", 0.0, "1e-06 to 1"),
+        ("top_p", 1.1, "1e-06 to 1"),
+        ("beam_size", 513, "1 to 512"),
+        ("length_penalty", math.inf, "0 to 100"),
+        ("seed", 1 << 31, "0 to 2147483647"),
+        ("seed", -1, "0 to 2147483647"),
+    ],
+)
+def test_a_value_out_of_range_is_named(name, value, wanted):
+    with pytest.raises(ConfigError, match=rf"^{name} must be {wanted} \(it is {value}\)$"):
+        SearchOptions().override(**{name: value})
+
+
+def test_n_best_needs_a_beam_that_wide():
+    with pytest.raises(ConfigError, match="n_best 4 needs a beam of at least 4"):
+        SearchOptions(beam_size=3).override(n_best=4)
+    assert SearchOptions(beam_size=4).override(n_best=4).n_best == 4
+
+
+def test_n_best_does_not_go_with_sampling():
+    with pytest.raises(ConfigError, match="does not go with sampling"):
+        SearchOptions(beam_size=4, sample=True).override(n_best=2)
+
+
+@pytest.mark.parametrize(
+    ("max_length", "ratio", "source", "model", "limit"),
+    [
+        (256, None, 5, 100, 100),  # what the model can write
+        (20, None, 5, 100, 20),
+        (256, 2.0, 5, 100, 20),  # 2 * 5 + 10
+        (256, 1.5, 5, 100, 17),  # 7.5 is cut to 7
+        (15, 2.0, 5, 100, 15),
+        (1, 0.01, 1, 100, 1),
+    ],
+)
+def test_the_longest_output(max_length, ratio, source, model, limit):
+    options = SearchOptions(max_length=max_length, max_length_ratio=ratio)
+    assert options.output_limit(source, model) == limit
+
+
+@pytest.mark.parametrize("setting", ["sample=true", "temperature=0.5", "top_k=3", "top_p=0.5"])
+def test_a_beam_does_not_go_with_sampling(setting):
+    """Neither of them may be without effect and nobody told."""
+    changes = SearchOptions.parse([setting])
+    with pytest.raises(ConfigError, match="beam_size 3 searches; it does not go with sampling"):
+        SearchOptions().override(**changes, beam_size=3)
+    assert SearchOptions().override(**changes, beam_size=1).sample
+
+
+def test_settings_are_read_by_the_type_of_their_option():
+    settings = ["beam_size=7", "top_p=0.5", "sample=true", "max_length_ratio=2", "seed=3"]
+    found = SearchOptions.parse(settings)
+    assert found == {
+        "beam_size": 7, "top_p": 0.5, "sample": True, "max_length_ratio": 2.0, "seed": 3
+    }  # fmt: skip
+    assert [type(value) for value in found.values()] == [int, float, bool, float, int]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("beam_sizes=3", "--set beam_sizes=3: unknown search option. Did you mean 'beam_size'?"),
+        ("beam_size", "--set beam_size: unknown search option. Did you mean 'beam_size'?"),
+        ("prefix=3", "--set prefix=3: unknown search option."),
+        ("beam_size=x", "beam_size must be a whole number (it is 'x')"),
+        ("beam_size=2.5", "beam_size must be a whole number (it is '2.5')"),
+        ("top_p=much", "top_p must be a number (it is 'much')"),
+        ("sample=maybe", "sample must be true or false (it is 'maybe')"),
+        ("beam_size=0", "beam_size must be 1 to 512 (it is 0)"),
+        ("top_p=nan", "top_p must be 1e-06 to 1 (it is nan)"),
+        ("coverage_penalty=-1", "coverage_penalty must be 0 to 100 (it is -1.0)"),
+        ("min_length_ratio=-1", "min_length_ratio must be 0 to 100 (it is -1.0)"),
+    ],
+)
+def test_a_wrong_setting_is_told(setting, message):
+    with pytest.raises(ConfigError) as caught:
+        SearchOptions().override(**SearchOptions.parse([setting]))
+    assert str(caught.value).startswith(message)
+
+
+def test_a_coverage_penalty_needs_a_beam():
+    for changes in ({"beam_size": 1}, {"sample": True}):
+        with pytest.raises(ConfigError, match="coverage_penalty needs a beam"):
+            SearchOptions().override(coverage_penalty=0.2, **changes)
+        assert SearchOptions(coverage_penalty=0.2).override(**changes).coverage_penalty == 0.0

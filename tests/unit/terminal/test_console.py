@@ -1,0 +1,75 @@
+"""The only printer: results on stdout, the rest on stderr, colours only at a terminal."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from nmt_cli.terminal import console
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def use_terminal(monkeypatch) -> Terminal:
+    """Put a terminal in stderr's place; inside the test, since pytest swaps stderr before it."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return stream
+
+
+def test_results_go_to_stdout_and_the_rest_to_stderr(capsys):
+    console.result("r")
+    console.result_json({"ü": 1})
+    console.note("n")
+    console.warn("w")
+    console.error("e1\ne2", "h")
+    captured = capsys.readouterr()
+    first, second = captured.out.splitlines()
+    assert first == "r"
+    assert json.loads(second) == {"ü": 1}
+    assert "ü" in second
+    assert captured.err == "n\nwarning: w\nerror: e1\nerror: e2\nhint: h\n"
+
+
+def test_a_terminal_gets_colours(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    console.warn("w")
+    assert terminal.getvalue() == "\x1b[33mwarning:\x1b[0m w\n"
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", ""), ("TERM", "dumb")])
+def test_no_colours_where_they_are_not_wanted(monkeypatch, name, value):
+    terminal = use_terminal(monkeypatch)
+    monkeypatch.setenv(name, value)
+    console.warn("w")
+    assert terminal.getvalue() == "warning: w\n"
+
+
+def test_progress_is_silent_in_a_pipe_and_live_at_a_terminal(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    with console.live_progress("{task.completed}") as progress:
+        assert progress is not None
+        progress.add_task("working", total=2, completed=1)
+        progress.refresh()
+    assert "working" in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with console.live_progress() as progress:
+        assert progress is None
+
+
+def test_streams_become_utf8_whatever_the_locale(monkeypatch):
+    out, err = io.BytesIO(), io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="ascii"))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(err, encoding="ascii"))
+    console.use_utf8()
+    console.result("ü 한")
+    console.note("é 한")
+    assert out.getvalue().decode("utf-8") == "ü 한\n"
+    assert err.getvalue().decode("utf-8") == "é 한\n"

@@ -1,0 +1,41 @@
+"""What `nmt train` says without a terminal, from events made by hand."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from nmt_cli.config.reading import load_config
+from nmt_cli.evaluation.scores import Score
+from nmt_cli.events import Evaluated, Started, StepDone
+from nmt_cli.terminal.training_view import TrainingView
+
+
+@pytest.mark.parametrize(
+    ("config", "overrides", "scores", "told"),
+    [
+        ("chat", [], {}, "best loss 0.24"),
+        ("multi30k-en-de", [], {"bleu": 24.9, "chrf": 50.0}, "best bleu 24.90"),
+        (
+            "sentiment",
+            ["classification.best_by=macro_f1"],
+            {"accuracy": 91.0, "macro_f1": 88.5},
+            "best macro_f1 88.50",
+        ),
+        ("sentiment", ["classification.best_by=loss"], {"accuracy": 91.0}, "best loss 0.24"),
+    ],
+)
+def test_the_best_is_told_by_the_name_of_what_it_is_chosen_by(
+    config, overrides, scores, told, capsys
+):
+    of_run = load_config(config, overrides).config
+    found = {name: Score(value, name) for name, value in scores.items()}
+    score = -0.24 if told.startswith("best loss") else float(told.split()[-1])
+    with TrainingView(of_run, cast("Any", SimpleNamespace())) as view:
+        view.show(Started(0, 1000, "float32", [], {}))
+        view.show(StepDone(100, 300, 0, 2.0, 1e-3, 1.0, 500, 0.1, 0.05))
+        assert "best" not in capsys.readouterr().err
+        view.show(Evaluated(100, 0.24, score, found, [], None, is_best=True))
+        view.show(Evaluated(200, 0.5, score - 1, found, [], None, is_best=False))
+        view.show(StepDone(200, 300, 0, 2.0, 1e-3, 1.0, 500, 0.1, 0.05))
+    assert f"pad 10% {told} " in capsys.readouterr().err
