@@ -1,4 +1,4 @@
-"""Whether a folder of the fast engine is what `ctranslate2_form.py` writes, before CTranslate2 reads it.
+"""Whether a folder is what `ctranslate2_form.py` writes, before CTranslate2 reads it.
 
 CTranslate2 trusts `model.bin`: a size in it that does not fit ends the process. So the names,
 shapes and sizes of all variables are held against the manifest; their values are not read.

@@ -27,7 +27,9 @@ from nmt_cli.text.vocabulary import Vocabularies
 _EOS = CONTROL_TOKENS[EOS_ID]
 _NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
 _FEATURE_MARK = "\uffe8"
-_TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it: see `ctranslate2_form.py`
+_TURNS = (
+    "source_2_vocabulary.json"  # a model with turn embeddings has it: see `ctranslate2_form.py`
+)
 BATCH_PIECES = 1024
 _POLL_SECONDS = 0.001
 

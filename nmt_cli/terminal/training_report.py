@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from nmt_cli.events import Evaluated, Event, Finished
+
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Manifest
-    from nmt_cli.events import Event
     from nmt_cli.training.run import Prepared
-
-_TELLING = ("Evaluated", "Finished")
 
 
 class TrainingReport:
@@ -27,9 +26,10 @@ class TrainingReport:
         self._card: str | None = None
         self.is_written = False
 
-    def follow(self, event: "Event") -> None:
+    def follow(self, event: Event) -> None:
         """Write the report anew if an event that is logged by now has something to tell."""
-        if type(event).__name__ not in _TELLING or not self._prepared.cluster.is_chief:
+        is_news = isinstance(event, Evaluated | Finished)
+        if not is_news or not self._prepared.cluster.is_chief:
             return
         from nmt_cli.terminal import console
 

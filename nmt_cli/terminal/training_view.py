@@ -5,24 +5,24 @@ import textwrap
 import time
 from typing import TYPE_CHECKING
 
+from nmt_cli.events import (
+    Evaluated,
+    Event,
+    Exported,
+    Finished,
+    MicroBatchesHalved,
+    RolledBack,
+    Skipped,
+    Started,
+    StepDone,
+    Waiting,
+)
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.label_scores import LabelScore
     from nmt_cli.evaluation.number_formats import Measured
-    from nmt_cli.events import (
-        Evaluated,
-        Event,
-        Exported,
-        Finished,
-        MicroBatchesHalved,
-        RolledBack,
-        Skipped,
-        Started,
-        StepDone,
-        Waiting,
-    )
     from nmt_cli.terminal.training_report import TrainingReport
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display, or
@@ -69,27 +69,29 @@ class TrainingView:
     def __exit__(self, *error: object) -> None:
         self._context.__exit__(None, None, None)
 
-    def show(self, event: "Event") -> None:
+    def show(self, event: Event) -> None:
         """Show one event."""
-        kind = type(event).__name__
-        handler = {
-            "Waiting": self._waiting,
-            "Started": self._started,
-            "StepDone": self._step_done,
-            "Skipped": self._skipped,
-            "RolledBack": self._rolled_back,
-            "MicroBatchesHalved": self._halved,
-            "Evaluated": self._evaluated,
-            "Exported": self._exported,
-            "Finished": self._finished,
-        }.get(kind)
-        if handler is not None:
-            handler(event)  # type: ignore[operator]
+        match event:
+            case Waiting():
+                console.note(event.text)
+            case Started():
+                self._started(event)
+            case StepDone():
+                self._step_done(event)
+            case Skipped():
+                console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
+            case RolledBack():
+                self._rolled_back(event)
+            case MicroBatchesHalved():
+                self._halved(event)
+            case Evaluated():
+                self._evaluated(event)
+            case Exported():
+                console.note(f"exported {describe(event.measured)}")
+            case Finished():
+                self._finished(event)
 
-    def _waiting(self, event: "Waiting") -> None:
-        console.note(event.text)
-
-    def _started(self, event: "Started") -> None:
+    def _started(self, event: Started) -> None:
         for warning in event.warnings:
             console.warn(warning)
         console.note(f"model: {event.parameters:,} parameters, {event.precision}")
@@ -98,7 +100,7 @@ class TrainingView:
         self._begin, self._begin_step = time.monotonic(), event.step
         self._told = self._begin
 
-    def _step_done(self, event: "StepDone") -> None:
+    def _step_done(self, event: StepDone) -> None:
         rate = event.num_tokens / event.seconds
         self._rate = _smooth(self._rate, rate)
         self._loss = _smooth(self._loss, event.loss)
@@ -120,7 +122,7 @@ class TrainingView:
             self._told = time.monotonic()
             console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
 
-    def _left(self, event: "StepDone") -> str:
+    def _left(self, event: StepDone) -> str:
         steps = event.step - self._begin_step
         if steps < _PACE_STEPS:  # the first ones build graphs
             return ""
@@ -128,10 +130,7 @@ class TrainingView:
         seconds = int(passed / steps * (event.last_step - event.step))
         return f" {seconds // 60}:{seconds % 60:02d} left"
 
-    def _skipped(self, event: "Skipped") -> None:
-        console.warn(f"step {event.step:,} is skipped: its {event.what} is not finite")
-
-    def _rolled_back(self, event: "RolledBack") -> None:
+    def _rolled_back(self, event: RolledBack) -> None:
         for warning in event.warnings:
             console.warn(warning)
         console.warn(
@@ -139,13 +138,13 @@ class TrainingView:
             f"{event.rate_factor:g} of the learning rate"
         )
 
-    def _halved(self, event: "MicroBatchesHalved") -> None:
+    def _halved(self, event: MicroBatchesHalved) -> None:
         console.warn(
             f"out of memory: {event.tokens_per_micro_batch:,} tokens per micro-batch and "
             f"{event.accumulate_steps:,} of them a step from now on; the batch stays the same"
         )
 
-    def _evaluated(self, event: "Evaluated") -> None:
+    def _evaluated(self, event: Evaluated) -> None:
         scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
         mark = " (best)" if event.is_best else ""
         if event.is_best:
@@ -165,10 +164,7 @@ class TrainingView:
                 text = textwrap.shorten(getattr(sample, name), _SAMPLE_WIDTH, placeholder=" ...")
                 console.note(f"    {name:<10} {text}")
 
-    def _exported(self, event: "Exported") -> None:
-        console.note(f"exported {describe(event.measured)}")
-
-    def _finished(self, event: "Finished") -> None:
+    def _finished(self, event: Finished) -> None:
         if event.is_stopped:
             self.signal = event.signal
             if event.stopped_by:

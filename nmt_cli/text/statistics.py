@@ -1,6 +1,6 @@
 """How much text there is and of what kind: one pass over the corpus that keeps a small sample.
 
-What `config/auto.py` goes by. Only the pairs are counted one by one; everything else is estimated from
+What `config/auto.py` goes by. Only the pairs are counted one by one; all else is estimated from
 pairs that lie evenly over the corpus (files are often sorted, or several put one behind the other).
 """
 

@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/bundle/folder.py: a bundle comes back, what is wrong with it is named, it is found."""
+"""Tests of nmt_cli/bundle/folder.py: a bundle comes back, is found, and what is wrong is named."""
 
 import json
 import os
