@@ -1,3 +1,40 @@
-"""nmt: train, use and understand Transformers for translation and chat from the command line."""
+"""nmt: train, use and understand Transformers for translation and chat.
+
+From Python (see README.md beside this file):
+
+    import nmt_cli
+
+    model = nmt_cli.load("runs/quickstart")
+    print(model.translate(["The old man reads a book."])[0].text)
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt_cli import events
+    from nmt_cli.api.functions import check, evaluate, tokenize, train
+    from nmt_cli.api.model import Model, load
+    from nmt_cli.errors import NmtError
 
 __version__ = "0.1.0"
+__all__ = ["Model", "NmtError", "check", "evaluate", "events", "load", "tokenize", "train"]
+
+_HOMES = {
+    "Model": "nmt_cli.api.model",
+    "load": "nmt_cli.api.model",
+    "NmtError": "nmt_cli.errors",
+    "check": "nmt_cli.api.functions",
+    "evaluate": "nmt_cli.api.functions",
+    "tokenize": "nmt_cli.api.functions",
+    "train": "nmt_cli.api.functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: importing the package alone must cost nothing."""
+    if name == "events":
+        return importlib.import_module("nmt_cli.events")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nmt_cli' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -103,8 +103,8 @@ def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def _trained(config: Path, folder: Path) -> Path:
     """Run a configuration to its end in a folder; return the bundle."""
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.config.reading import load_config
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.run import prepare
 
     quiet_tensorflow()

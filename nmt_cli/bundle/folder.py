@@ -626,11 +626,23 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
         bundle = unpacked(Path(given))
     else:
         bundle = open_bundle(_bundle_dir(Path(given)))
-    if bundle.manifest.task not in tasks:
-        raise ModelFileError(
-            f"{given}: is a {bundle.manifest.task} model, not for {' or '.join(tasks)}"
-        )
+    check_task(bundle, tasks, given)
     return bundle
+
+
+def check_task(bundle: Bundle, tasks: tuple[str, ...], named: str = "") -> None:
+    """Raise ModelFileError unless a bundle is for one of the tasks.
+
+    Args:
+        bundle: The model.
+        tasks: What it is wanted for.
+        named: What the user called it; by default its folder.
+    """
+    task = bundle.manifest.task
+    if task not in tasks:
+        raise ModelFileError(
+            f"{named or bundle.path}: is a {task} model, not for {' or '.join(tasks)}"
+        )
 
 
 def _bundle_dir(path: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.commands.loading import (
+from nmt_cli.terminal.options import (
     BeamOption,
     EngineOption,
     JsonOption,
@@ -65,11 +65,11 @@ def bench(
     import statistics
 
     from nmt_cli.bundle.folder import TASKS, find_bundle
-    from nmt_cli.commands.loading import check_engine
     from nmt_cli.errors import ConfigError
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
 
-    check_engine(engine)
+    EngineOptions(engine=engine, threads=threads)  # or the error that says what is wrong
     batch_sizes = [int(size) if size.strip().isdecimal() else 0 for size in batch.split(",")]
     if min(batch_sizes) < 1:
         raise ConfigError(f"--batch must be sizes such as 1,8,64 (it is {batch})")
@@ -99,8 +99,8 @@ def bench(
 
 def _options(bundle: "Bundle", engine: str, beam: int | None) -> "SearchOptions | None":
     """Return how a model searches; None of a classifier, which does not."""
-    from nmt_cli.commands.loading import search_options
     from nmt_cli.errors import ConfigError
+    from nmt_cli.search.loading import search_options
 
     if not bundle.manifest.classification:
         return search_options(bundle, beam_size=beam)
@@ -132,11 +132,12 @@ def _sentences(
     """Return what to measure with: the texts that a user would type, and source ids."""
     import itertools
 
-    from nmt_cli.commands.loading import dev_examples
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import DataError
+    from nmt_cli.evaluation.number_formats import dev_examples
     from nmt_cli.files import read_lines
     from nmt_cli.search.labeller import texts_of
+    from nmt_cli.terminal import console
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -145,7 +146,7 @@ def _sentences(
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
     if input_file is None:
-        turns = [example.source for example in dev_examples(loaded)]
+        turns = [example.source for example in dev_examples(loaded, console.warn)]
     else:
         lines = enumerate(read_lines(input_file), start=1)
         turns = [texts_of(line, num_texts, number) for number, line in lines if line.strip()]
@@ -194,22 +195,24 @@ def _loaded(
     options: "SearchOptions | None",
 ) -> "Callable[[Rows], int]":
     """Return what searches, or gives labels, and counts pieces; see `measure_speed`."""
+    from nmt_cli.api.model import Model
     from nmt_cli.bundle.folder import open_bundle
-    from nmt_cli.commands.loading import load_labeller, load_model
+    from nmt_cli.search.loading import EngineOptions
 
-    bundle = open_bundle(path)
+    where = EngineOptions(engine=engine, number_format=number_format, threads=threads)
+    model = Model(open_bundle(path), where)
     if options is None:
-        scorer = load_labeller(bundle, number_format=number_format, threads=threads).scorer
+        scorer = model.labeller.scorer
 
         def label(batch: "Rows") -> int:
             scorer.logits(batch)
             return sum(map(len, batch))
 
         return label
-    model, _ = load_model(bundle, engine=engine, number_format=number_format, threads=threads)
+    loaded = model.engine
 
     def search(batch: "Rows") -> int:
-        return sum(len(hypotheses[0].ids) for hypotheses in model.search(batch, options))
+        return sum(len(hypotheses[0].ids) for hypotheses in loaded.search(batch, options))
 
     return search
 

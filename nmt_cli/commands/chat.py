@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.commands.loading import (
+from nmt_cli.terminal.options import (
     BeamOption,
     DeviceOption,
     EngineOption,
@@ -21,6 +21,7 @@ from nmt_cli.commands.loading import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal.chat_conversation import Conversation
 
 
@@ -87,11 +88,11 @@ def chat(
     """
     from nmt_cli.errors import ConfigError
     from nmt_cli.files import read_lines
+    from nmt_cli.search.loading import EngineOptions
 
     if text and Path(text[0]).is_dir():
         raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
-    sampling = any(value is not None for value in (temperature, top_k, top_p))
-    if sampling and beam is not None:
+    if any(value is not None for value in (temperature, top_k, top_p)) and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
     if attention is not None:
         from nmt_cli.terminal.pictures import check_output
@@ -104,20 +105,17 @@ def chat(
         settings=settings or [],
         flags={
             "beam_size": beam,
-            "sample": True if sampling else (False if beam is not None else None),
+            "sample": None if beam is None else False,
             "temperature": temperature,
             "top_k": top_k,
             "top_p": top_p,
-            "seed": _fresh_seed() if seed is None else seed,
+            "seed": seed,
             "max_length": max_length,
         },
-        engine={
-            "engine": engine,
-            "number_format": number_format,
-            "threads": threads,
-            "device": device,
-            "verbose": verbose,
-        },
+        engine=EngineOptions(
+            engine=engine, number_format=number_format, threads=threads, device=device
+        ),
+        is_verbose=verbose,
     )
     if sys.stdin.isatty() and not text:
         from nmt_cli.terminal.chat_prompt import ChatPrompt
@@ -136,49 +134,39 @@ def _conversation(
     is_logged: bool,
     settings: list[str],
     flags: dict[str, Any],
-    engine: dict[str, Any],
+    engine: "EngineOptions",
+    is_verbose: bool,
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
-    from nmt_cli.bundle.folder import find_bundle
-    from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.search.chat_options import ChatOptions
-    from nmt_cli.search.chat_session import ChatSession
+    from nmt_cli.search.chat_settings import ChatSettings
     from nmt_cli.terminal import console
     from nmt_cli.terminal.chat_conversation import Conversation
     from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
-    from nmt_cli.terminal.chat_settings import ChatSettings
+    from nmt_cli.terminal.models import open_model
 
     log: ConversationLog | None = None
     turns: list[str] = []
     if goes_on:
         path, its_model, turns = last_conversation()
         model = model or str(its_model)
-    bundle = find_bundle(model, ("chat",))
+    loaded = open_model(model, ("chat",), engine)
     if is_logged:
-        where = bundle.path.resolve()
+        where = loaded.bundle.path.resolve()
         log = ConversationLog(path, where, turns) if goes_on else ConversationLog.new(where)
-    search = search_options(bundle, **flags)
-    session = ChatSession(
-        *load_model(bundle, **engine),
-        ChatOptions.from_mapping(bundle.manifest.chat),
-        on_warning=console.warn,
-    )
+    session = loaded.chat(**flags)
+    if is_verbose:
+        console.note_engine(loaded.engine_description)
     session.turns = turns
-    chat_settings = ChatSettings(session, search)
+    chat_settings = ChatSettings(session)
     for setting in settings:
         chat_settings.set(setting)
-    return Conversation(session, chat_settings, model=bundle.path, log=log)
-
-
-def _fresh_seed() -> int:
-    import secrets
-
-    return secrets.randbelow(2**31)
+    return Conversation(session, chat_settings, model=loaded.bundle.path, log=log)
 
 
 def _draw_attention(conversation: "Conversation", output: str) -> None:
     from nmt_cli.bundle.folder import open_bundle
-    from nmt_cli.commands.pictures import attention_of_ids
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_ids
     from nmt_cli.terminal import console
     from nmt_cli.terminal.pictures import show
     from nmt_cli.text.vocabulary import Vocabularies
@@ -187,8 +175,8 @@ def _draw_attention(conversation: "Conversation", output: str) -> None:
     if ids is None:
         console.warn("there is no reply to draw the attention of")
         return
-    bundle = open_bundle(conversation.model)
-    show(attention_of_ids(bundle, Vocabularies.load(bundle.path), ids), output)
+    bundle, engine = open_bundle(conversation.model), conversation.session.engine
+    show(attention_of(attended_ids(bundle, Vocabularies.load(bundle.path), ids, engine)), output)
 
 
 def _pipe(conversation: "Conversation", lines: "Iterable[str]", *, as_json: bool) -> None:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import DataDirOption
-from nmt_cli.commands.train import ConfigArgument, SetOption, note_stand_in, with_data_dir
+from nmt_cli.commands.train import note_stand_in, with_data_dir
+from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.doctor.result import Report
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 def check(
@@ -32,6 +31,7 @@ def check(
 
     Example: nmt check my.yaml --fix clean
     """
+    from nmt_cli.api.functions import check as check_up
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import DataError
     from nmt_cli.terminal import console
@@ -39,7 +39,8 @@ def check(
 
     note_stand_in(config, "check")
     loaded = load_config(config, with_data_dir(overrides, data_dir))
-    report = _check_up(loaded)
+    with console.counting("pairs") as count:
+        report = check_up(loaded, on_progress=count, on_note=console.note)
     if json:
         console.result_json(as_json(loaded, report))
     else:
@@ -57,40 +58,6 @@ def check(
             _tell_next(named)
     if report.has_errors:
         raise typer.Exit(DataError.exit_code)
-
-
-def _check_up(loaded: "LoadedConfig") -> "Report":
-    from nmt_cli.doctor.checkup import check_up
-    from nmt_cli.terminal import console
-
-    loaded, vocabularies = _with_run(loaded)
-    with console.live_progress("{task.completed:,.0f} pairs") as progress:
-        task = progress.add_task("reading", total=None) if progress else None
-
-        def on_progress(what: str, done: int) -> None:
-            if progress and task is not None:
-                progress.update(task, description=what, completed=done)
-
-        return check_up(loaded, vocabularies, on_progress=on_progress)
-
-
-def _with_run(loaded: "LoadedConfig") -> tuple["LoadedConfig", "Vocabularies | None"]:
-    """Return the configuration as its run was begun, and the run's vocabularies, if any."""
-    from dataclasses import replace
-
-    from nmt_cli.terminal import console
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
-    from nmt_cli.training.auto_values import resolve
-    from nmt_cli.training.run_folder import RunFolder
-
-    folder = RunFolder.of(loaded.config)
-    if folder.has_begun:
-        corpora = Corpora(loaded.config, loaded.data_dir)
-        config = resolve(loaded, corpora, tell=console.note)
-        loaded = replace(loaded, config=config, auto=frozenset())
-    has_vocabulary = any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0]))
-    return loaded, Vocabularies.load(folder.path) if has_vocabulary else None
 
 
 def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:

@@ -5,20 +5,18 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.loading import (
+from nmt_cli.terminal.options import (
+    ColumnOption,
     DeviceOption,
+    EncodingOption,
     FormatOption,
+    InputOption,
     JsonOption,
     ModelOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from nmt_cli.terminal.lines import (
-    ColumnOption,
-    EncodingOption,
-    InputOption,
     OnErrorOption,
     OutputOption,
+    ThreadsOption,
+    VerboseOption,
 )
 
 
@@ -58,9 +56,8 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
-    from nmt_cli.bundle.folder import find_bundle
-    from nmt_cli.commands.loading import load_labeller
     from nmt_cli.errors import ConfigError
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
     from nmt_cli.terminal.classify_prompt import ClassifyPrompt
     from nmt_cli.terminal.label_lines import LabelLines
@@ -72,6 +69,7 @@ def classify(
         mend_of,
         output_stream,
     )
+    from nmt_cli.terminal.models import open_model
 
     mend = mend_of(on_error)
     if text and input_file:
@@ -80,14 +78,15 @@ def classify(
         raise ConfigError(f"--top must be at least 1 (it is {top})")
     if attention is not None:
         check_attention(text, attention)
-    bundle = find_bundle(model, ("classification",))
-    reads_one = bundle.manifest.classification.get("texts", 1) == 1
+    engine_options = EngineOptions(number_format=number_format, threads=threads, device=device)
+    loaded = open_model(model, ("classification",), engine_options)
+    reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
     if input_file is not None and column is None and is_table(input_file) and reads_one:
         hint = "name the column of the text with --column"
         raise ConfigError(f"{input_file} is a table", hint=hint)
-    labeller = load_labeller(
-        bundle, number_format=number_format, threads=threads, device=device, verbose=verbose
-    )
+    if verbose:
+        console.note_engine(loaded.engine_description)
+    labeller = loaded.labeller
     lines = LabelLines(labeller.labels, top=top, proba=proba, json=json)
     if not text and input_file is None and sys.stdin.isatty():
         ClassifyPrompt(labeller, lines).run()
@@ -101,7 +100,8 @@ def classify(
                 stream.flush()
             advance(found.source)
     if attention is not None:
-        from nmt_cli.commands.pictures import label_attention
+        from nmt_cli.report.attention import attention_of
+        from nmt_cli.search.attended import attended_labels
         from nmt_cli.terminal.pictures import show
 
-        show(label_attention(bundle, labeller, found), attention)
+        show(attention_of(attended_labels(loaded.bundle, labeller, found)), attention)

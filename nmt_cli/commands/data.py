@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import JsonOption
+from nmt_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from nmt_cli.datasets.download import OnProgress

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import DataDirOption, JsonOption, ModelOption
+from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -58,10 +58,9 @@ def export(
 
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
     from nmt_cli.bundle.folder import TASKS, find_bundle, open_bundle
-    from nmt_cli.commands.loading import dev_examples
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
-    from nmt_cli.evaluation.number_formats import measure_formats
+    from nmt_cli.evaluation.number_formats import dev_examples, measure_formats
     from nmt_cli.files import os_errors_as
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
@@ -87,7 +86,7 @@ def export(
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
-    dev = [] if bundle.manifest.task == "chat" else dev_examples(loaded)
+    dev = [] if bundle.manifest.task == "chat" else dev_examples(loaded, console.warn)
     if saved_model is not None:
         _write_saved_model(bundle, encoder, loaded.config, dev, saved_model, json=json)
         return
@@ -116,9 +115,9 @@ def _write_saved_model(
     """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
     import dataclasses
 
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.errors import ConfigError, ModelFileError
     from nmt_cli.files import os_errors_as
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
 

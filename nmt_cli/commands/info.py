@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.commands.loading import JsonOption
+from nmt_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Manifest

@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import DataDirOption, ModelOption, SplitOption
-from nmt_cli.commands.train import ConfigArgument, SetOption
+from nmt_cli.terminal.options import (
+    ConfigArgument,
+    DataDirOption,
+    ModelOption,
+    SetOption,
+    SplitOption,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
@@ -58,7 +63,7 @@ def positions(
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
     from nmt_cli.bundle.folder import TASKS, find_bundle
-    from nmt_cli.commands.pictures import positions_of, sinusoids_of
+    from nmt_cli.report.position_picture import positions_of, sinusoids_of
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -79,7 +84,7 @@ def curves(
 
     Example: nmt plot curves runs/first runs/second -o curves.html
     """
-    from nmt_cli.commands.pictures import curves_of
+    from nmt_cli.report.curves import curves_of
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -102,8 +107,8 @@ def lengths(
 
     Example: nmt plot lengths my.yaml --unit pieces -o lengths.png
     """
-    from nmt_cli.commands.pictures import lengths_of
     from nmt_cli.config.reading import load_config
+    from nmt_cli.report.length_chart import lengths_of
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -116,7 +121,7 @@ def model(model: ModelOption = None, output: OutputOption = None) -> None:
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
     from nmt_cli.bundle.folder import TASKS, find_bundle
-    from nmt_cli.commands.pictures import diagram_of_bundle
+    from nmt_cli.report.diagram import diagram_of_bundle
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -151,8 +156,8 @@ def attention(
     Example: nmt plot attention "I love this phone." -m runs/sentiment --layer 2 -o attention.png
     """
     from nmt_cli.bundle.folder import TASKS, find_bundle
-    from nmt_cli.commands.pictures import attention_picture
-    from nmt_cli.report.attention import check_choice
+    from nmt_cli.report.attention import attention_of, check_choice
+    from nmt_cli.search.attended import attended_texts
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -165,7 +170,7 @@ def attention(
         head=head,
     )
     choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
-    show(attention_picture(bundle, source, target, **choice), output)
+    show(attention_of(attended_texts(bundle, source, target), **choice), output)
 
 
 def confusion(
@@ -179,15 +184,21 @@ def confusion(
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """
     from nmt_cli.bundle.folder import find_bundle
-    from nmt_cli.commands.evaluate import check_split, configuration_of, examples_of
-    from nmt_cli.commands.label_evaluation import confusion_picture, judge_with_progress
+    from nmt_cli.commands.evaluate import check_split
+    from nmt_cli.evaluation.evaluator import read_examples
+    from nmt_cli.evaluation.label_judging import judge
+    from nmt_cli.report.confusion import confusion_picture
+    from nmt_cli.search.loading import EngineOptions, load_labeller
+    from nmt_cli.terminal import console
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     check_split(split)
     bundle = find_bundle(model, ("classification",))
-    loaded = configuration_of(bundle, None, None, data_dir)
-    judged = judge_with_progress(bundle, examples_of(bundle, loaded, split))
+    examples, _ = read_examples(bundle, split=split, data_dir=data_dir)
+    with console.counting() as tell:
+        labeller, total = load_labeller(bundle, EngineOptions()), len(examples)
+        judged = judge(labeller, examples, lambda done: tell("classifying", done, total))
     show(confusion_picture(bundle.manifest.name, judged), output)
 
 

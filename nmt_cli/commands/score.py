@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.loading import (
+from nmt_cli.terminal.options import (
     DeviceOption,
+    EncodingOption,
     EngineOption,
     FormatOption,
     JsonOption,
@@ -16,7 +17,6 @@ from nmt_cli.commands.loading import (
     ThreadsOption,
     VerboseOption,
 )
-from nmt_cli.terminal.lines import EncodingOption
 
 
 def score(
@@ -48,12 +48,11 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
-    from nmt_cli.bundle.folder import find_bundle
-    from nmt_cli.commands.loading import load_model, search_options
     from nmt_cli.errors import ConfigError
-    from nmt_cli.search.pair_scores import score_pairs
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
     from nmt_cli.terminal.lines import checked_encoding
+    from nmt_cli.terminal.models import open_model
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --input and --reference")
@@ -61,28 +60,18 @@ def score(
         raise ConfigError("only one of --input and --reference can be standard input")
     if texts and len(texts) != 2:
         raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
-    bundle = find_bundle(model, ("translation",))
-    options = search_options(bundle, length_penalty=length_penalty)
-    loaded, vocabularies = load_model(
-        bundle,
-        engine=engine,
-        number_format=number_format,
-        threads=threads,
-        device=device,
-        verbose=verbose,
+    options = EngineOptions(
+        engine=engine, number_format=number_format, threads=threads, device=device
     )
+    loaded = open_model(model, ("translation",), options)
+    if verbose:
+        console.note_engine(loaded.engine_description)
     pairs = (
         [(texts[0], texts[1])]
         if texts
         else _read(str(source), str(target), checked_encoding(encoding))
     )
-    for found in score_pairs(
-        loaded,
-        vocabularies,
-        pairs,
-        length_penalty=options.length_penalty,
-        on_warning=console.warn,
-    ):
+    for found in loaded.iter_scores(pairs, length_penalty=length_penalty):
         console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")
 
 

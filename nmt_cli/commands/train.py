@@ -1,6 +1,5 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
-import functools
 import itertools
 import math
 import os
@@ -14,26 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.commands.init import DEFAULT_FILE
-from nmt_cli.commands.loading import DataDirOption
 from nmt_cli.errors import ConfigError
+from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption
 
 if TYPE_CHECKING:
-    from nmt_cli.config.auto import Choice, Device
-    from nmt_cli.config.pace import Lengths, Machine
+    from nmt_cli.config.pace import Lengths
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.config.schema import Config
     from nmt_cli.distributed.cluster import Cluster
-
-ConfigArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[CONFIG]", help="A YAML file or a bundled name; quickstart if left out."
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
-]
 
 _PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
 _EXIT_S = 1.0  # for TensorFlow to leave
@@ -143,7 +130,7 @@ def _seconds(limit: str | None) -> float:
 
 def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
     """Read every file, build the model, and say what would be trained."""
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.statistics import sample_evenly
@@ -157,6 +144,7 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
         resolve_labels,
     )
     from nmt_cli.training.checkpoint import saved_settings
+    from nmt_cli.training.machine import choose_for_machine, find_device, measure_machine
     from nmt_cli.training.resume import as_begun
     from nmt_cli.training.run import check_samples
     from nmt_cli.training.run_folder import RunFolder
@@ -171,14 +159,14 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
         loaded,
         corpora,
         tell=console.note,
-        find_device=_find_device,
+        find_device=find_device,
         is_fresh=fresh,
         time_limit=time_limit,
-        measure_machine=_measure_machine,
+        measure_machine=measure_machine,
     )
     begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
     config = as_begun(config, begun, tell=console.note)
-    config = resolve_for_machine(config, tell=console.note, choose=_choose_for_machine)
+    config = resolve_for_machine(config, tell=console.note, choose=choose_for_machine)
     check_samples(config, corpora, list(samples))
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
     if not begun:
@@ -193,65 +181,51 @@ def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: floa
     """Say how long training takes here, or that a time limit cannot be enough."""
     from nmt_cli.terminal import console
     from nmt_cli.training.forecast import run_time, too_short
+    from nmt_cli.training.machine import measure_machine
 
     if time_limit == math.inf:
-        console.note(run_time(config, lengths, pairs, _measure_machine()))
-    elif warning := too_short(time_limit, config, lengths, pairs, _measure_machine()):
+        console.note(run_time(config, lengths, pairs, measure_machine()))
+    elif warning := too_short(time_limit, config, lengths, pairs, measure_machine()):
         console.warn(warning)
 
 
 def _train(
     loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
 ) -> None:
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.distributed.addresses import danger
+    from nmt_cli.events import Waiting
     from nmt_cli.terminal import console
     from nmt_cli.terminal.signals import StopRequest
     from nmt_cli.terminal.training_report import TrainingReport
     from nmt_cli.terminal.training_view import TrainingView
-    from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
+    from nmt_cli.training.session import prepare_here, train_here
 
     if cluster.size > 1:
         console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)
     is_new = fresh or not folder.has_begun
     with folder.locked(), StopRequest() as stop:
-        with console.live_progress("{task.completed:,.0f} pairs") as progress:
-            task = progress.add_task("encoding", total=None) if progress else None
-
-            def on_encoded(split: str, done: int) -> None:
-                if progress and task is not None:
-                    progress.update(task, description=f"encoding {split}", completed=done)
-
-            prepared = prepare(
+        with console.counting("pairs") as count:
+            prepared = prepare_here(
                 loaded,
                 tell=console.note,
-                on_encoded=on_encoded,
-                find_device=_find_device,
-                choose_for_machine=_choose_for_machine,
+                on_encoded=lambda split, done: count(f"encoding {split}", done),
                 cluster=cluster,
                 is_fresh=fresh,
                 time_limit=time_limit,
-                measure_machine=_measure_machine,
             )
         for warning in prepared.warnings:
             console.warn(warning)
         if is_new and cluster.size == 1:
             encoded = prepared.train
             _foretell(prepared.config, encoded.mean_lengths, len(encoded), time_limit)
-        quiet_tensorflow()
-        from nmt_cli.events import Waiting
-        from nmt_cli.training.device import share_cores
-        from nmt_cli.training.loop import train as train_loop
-
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
-        share_cores(int(prepared.config.train.lanes))
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic() - _EXIT_S
-            for event in train_loop(prepared, should_stop=stop.number, time_limit=left):
+            for event in train_here(prepared, stop.number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
                 report.follow(event)
@@ -259,32 +233,3 @@ def _train(
     stop.exit_if_set(view.signal)
     if (late := time.monotonic() - ends_at) > 0:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")
-
-
-def _choose_for_machine(config: "Config") -> "dict[str, Choice]":
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-
-    quiet_tensorflow()
-    from nmt_cli.training.device import choose_for_machine
-
-    return choose_for_machine(config)
-
-
-@functools.cache
-def _measure_machine() -> "Machine":
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-
-    quiet_tensorflow()
-    from nmt_cli.training.device import measure_machine
-
-    return measure_machine()
-
-
-def _find_device() -> "Device":
-    """Ask TensorFlow, which is imported only now: problems of the text are told before."""
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
-
-    quiet_tensorflow()
-    from nmt_cli.training.device import find_device
-
-    return find_device()

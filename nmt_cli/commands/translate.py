@@ -5,39 +5,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.loading import (
+from nmt_cli.terminal.options import (
     BatchOption,
     BeamOption,
+    ColumnOption,
     DeviceOption,
+    EncodingOption,
     EngineOption,
     FormatOption,
+    InputOption,
     JsonOption,
     LengthPenaltyOption,
     MaxLengthOption,
     ModelOption,
+    OnErrorOption,
+    OutputOption,
     SearchSetOption,
     ThreadsOption,
     VerboseOption,
-)
-from nmt_cli.terminal.lines import (
-    ColumnOption,
-    EncodingOption,
-    InputOption,
-    OnErrorOption,
-    OutputOption,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nmt_cli.bundle.folder import Bundle
-    from nmt_cli.search.engine import Engine
+    from nmt_cli.api.model import Model
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import Translation
     from nmt_cli.terminal.translation_lines import TranslationLines
-    from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.tokenizer import Subwords
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 NBestOption = Annotated[
@@ -105,45 +100,46 @@ def translate(
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
-    from nmt_cli.bundle.folder import find_bundle
-    from nmt_cli.commands.loading import load_model, search_options
-    from nmt_cli.search.translator import Translator
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
     from nmt_cli.terminal.lines import input_windows, mend_of
+    from nmt_cli.terminal.models import open_model
     from nmt_cli.terminal.translate_prompt import TranslatePrompt
     from nmt_cli.terminal.translation_lines import TranslationLines
 
     mend = mend_of(on_error)
     _check(text, input_file, attention, needs_json=token_scores and not json)
-    bundle = find_bundle(model, ("translation",))
-    wide = max(n_best, bundle.manifest.decode["beam_size"]) if n_best and beam is None else beam
-    flags = {"beam_size": wide, "n_best": n_best, "length_penalty": length_penalty}
-    options = search_options(bundle, settings, **flags, max_length=max_length)
-    loaded, vocabularies = load_model(
-        bundle,
+    engine_options = EngineOptions(
         engine=engine,
         number_format=number_format,
         threads=threads,
         device=device,
         batch_tokens=batch_tokens,
-        verbose=verbose,
     )
-    options = _with_words(options, vocabularies.target, prefix, suppress)
-    splitter = None if no_split else _splitter(bundle)
-    translator = Translator(loaded, vocabularies, splitter=splitter, on_warning=console.warn)
+    loaded = open_model(model, ("translation",), engine_options)
+    options = loaded.search_options(
+        settings or (),
+        beam_size=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        max_length=max_length,
+    )
+    if verbose:
+        console.note_engine(loaded.engine_description)
+    options = _with_words(options, loaded.vocabularies.target, prefix, suppress)
+    translator = loaded.translator(split=not no_split)
     lines = TranslationLines(
-        loaded, vocabularies, json=json, n_best=bool(n_best), align=align, scores=token_scores
+        loaded, json=json, n_best=bool(n_best), align=align, scores=token_scores
     )
     if not text and input_file is None and sys.stdin.isatty():
-        TranslatePrompt(translator, vocabularies, options, lines).run()
+        TranslatePrompt(translator, loaded.vocabularies, options, lines).run()
         return
     translations = translator.translate_windows(
         input_windows(text, input_file, mend, encoding, column), options
     )
     last = _write(translations, lines, input_file, output_file)
     if attention is not None and last is not None:
-        native = loaded if engine == "tensorflow" else None
-        _draw_attention(bundle, vocabularies, last, attention, native)
+        _draw_attention(loaded, last, attention)
 
 
 def _check(
@@ -193,26 +189,15 @@ def _write(
     return translation
 
 
-def _draw_attention(
-    bundle: "Bundle",
-    vocabularies: "Vocabularies",
-    translation: "Translation",
-    output: str,
-    engine: "Engine | None",
-) -> None:
-    from nmt_cli.commands.pictures import attention_of_ids
+def _draw_attention(model: "Model", translation: "Translation", output: str) -> None:
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_ids
     from nmt_cli.terminal import console
     from nmt_cli.terminal.pictures import show
 
     part, *others = translation.hypotheses[0].parts
     if others:
         console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
-    show(attention_of_ids(bundle, vocabularies, (part.source, part.target), engine), output)
-
-
-def _splitter(bundle: "Bundle") -> "Splitter":
-    from nmt_cli.text.sentences import Splitter
-
-    manifest = bundle.manifest
-    longest = manifest.training.get("long_source", manifest.model["max_length"])
-    return Splitter(manifest.source_lang, int(longest))
+    ids = part.source, part.target
+    found = attended_ids(model.bundle, model.vocabularies, ids, model.engine)
+    show(attention_of(found), output)

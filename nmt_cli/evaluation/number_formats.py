@@ -13,14 +13,16 @@ from typing import TypeVar
 from ctranslate2 import get_supported_compute_types
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
+from nmt_cli.config.reading import LoadedConfig
 from nmt_cli.config.schema import Config
+from nmt_cli.errors import DataError
 from nmt_cli.evaluation.label_judging import judge
 from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.ctranslate2_labeller import load_labeller
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.corpus import Example
+from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.shards import Encoder
 
 MAX_LOSS = 0.2
@@ -51,6 +53,15 @@ class Measured:
     def score(self) -> float | None:
         """What formats are compared by."""
         return self.bleu if self.accuracy is None else self.accuracy
+
+
+def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> list[Example]:
+    """Return a configuration's development examples; none, with a warning, if there is no file."""
+    try:
+        return list(Corpora(loaded.config, loaded.data_dir).iter_split("dev"))
+    except DataError as error:
+        on_warning(f"no development data: {error} (--data-dir says where it lies now)")
+        return []
 
 
 def measure_formats(

@@ -20,11 +20,12 @@ from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.search.alignment import groups_of, word_attention
 from nmt_cli.text.tokenizer import BOS_ID, Subwords
-from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.text import Text
+
+    from nmt_cli.search.attended import Attended
 
 Weights = npt.NDArray[np.float32]
 KINDS = ("cross", "encoder", "decoder")
@@ -220,26 +221,18 @@ def check_choice(
             raise ConfigError(f"{option} must be from 1 to {most} (it is {value})")
 
 
-def attention_of(
-    title: str,
-    vocabularies: Vocabularies,
-    ids: Sequence[Sequence[int]],
-    arrays: Mapping[str, Weights],
-    **choice: Any,
-) -> Attention:
+def attention_of(found: "Attended", **choice: Any) -> Attention:
     """Return the picture of a pair, or of what an encoder alone reads.
 
     Args:
-        title: One line.
-        vocabularies: Of the model.
-        ids: Source ids and, where there is a decoder, target ids, all with `</s>`.
-        arrays: What the engine's `attention_by_kind` says of them.
+        found: What the model looked at.
         choice: `kind`, `by_piece`, `layer` and `head` of `Attention`.
     """
+    vocabularies, ids = found.vocabularies, found.ids
     source = Tokens.of(vocabularies.source, ids[0])
     sides = {"encoder": (source, source)}
     if len(ids) > 1:
         target = Tokens.of(vocabularies.target, ids[1])
         past = Tokens.of(vocabularies.target, [BOS_ID, *ids[1][:-1]])  # what the decoder reads
         sides = {"cross": (target, source), **sides, "decoder": (target, past)}
-    return Attention(title=title, sides=sides, arrays=arrays, **choice)
+    return Attention(title=found.title, sides=sides, arrays=found.arrays, **choice)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nmt_cli.errors import ConfigError
+from nmt_cli.evaluation.label_judging import Judged
 from nmt_cli.report.canvas import BLACK, HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 
@@ -97,3 +99,16 @@ class Confusion(Picture):
                 count = f"{counts[row, column]:,}"
                 axes.text(column, row, count, ha="center", va="center", color=colour)
         return figure
+
+
+def confusion_picture(name: str, judged: Judged) -> Confusion:
+    """Return which labels were taken for which by the model of that name.
+
+    Raises:
+        ConfigError: Examples have several labels.
+    """
+    if judged.multi_label:
+        raise ConfigError("a confusion matrix needs examples with one label each")
+    title = f"{name}: {len(judged.examples):,} examples"
+    labels, counts = list(judged.labels.names), judged.confusion()
+    return Confusion(title=title, labels=labels, counts=counts)

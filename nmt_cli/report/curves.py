@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from nmt_cli.errors import DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import LineChart, Panel, Series
+from nmt_cli.training.event_log import read_events
+from nmt_cli.training.run_folder import RUNS_DIR
 
 _POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too
 _DEV = "dev"
@@ -75,3 +79,44 @@ def _averaged(points: Points) -> Points:
         (sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk))
         for chunk in chunks
     ]
+
+
+def curves_of(runs: list[str]) -> LineChart:
+    """Return the curves of runs; of the newest when none is named.
+
+    Raises:
+        ModelFileError: There is no such run, or none at all.
+        DataError: They have not made a step yet.
+    """
+    folders = [_run_folder(name) for name in runs] or [_newest_run()]
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    events = [read_events(folder / "events.jsonl") for folder in folders]
+    title = names[0] if len(names) == 1 else f"{len(names)} runs"
+    chart = curves_chart(title, dict(zip(names, events, strict=True)))
+    if not chart.panels:
+        raise DataError(f"{', '.join(names)}: no step is logged yet")
+    return chart
+
+
+def _run_folder(name: str) -> Path:
+    """Return the run folder of a path, of a model inside it, or of a name below runs/."""
+    for folder in (Path(name), Path(name).parent, RUNS_DIR / name):
+        if (folder / "events.jsonl").is_file():
+            return folder
+    known = [path.parent.name for path in RUNS_DIR.glob("*/events.jsonl")]
+    raise ModelFileError(
+        f"{name}: no run with an events.jsonl.{did_you_mean(name, known)}",
+        hint="name a run folder such as runs/quickstart",
+    )
+
+
+def _newest_run() -> Path:
+
+    logs = sorted(RUNS_DIR.glob("*/events.jsonl"), key=lambda path: path.stat().st_mtime)
+    if not logs:
+        raise ModelFileError(
+            f"no run below {RUNS_DIR}/", hint="make one with: nmt train   (or name a run folder)"
+        )
+    return logs[-1].parent

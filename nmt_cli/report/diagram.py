@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.bundle.folder import Bundle
 from nmt_cli.report.canvas import INK, SERIES, new_figure
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import box_columns
@@ -280,3 +281,11 @@ def _head(
             f"head and {turn}", f"{num_labels} labels", f"[B, {num_labels}]", _count(shapes, "head")
         ),
     ]
+
+
+def diagram_of_bundle(bundle: Bundle) -> Diagram:
+    """Return the diagram of a model."""
+    manifest = bundle.manifest
+    shapes = {name: array.shape for name, array in bundle.load_weights().items()}
+    sizes = manifest.model, manifest.vocabulary, manifest.classification
+    return diagram_of(manifest.name, *sizes, shapes)

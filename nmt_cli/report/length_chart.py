@@ -1,10 +1,23 @@
 """How long the lines of a corpus are -> histograms of both sides."""
 
+import itertools
 from collections import Counter
+from collections.abc import Iterator
 
+from nmt_cli.config.reading import LoadedConfig
+from nmt_cli.config.schema import Config
+from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import BarChart, Bars
+from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.vocabulary import Vocabularies
+from nmt_cli.training.run_folder import RunFolder
 
 _SHARE = 0.99
+_UNITS = ("pieces", "words", "characters")
+_SPLITS = ("train", "dev", "test")
+_PAIRS = 8192  # encoded at a time
+_UNCUT = 1 << 30
 
 
 def lengths_chart(
@@ -47,3 +60,63 @@ def _quantile(lengths: Counter[int], share: float) -> int:
         if seen >= wanted:
             return length
     return max(lengths)
+
+
+def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
+    """Return how long the lines of a configuration's text are.
+
+    Args:
+        loaded: The configuration.
+        unit: One of "pieces", "words" and "characters".
+        split: One of "train", "dev" and "test".
+
+    Raises:
+        ConfigError: There is no such unit or split, or no text in it.
+        DataError: The text cannot be read.
+        ModelFileError: Pieces are asked for, and the run has no vocabulary yet.
+    """
+    for option, value, choices in (("--unit", unit, _UNITS), ("--split", split, _SPLITS)):
+        if value not in choices:
+            hint = did_you_mean(value, choices)
+            raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")
+    examples = Corpora(loaded.config, loaded.data_dir).iter_split(split)
+    has_labels = loaded.config.task == "classification"  # these have no length
+    sides = ("text",) if has_labels else ("source", "target")
+    counts: dict[str, Counter[int]] = {side: Counter() for side in sides}
+    for found in _lengths(examples, unit, loaded.config):
+        for counter, length in zip(counts.values(), found, strict=False):
+            counter[length] += 1
+    if not any(counts.values()):
+        raise DataError(f"{loaded.name}: there is nothing in {split}")
+    is_known = unit == "pieces" and "model.max_length" not in loaded.auto
+    limit = loaded.config.model.max_length if is_known else None
+    name = "pieces, </s> included" if unit == "pieces" else unit
+    return lengths_chart(f"{loaded.config.name}: lengths in {split}", name, counts, limit)
+
+
+def _lengths(examples: Iterator[Example], unit: str, config: Config) -> Iterator[tuple[int, int]]:
+    """Yield the lengths of source and target of each example."""
+    if unit != "pieces":
+        measure = len if unit == "characters" else lambda text: len(text.split())
+        for example in examples:
+            yield sum(map(measure, example.source)), measure(example.target)
+        return
+
+    vocabularies = _vocabularies_of(config)
+    encoder = build_encoder(config, vocabularies, max_length=_UNCUT)
+    while window := list(itertools.islice(examples, _PAIRS)):
+        sources = encoder.encode_sources([example.source for example in window])
+        targets = encoder.encode_targets([example.target for example in window])
+        yield from zip(map(len, sources), map(len, targets), strict=True)
+
+
+def _vocabularies_of(config: Config) -> Vocabularies:
+
+    folder = RunFolder.of(config).path
+    try:
+        return Vocabularies.load(folder)
+    except ModelFileError as error:
+        raise ModelFileError(
+            f"{folder}: no vocabulary to count pieces with ({error})",
+            hint="nmt tokenize CONFIG makes it; --unit words needs none",
+        ) from error

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.errors import ConfigError
+from nmt_cli.model.positions import sinusoids
 from nmt_cli.report.canvas import ABOVE, BELOW, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import matrix_plot, side_by_side
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 Matrix = npt.NDArray[np.float32]
 _TABLE = 16  # rows and columns of the numbers
+_SINUSOIDS = 100  # positions, where neither a model nor the user says how many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,3 +71,41 @@ class Positions(Picture):
             axes.set_xlabel("dimension")
             axes.set_ylabel("position")
         return figure
+
+
+def positions_of(bundle: Bundle, length: int | None) -> Positions:
+    """Return the first position vectors of a model, `length` of them or all."""
+    model = bundle.manifest.model
+    length = _checked_length(length, model["max_length"])
+    if model["positions"] == "learned":
+        weights = bundle.load_weights()
+        matrices = {
+            f"learned, {side}": weights[f"{side}.positions"][:length]
+            for side in ("encoder", "decoder")
+            if f"{side}.positions" in weights
+        }
+    else:
+        name = "sinusoidal" if bundle.manifest.classification else "sinusoidal, both sides"
+        matrices = {name: sinusoids(length, model["d_model"])}
+    return Positions(title=f"{bundle.manifest.name}: positions", matrices=matrices)
+
+
+def sinusoids_of(d_model: int, length: int | None) -> Positions:
+    """Return sinusoids of a width, without any model.
+
+    Raises:
+        ConfigError: The width is odd or not positive.
+    """
+    if d_model < 2:
+        raise ConfigError(f"--d-model must be at least 2 (it is {d_model})")
+    matrix = sinusoids(_checked_length(length, None), d_model)
+    return Positions(title=f"positions, d_model {d_model}", matrices={"sinusoidal": matrix})
+
+
+def _checked_length(length: int | None, longest: int | None) -> int:
+    if length is None:
+        return longest or _SINUSOIDS
+    if length < 1 or (longest is not None and length > longest):
+        most = f" to {longest}, the model's" if longest else ""
+        raise ConfigError(f"--length must be from 1{most} (it is {length})")
+    return length

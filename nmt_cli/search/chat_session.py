@@ -44,11 +44,13 @@ class ChatSession:
     Attributes:
         engine: Searches.
         turns: Oldest first.
-        options: How to reply; may be changed at any time.
+        search: How to search for a reply; may be changed at any time.
+        options: How to reply; likewise.
 
     Args:
         engine: Searches.
         vocabularies: The model's subwords.
+        search: How to search for a reply.
         options: How to reply.
         on_warning: Told, in one line, of a message that is longer than the model reads.
     """
@@ -57,6 +59,7 @@ class ChatSession:
         self,
         engine: Engine,
         vocabularies: Vocabularies,
+        search: SearchOptions,
         options: ChatOptions | None = None,
         *,
         on_warning: Callable[[str], None] = lambda _: None,
@@ -64,22 +67,23 @@ class ChatSession:
         self.engine = engine
         self._vocabularies = vocabularies
         self._on_warning = on_warning
+        self.search = search
         self.options = options or ChatOptions()
         self.turns: list[str] = []
         self._seed = -1
         self._num_drawn = 0
 
-    def reply(self, text: str, search: SearchOptions) -> Reply:
+    def reply(self, text: str) -> Reply:
         """Return the bot's reply and add both turns to the history.
 
         An exception (such as Ctrl-C) leaves the history as it was.
         """
         text = self._read(text)
-        reply = self._find(self._source([*self.turns, text]), search)
+        reply = self._find(self._source([*self.turns, text]))
         self.turns = [*self.turns, text, reply.text]
         return reply
 
-    def stream(self, text: str, search: SearchOptions) -> Generator[str, None, None]:
+    def stream(self, text: str) -> Generator[str, None, None]:
         """Yield the reply in pieces, as they are written, and add both turns to the history.
 
         What is not written piece by piece (a beam search, a choice among candidates) comes at once.
@@ -87,15 +91,15 @@ class ChatSession:
         that it got: what the user saw is what the next reply goes on from. Without any piece, and
         after an error, it is as it was.
         """
-        yield from self._stream(self.turns, text, search)
+        yield from self._stream(self.turns, text)
 
-    def retry(self, search: SearchOptions) -> Generator[str, None, None]:
+    def retry(self) -> Generator[str, None, None]:
         """Yield another reply to the user's last turn, as `stream`; it takes the old one's place.
 
         Raises:
             IndexError: Nothing has been said yet.
         """
-        yield from self._stream(self.turns[:-2], self.turns[-2], search)
+        yield from self._stream(self.turns[:-2], self.turns[-2])
 
     def undo(self) -> bool:
         """Take back the last turn of both; return whether there was one."""
@@ -114,22 +118,20 @@ class ChatSession:
         said = self._vocabularies.target.encode(self.turns[-1])
         return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
 
-    def _stream(
-        self, before: list[str], text: str, search: SearchOptions
-    ) -> Generator[str, None, None]:
-        text = self._read(text)
+    def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:
+        text, search = self._read(text), self.search
         source, said = self._source([*before, text]), ""
         is_stepwise = search.sample or search.beam_size == 1
         can_stream = self.options.stream and self.options.rerank == 1 and is_stepwise
         try:
             if can_stream:
-                ids = self.engine.stream(source, search, index=self._draw(1, search))
+                ids = self.engine.stream(source, search, index=self._draw(1))
                 with contextlib.closing(ids):
                     for piece in self._pieces(ids):
                         said += piece
                         yield piece
             if not said:
-                said = (self._second_try if can_stream else self._find)(source, search).text
+                said = (self._second_try if can_stream else self._find)(source).text
                 yield said
         except (GeneratorExit, KeyboardInterrupt):
             if said:
@@ -159,11 +161,11 @@ class ChatSession:
             max_length=self.engine.max_length,
         )
 
-    def _find(self, source: list[int], search: SearchOptions) -> Reply:
+    def _find(self, source: list[int]) -> Reply:
         """Return the best reply that is not blank."""
-        count = self.options.rerank
+        count, search = self.options.rerank, self.search
         if search.sample:
-            first = self._draw(count, search)
+            first = self._draw(count)
             rows = self.engine.search([source] * count, search, first_index=first)
             found = [hypotheses[0] for hypotheses in rows]
         else:
@@ -172,28 +174,26 @@ class ChatSession:
             )
             (found,) = self.engine.search([source], wide if count > 1 else search)
         if count > 1:
-            found = self._ranked(source, found, search.length_penalty)
-        return self._first_solid(found) or self._second_try(source, search)
+            found = self._ranked(source, found)
+        return self._first_solid(found) or self._second_try(source)
 
-    def _ranked(
-        self, source: list[int], found: list[Hypothesis], length_penalty: float
-    ) -> list[Hypothesis]:
+    def _ranked(self, source: list[int], found: list[Hypothesis]) -> list[Hypothesis]:
         """Return each candidate once, the one that fits its context best first."""
         candidates = list({tuple(hypothesis.ids): hypothesis for hypothesis in found}.values())
         targets = [hypothesis.ids for hypothesis in candidates]
         sources = [source] * len(targets) + [self._source([""])] * len(targets)
         sums = [sum(row) for row in self.engine.score(sources, targets * 2)]
-        weight = self.options.anti_generic_weight
+        weight, alpha = self.options.anti_generic_weight, self.search.length_penalty
         ranks = [
-            (sums[i] - weight * sums[len(targets) + i]) / len(target) ** length_penalty
+            (sums[i] - weight * sums[len(targets) + i]) / len(target) ** alpha
             for i, target in enumerate(targets)
         ]
         best_first = sorted(range(len(targets)), key=ranks.__getitem__, reverse=True)
         return [candidates[i] for i in best_first]
 
-    def _second_try(self, source: list[int], search: SearchOptions) -> Reply:
+    def _second_try(self, source: list[int]) -> Reply:
         """Return a reply where the options gave none that can be seen."""
-        beam = replace(search, sample=False, beam_size=_SECOND_BEAM, n_best=_SECOND_BEAM)
+        beam = replace(self.search, sample=False, beam_size=_SECOND_BEAM, n_best=_SECOND_BEAM)
         (found,) = self.engine.search([source], replace(beam, min_length=max(1, beam.min_length)))
         return self._first_solid(found) or Reply(_NOTHING_TO_SAY, None)
 
@@ -211,10 +211,10 @@ class ChatSession:
             if piece:
                 yield piece
 
-    def _draw(self, count: int, search: SearchOptions) -> int:
+    def _draw(self, count: int) -> int:
         """Return the number of the first of so many samples: how many the seed has given so far."""
-        if search.seed != self._seed:
-            self._seed, self._num_drawn = search.seed, 0
+        if self.search.seed != self._seed:
+            self._seed, self._num_drawn = self.search.seed, 0
         first, self._num_drawn = self._num_drawn, self._num_drawn + count
         return first
 

@@ -46,6 +46,7 @@ class FastScorer:
         self._pooling = pooling
         self._device = device
         self._threads = threads or available_cores()
+        self.description = f"CTranslate2 {folder.name} on {device}"
 
     @functools.cached_property
     def _encoder(self) -> Any:

@@ -20,7 +20,13 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Scorer(Protocol):
-    """A classifier that is ready."""
+    """A classifier that is ready.
+
+    Attributes:
+        description: Name, number format and device, for people.
+    """
+
+    description: str
 
     def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
         """Return the logits [N, Y] of source ids; none longer than the model reads."""

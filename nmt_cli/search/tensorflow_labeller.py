@@ -25,6 +25,7 @@ class NativeScorer:
 
     def __init__(self, model: Classifier) -> None:
         ids = tf.TensorSpec([None, None], tf.int32)
+        self.description = "TensorFlow"
         self._model = model
         self._logits = tf.function(model, autograph=False, input_signature=[ids])
 

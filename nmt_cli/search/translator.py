@@ -52,6 +52,21 @@ class Translation:
     source: str
     hypotheses: list[TextHypothesis]
 
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.hypotheses[0].text
+
+    @property
+    def score(self) -> float:
+        """Its score; see `TextHypothesis`."""
+        return self.hypotheses[0].score
+
+    @property
+    def tokens(self) -> list[str]:
+        """Its subwords, with `</s>`."""
+        return self.hypotheses[0].tokens
+
 
 @dataclass(frozen=True)
 class _Sentence:

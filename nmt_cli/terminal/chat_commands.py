@@ -86,7 +86,7 @@ class ChatCommands:
             self._note("(there is nothing to reply to)")
             return
         self._say(self._conversation.retry())
-        if self._session.turns == before and not self._conversation.settings.search.sample:
+        if self._session.turns == before and not self._conversation.session.search.sample:
             self._note("(the same: a search finds one best reply; /set sample true draws others)")
 
     def _set(self, setting: str) -> None:

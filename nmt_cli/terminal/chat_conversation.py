@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nmt_cli.search.chat_session import ChatSession, Reply
+    from nmt_cli.search.chat_settings import ChatSettings
     from nmt_cli.terminal.chat_log import ConversationLog
-    from nmt_cli.terminal.chat_settings import ChatSettings
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Conversation:
     def reply(self, text: str) -> tuple["Reply", float]:
         """Return the reply to a text, and the seconds it took."""
         started = time.perf_counter()
-        reply = self.session.reply(text, self.settings.search)
+        reply = self.session.reply(text)
         seconds = time.perf_counter() - started
         self.figures.replies += 1
         self.figures.first_piece_s += seconds
@@ -66,11 +66,11 @@ class Conversation:
 
     def stream(self, text: str) -> Generator[str, None, None]:
         """Yield the pieces of the reply to a text; see `ChatSession.stream`."""
-        return self._told(self.session.stream(text, self.settings.search))
+        return self._told(self.session.stream(text))
 
     def retry(self) -> Generator[str, None, None]:
         """Yield the pieces of another reply to the last text."""
-        return self._told(self.session.retry(self.settings.search))
+        return self._told(self.session.retry())
 
     def keep_up(self) -> None:
         """Write to the log what changed; one that cannot be written is given up, with a warning."""

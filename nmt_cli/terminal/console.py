@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from nmt_cli.errors import DataError
@@ -130,6 +130,11 @@ def note(text: str) -> None:
     print(visible(text), file=sys.stderr, flush=True)
 
 
+def note_engine(text: str) -> None:
+    """Tell the user what a model runs on."""
+    note(f"engine: {text}")
+
+
 def warn(text: str) -> None:
     """Print a warning on stderr."""
     _labelled("warning:", 33, text)
@@ -193,3 +198,26 @@ def live_progress(*columns: Any) -> Iterator["Progress | None"]:
         transient=True,
     ) as progress:
         yield progress
+
+
+@contextlib.contextmanager
+def counting(unit: str = "") -> Iterator[Callable[..., None]]:
+    """Show how far something is while it goes on, on a terminal.
+
+    Args:
+        unit: What is counted, for people.
+
+    Yields:
+        What to call with what is being done, how many are done, and of how many, if that is known.
+    """
+    count = (
+        "{task.completed:,.0f} " + unit if unit else "{task.completed:,.0f} of {task.total:,.0f}"
+    )
+    with live_progress(count) as progress:
+        task = progress.add_task("", total=None if unit else 1, start=True) if progress else None
+
+        def show(what: str, done: int, total: int | None = None) -> None:
+            if progress and task is not None:
+                progress.update(task, description=what, completed=done, total=total)
+
+        yield show

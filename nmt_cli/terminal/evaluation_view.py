@@ -4,14 +4,29 @@ from dataclasses import asdict
 from typing import Any
 
 from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
+from nmt_cli.evaluation.label_comparison import LabelComparison
+from nmt_cli.evaluation.label_judging import Judged
 from nmt_cli.evaluation.scores import bootstrap_signature
+from nmt_cli.report.confusion import confusion_picture
 from nmt_cli.terminal import console
+from nmt_cli.terminal.pictures import show
 
 _NUM_SAMPLES = 5
 _NUM_PRINTED = 3
+_NUM_MISTAKES = 20
+_MISTAKES_PRINTED = 5
 
 
-def show_one(evaluation: Evaluation, *, as_json: bool) -> None:
+def show_one(name: str, found: Evaluation | LabelComparison, *, as_json: bool) -> None:
+    """Print all that is known of one system, which has that name."""
+    match found:
+        case LabelComparison():
+            _show_judged(name, found.first, as_json=as_json)
+        case Evaluation():
+            _show_scores(found, as_json=as_json)
+
+
+def _show_scores(evaluation: Evaluation, *, as_json: bool) -> None:
     """Print a system's scores with signatures, by source length, and its best and worst segments.
 
     As JSON it is all there; for people the segments are few.
@@ -75,6 +90,33 @@ def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
         sides = [(k, sample[k]) for k in ("source", "reference") if k in sample]
         outputs = zip((result.name for result in results), sample["outputs"], strict=True)
         console.result_columns([*sides, *outputs])
+
+
+def _show_judged(name: str, judged: Judged, *, as_json: bool) -> None:
+    """Print accuracy, F1, the scores of each label, the confusion matrix and some mistakes."""
+    scores, by_label = judged.scores(), judged.by_label()
+    mistakes = judged.mistakes(_NUM_MISTAKES)
+    if as_json:
+        record: dict[str, Any] = {"examples": len(judged.examples)}
+        record |= {metric: score.as_json() for metric, score in scores.items()}
+        record["labels"] = [asdict(score) for score in by_label]
+        confusion = {} if judged.multi_label else {"confusion": judged.confusion()}
+        console.result_json(record | confusion | {"mistakes": mistakes})
+        return
+    for metric, score in scores.items():
+        console.result(f"{metric} {score.score:.2f}  {score.signature}")
+    console.result("")
+    rows = [["label", "precision", "recall", "f1", "examples"]]
+    for one in by_label:
+        numbers = [f"{number:.2f}" for number in (one.precision, one.recall, one.f1)]
+        rows.append([one.label, *numbers, f"{one.support:,}"])
+    console.result_columns(rows)
+    if not judged.multi_label:
+        console.result("")
+        show(confusion_picture(name, judged), None)
+    for mistake in mistakes[:_MISTAKES_PRINTED]:
+        console.result("")
+        console.result_columns([[key, str(value)] for key, value in mistake.items()])
 
 
 def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]]:

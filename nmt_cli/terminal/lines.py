@@ -7,29 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Annotated
-
-import typer
-
-InputOption = Annotated[
-    str | None, typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is stdin.")
-]
-OutputOption = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines here.")
-]
-OnErrorOption = Annotated[
-    str,
-    typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
-]
-
-EncodingOption = Annotated[
-    str,
-    typer.Option("--encoding", metavar="NAME", help="Of the input: cp949, utf-16, auto, ..."),
-]
-ColumnOption = Annotated[
-    str | None,
-    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
-]
+from typing import IO
 
 _WINDOW_LINES = 512  # of a file, translated together
 _MENDS: dict[str, Callable[[bytes], str] | None] = {

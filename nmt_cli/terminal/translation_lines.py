@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmt_cli.search.engine import Engine
+    from nmt_cli.api.model import Model
     from nmt_cli.search.translator import TextHypothesis, Translation
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 @dataclass(frozen=True)
@@ -14,16 +13,14 @@ class TranslationLines:
     """Makes output lines of translations.
 
     Attributes:
-        engine: Gives attention and the pieces' scores when these are wanted.
-        vocabularies: The model's.
+        model: Gives attention and the pieces' scores when these are wanted.
         json: One JSON object a line.
         n_best: All hypotheses with rank and score.
         align: Word pairs, and with `json` the attention between pieces.
         scores: Each piece's log-probability, with `json`.
     """
 
-    engine: "Engine"
-    vocabularies: "Vocabularies"
+    model: "Model"
     json: bool
     n_best: bool
     align: bool
@@ -56,7 +53,7 @@ class TranslationLines:
         }
         sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
         if self.scores:
-            found = self.engine.score(*sides) if sides else []
+            found = self.model.engine.score(*sides) if sides else []
             record["token_scores"] = [score for row in found for score in row]
         if self.align:
             pairs, maps = self._alignment(hypothesis)
@@ -73,9 +70,9 @@ class TranslationLines:
         pairs, maps = [], []
         words_before = [0, 0]
         for part in hypothesis.parts:
-            (attention,) = self.engine.attention([part.source], [part.target])
-            source = self.vocabularies.source.pieces(part.source)
-            target = self.vocabularies.target.pieces(part.target)
+            (attention,) = self.model.engine.attention([part.source], [part.target])
+            source = self.model.vocabularies.source.pieces(part.source)
+            target = self.model.vocabularies.target.pieces(part.target)
             words = words_of(source), words_of(target)
             for s, t in word_pairs(word_attention(attention, *words)):
                 pairs.append((s + words_before[0], t + words_before[1]))

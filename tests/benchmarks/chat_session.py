@@ -16,13 +16,10 @@ from pathlib import Path
 
 import pexpect
 
-from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.commands.loading import load_model, search_options
-from nmt_cli.search.chat_options import ChatOptions
-from nmt_cli.search.chat_session import ChatSession
+import nmt_cli
+from nmt_cli.search.chat_settings import ChatSettings
 from nmt_cli.terminal.chat_conversation import Conversation
 from nmt_cli.terminal.chat_log import ConversationLog
-from nmt_cli.terminal.chat_settings import ChatSettings
 
 STARTS = 7
 READY = r"\x1b\[\?2004h"  # bracketed paste is switched on: a line can be typed
@@ -41,10 +38,9 @@ def seconds_to_prompt(model: str) -> float:
 
 def conversation(model: str) -> Conversation:
     """Return a conversation as `nmt chat` starts it."""
-    bundle = open_bundle(Path(model))
-    session = ChatSession(*load_model(bundle), ChatOptions.from_mapping(bundle.manifest.chat))
-    settings = ChatSettings(session, search_options(bundle, seed=1))
-    return Conversation(session, settings, model=bundle.path, log=ConversationLog.new(bundle.path))
+    path, session = Path(model), nmt_cli.load(model).chat(seed=1)
+    log = ConversationLog.new(path)
+    return Conversation(session, ChatSettings(session), model=path, log=log)
 
 
 def memory_mb() -> float:

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config.reading import load_config
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.training.run import prepare
 
 

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, open_bundle
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.files import read_lines
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import EOS_ID

@@ -33,7 +33,7 @@ from safetensors.numpy import load_file
 
 from nmt_cli import cli
 from nmt_cli.bundle.folder import folder
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.training import checkpoint, event_log
 
 CONFIG = """\

@@ -156,7 +156,7 @@ def start(loaded: LoadedConfig) -> dict[str, object]:
     from nmt_cli.training.run import prepare
 
     prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
     quiet_tensorflow()
     from nmt_cli.training import loop

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from nmt_cli.bundle.folder import open_bundle, save_bundle
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config.reading import load_config
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.text.vocabulary import Vocabularies
 
 

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _measure(arguments) -> dict[str, object]:
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
     quiet_tensorflow()
     import numpy as np

@@ -10,8 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.commands.loading import load_model
+import nmt_cli
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
@@ -28,8 +27,8 @@ def main() -> None:
     """Translate, and look at the memory."""
     engine_name = sys.argv[2] if len(sys.argv) > 2 else "auto"
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 20_000
-    bundle = open_bundle(Path(sys.argv[1]))
-    engine, vocabularies = load_model(bundle, engine=engine_name)
+    model = nmt_cli.load(sys.argv[1], engine=engine_name)
+    engine, vocabularies = model.engine, model.vocabularies
     generator = random.Random(1)
     last = vocabularies.source.vocab_size - 1
     options = SearchOptions(beam_size=1, max_length=40)

@@ -14,8 +14,8 @@ import json
 import statistics
 import time
 
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config.reading import load_config
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
 WARM_UP = 4
 

@@ -26,8 +26,8 @@ DIALOGUES = [
 @pytest.fixture(scope="session")
 def toy_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of a chat model trained for a second."""
-    from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
     from nmt_cli.config.reading import load_config
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.run import prepare
 
     quiet_tensorflow()

@@ -45,10 +45,7 @@ class Parrot:
 def chat(babbling_chat, tmp_path, monkeypatch):
     """A function that types lines into a pipe and returns what came out: stdout and stderr."""
     vocabularies = Vocabularies.load(babbling_chat)
-    monkeypatch.setattr(
-        "nmt_cli.commands.loading.load_model",
-        lambda *_, **__: (Parrot(vocabularies), vocabularies),
-    )
+    monkeypatch.setattr("nmt_cli.api.model.load_engine", lambda *_, **__: Parrot(vocabularies))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 

@@ -11,12 +11,12 @@ from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError, NmtError
 from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.chat_settings import ChatSettings
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation
 from nmt_cli.terminal.chat_log import ConversationLog
-from nmt_cli.terminal.chat_settings import ChatSettings
 from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -116,9 +116,8 @@ commands = st.one_of(
 @given(typed=st.lists(commands, min_size=1, max_size=6))
 def test_a_conversation_outlives_every_command(engine_and_vocabularies, in_a_folder, typed):
     engine, vocabularies = engine_and_vocabularies
-    session = ChatSession(engine, vocabularies)
-    search = SearchOptions(beam_size=1, max_length=LONGEST)
-    chat_settings = ChatSettings(session, search)
+    session = ChatSession(engine, vocabularies, SearchOptions(beam_size=1, max_length=LONGEST))
+    chat_settings = ChatSettings(session)
     log = ConversationLog(in_a_folder / "log.jsonl", in_a_folder)
     conversation = Conversation(session, chat_settings, model=in_a_folder, log=log)
     commands = ChatCommands(conversation, lambda pieces: [*pieces])
@@ -126,8 +125,8 @@ def test_a_conversation_outlives_every_command(engine_and_vocabularies, in_a_fol
     for line in typed:
         with contextlib.suppress(NmtError):
             commands.run(line)
-        limited = min(chat_settings.search.max_length, LONGEST)
-        chat_settings.search = chat_settings.search.override(max_length=limited)
+        limited = min(session.search.max_length, LONGEST)
+        session.search = session.search.override(max_length=limited)
         before = len(session.turns)
         reply, _ = conversation.reply("dog")
         assert reply.text

@@ -49,10 +49,7 @@ from generators.small_talk_script import (
     read_slots,
 )
 
-from nmt_cli.bundle.folder import find_bundle
-from nmt_cli.commands.loading import load_model, search_options
-from nmt_cli.search.chat_options import ChatOptions
-from nmt_cli.search.chat_session import ChatSession
+import nmt_cli
 
 NEARLY_EQUAL = 0.85  # difflib's ratio of two folded texts
 FEWEST_WORDS = 2  # of its own that a template needs to be told by its pattern
@@ -161,17 +158,15 @@ def main() -> None:
 
 def ask(model: str, prompts: Sequence[dict], *, greedy: bool, seeds: int) -> list[list[str]]:
     """Return the replies to each prompt, one for each seed."""
-    bundle = find_bundle(model, ("chat",))
-    engine, vocabularies = load_model(bundle)
-    chat = ChatOptions.from_mapping(bundle.manifest.chat)
+    loaded = nmt_cli.load(model)
     replies = []
     for prompt in prompts:
         replies.append([])
         for seed in range(1 if greedy else seeds):
             changes = {"beam_size": 1, "sample": False} if greedy else {"seed": seed}
-            session = ChatSession(engine, vocabularies, chat)
+            session = loaded.chat(**changes)
             session.turns = prompt["turns"][:-1]
-            reply = session.reply(prompt["turns"][-1], search_options(bundle, **changes))
+            reply = session.reply(prompt["turns"][-1])
             replies[-1].append(reply.text)
     return replies
 

@@ -13,21 +13,21 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from nmt_cli.api.model import Model
 from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import NmtError
+from nmt_cli.search.loading import EngineOptions
 
 REFUSED, OTHER = 4, 3
 
 
 def output(folder: Path) -> list[str]:
     """Return what a model writes, and its weights' names."""
-    from nmt_cli.commands.loading import load_model, search_options
-
-    bundle = open_bundle(folder)
-    engine, vocabularies = load_model(bundle, threads=1)
-    names = sorted(bundle.load_weights())
-    found = engine.search([[*vocabularies.source.encode("red dog"), 2]], search_options(bundle))
-    return [*names, vocabularies.target.decode(found[0][0].ids)]
+    model = Model(open_bundle(folder), EngineOptions(threads=1))
+    names = sorted(model.bundle.load_weights())
+    ids = [*model.vocabularies.source.encode("red dog"), 2]
+    found = model.engine.search([ids], model.search_options())
+    return [*names, model.vocabularies.target.decode(found[0][0].ids)]
 
 
 def in_child(folder: Path, right: list[str]) -> int:

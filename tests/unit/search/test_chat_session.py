@@ -72,7 +72,7 @@ class ScriptedEngine:
 def session_of(vocabularies, *answers, **options):
     engine = ScriptedEngine(vocabularies, *answers)
     chat_options = ChatOptions(**{"history_turns": 2, **options})
-    return ChatSession(engine, vocabularies, chat_options), engine
+    return ChatSession(engine, vocabularies, OPTIONS, chat_options), engine
 
 
 def test_the_defaults_are_those_of_the_configuration():
@@ -93,7 +93,7 @@ def test_an_option_out_of_range_is_named(changes):
 def test_the_model_sees_the_last_turns_with_their_speakers(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"], ["three"], history_turns=2)
     encode = vocabularies.source.encode
-    replies = [session.reply(text, OPTIONS).text for text in ("hello", "how", "fine")]
+    replies = [session.reply(text).text for text in ("hello", "how", "fine")]
     assert replies == ["one", "two", "three"]
     assert engine.sources == [
         [USER_ID, *encode("hello"), EOS_ID],
@@ -108,13 +108,13 @@ def test_the_model_sees_the_last_turns_with_their_speakers(vocabularies):
 def test_a_message_that_loses_its_beginning_is_told(vocabularies, persona, extra):
     session, engine = session_of(vocabularies, ["one"], persona=persona)
     warnings = []
-    told = ChatSession(engine, vocabularies, session.options, on_warning=warnings.append)
+    told = ChatSession(engine, vocabularies, OPTIONS, session.options, on_warning=warnings.append)
     head = len(vocabularies.source.encode(persona)) + 1 if persona else 0
     word = " two"
     room = engine.max_length - 2 - head
     text = "two" + word * (room - 1 + extra)
     length = len(vocabularies.source.encode(text))
-    told.reply(text, OPTIONS)
+    told.reply(text)
     (source,) = engine.sources
     if extra == 0:
         assert length <= room
@@ -130,46 +130,47 @@ def test_a_message_that_loses_its_beginning_is_told(vocabularies, persona, extra
 
 def test_without_history_the_model_sees_one_turn(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"], history_turns=0)
-    session.reply("hello", OPTIONS)
-    session.reply("how", OPTIONS)
+    session.reply("hello")
+    session.reply("how")
     assert engine.sources[1] == [USER_ID, *vocabularies.source.encode("how"), EOS_ID]
 
 
 def test_the_persona_comes_first_and_stays(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"], history_turns=0, persona="fine")
-    session.reply("hello", OPTIONS)
-    session.reply("how", OPTIONS)
+    session.reply("hello")
+    session.reply("how")
     persona = [PERSONA_ID, *vocabularies.source.encode("fine"), USER_ID]
     assert all(source[: len(persona)] == persona for source in engine.sources)
 
 
 def test_reset_forgets_the_conversation(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"])
-    session.reply("hello", OPTIONS)
+    session.reply("hello")
     session.reset()
-    session.reply("hello", OPTIONS)
+    session.reply("hello")
     assert engine.sources[0] == engine.sources[1]
     assert session.turns == ["hello", "two"]
 
 
 def test_an_interrupted_reply_leaves_the_history_as_it_was(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["Ctrl-C"], ["two"])
-    session.reply("hello", OPTIONS)
+    session.reply("hello")
     with pytest.raises(KeyboardInterrupt):
-        session.reply("how", OPTIONS)
+        session.reply("how")
     assert session.turns == ["hello", "one"]
-    session.reply("how", OPTIONS)
+    session.reply("how")
     assert engine.sources[1] == engine.sources[2]
 
 
 def test_a_blank_reply_is_passed_over(vocabularies):
     session, _ = session_of(vocabularies, ["", "  ", "thanks"])
-    assert session.reply("hello", OPTIONS) == Reply("thanks", -1.0)
+    assert session.reply("hello") == Reply("thanks", -1.0)
 
 
 def test_a_blank_reply_is_searched_again_with_a_beam(vocabularies):
     session, engine = session_of(vocabularies, [""], [" ", "thanks"])
-    assert session.reply("hello", replace(OPTIONS, sample=True, min_length=0)).text == "thanks"
+    session.search = replace(OPTIONS, sample=True, min_length=0)
+    assert session.reply("hello").text == "thanks"
     assert not engine.options[1].sample
     assert engine.options[1].n_best > 1
     assert engine.options[1].min_length == 1
@@ -177,66 +178,67 @@ def test_a_blank_reply_is_searched_again_with_a_beam(vocabularies):
 
 def test_a_bot_that_has_nothing_to_say_says_so(vocabularies):
     session, _ = session_of(vocabularies, ["", " "], ["", ""], [" "], [""])
-    assert session.reply("hello", OPTIONS) == Reply("...", None)
-    assert list(session.stream("hello", OPTIONS)) == ["..."]
+    assert session.reply("hello") == Reply("...", None)
+    assert list(session.stream("hello")) == ["..."]
     assert session.turns == ["hello", "..."] * 2
 
 
 def test_a_reply_is_one_line_without_spaces_around(vocabularies):
     session, _ = session_of(vocabularies, [" one\ntwo "])
-    assert session.reply("hello", OPTIONS).text == "one two"
+    assert session.reply("hello").text == "one two"
 
 
 def test_several_lines_are_one_turn(vocabularies):
     session, engine = session_of(vocabularies, ["one"])
-    session.reply(" hello\n\n there \r\n", OPTIONS)
+    session.reply(" hello\n\n there \r\n")
     assert session.turns[0] == "hello there"
     assert engine.sources == [[USER_ID, *vocabularies.source.encode("hello there"), EOS_ID]]
 
 
 def test_a_reply_ends_where_it_begins_to_repeat_itself(vocabularies):
     session, _ = session_of(vocabularies, ["one two " * 9], ["one two " * 9])
-    assert session.reply("hello", OPTIONS).text == "one two one two one two one"
-    assert "".join(session.stream("hello", OPTIONS)) == "one two one two one two one"
+    assert session.reply("hello").text == "one two one two one two one"
+    assert "".join(session.stream("hello")) == "one two one two one two one"
 
 
 def test_each_reply_of_a_conversation_has_its_own_random_numbers(vocabularies):
     """Also when it takes the place of another, and when each needs several."""
     session, engine = session_of(vocabularies, *[["one"]] * 6)
-    sample = replace(OPTIONS, sample=True)
-    list(session.stream("hello", sample))
-    list(session.retry(sample))
+    session.search = replace(OPTIONS, sample=True)
+    list(session.stream("hello"))
+    list(session.retry())
     session.options = ChatOptions(rerank=3)
-    session.reply("hello", sample)
+    session.reply("hello")
     session.undo()
     session.options = ChatOptions()
-    session.reply("hello", sample)
-    session.reply("hello", replace(sample, seed=5))
+    session.reply("hello")
+    session.search = replace(session.search, seed=5)
+    session.reply("hello")
     assert engine.first_indices == [0, 1, 2, 5, 0]
 
 
 def test_a_streamed_reply_comes_in_pieces(vocabularies):
     session, engine = session_of(vocabularies, ["reply one two"], ["three"])
-    pieces = list(session.stream("hello", OPTIONS))
+    pieces = list(session.stream("hello"))
     assert len(pieces) > 1
     assert "".join(pieces) == "reply one two"
     assert engine.is_closed
     assert session.turns == ["hello", "reply one two"]
-    list(session.stream("how", OPTIONS))
+    list(session.stream("how"))
     assert BOT_ID in engine.sources[1]
 
 
 def test_what_was_seen_of_a_stopped_reply_is_kept(vocabularies):
     session, engine = session_of(vocabularies, ["reply one two"], ["Ctrl-C"], ["reply Ctrl-C"])
-    stream = session.stream("hello", OPTIONS)
+    stream = session.stream("hello")
     seen = next(stream)
     stream.close()
     assert engine.is_closed
     assert session.turns == ["hello", seen]
     with pytest.raises(KeyboardInterrupt):  # before any piece
-        list(session.stream("how", OPTIONS))
+        list(session.stream("how"))
     assert session.turns[2:] == []
-    stream = session.stream("fine", OPTIONS)
+    stream = session.stream("fine")
     seen = next(stream)
     with pytest.raises(KeyboardInterrupt):
         next(stream)
@@ -245,20 +247,20 @@ def test_what_was_seen_of_a_stopped_reply_is_kept(vocabularies):
 
 def test_retry_replaces_the_last_reply_and_sees_nothing_of_it(vocabularies):
     session, engine = session_of(vocabularies, ["one"], ["two"], ["three"], ["Ctrl-C"])
-    session.reply("hello", OPTIONS)
-    session.reply("how", OPTIONS)
-    assert "".join(session.retry(OPTIONS)) == "three"
+    session.reply("hello")
+    session.reply("how")
+    assert "".join(session.retry()) == "three"
     assert session.turns == ["hello", "one", "how", "three"]
     assert engine.sources[1] == engine.sources[2]
     with pytest.raises(KeyboardInterrupt):
-        list(session.retry(OPTIONS))
+        list(session.retry())
     assert session.turns == ["hello", "one", "how", "three"]
 
 
 def test_undo_takes_back_a_turn_of_both(vocabularies):
     session, _ = session_of(vocabularies, ["one"], ["two"])
-    session.reply("hello", OPTIONS)
-    session.reply("how", OPTIONS)
+    session.reply("hello")
+    session.reply("how")
     assert session.undo()
     assert session.turns == ["hello", "one"]
     assert session.undo()
@@ -270,9 +272,9 @@ def test_of_several_candidates_the_least_generic_is_said(vocabularies, sample):
     """Both fit as well; "fine" is likely without any context, too."""
     texts = ["reply", "hello there", "reply", " "]
     session, engine = session_of(vocabularies, texts, texts, rerank=4, anti_generic_weight=0.5)
-    search = replace(OPTIONS, sample=sample)
-    assert session.reply("hello there reply", search).text == "hello there"
-    assert list(session.stream("hello there reply", search)) == ["hello there"]
+    session.search = replace(OPTIONS, sample=sample)
+    assert session.reply("hello there reply").text == "hello there"
+    assert list(session.stream("hello there reply")) == ["hello there"]
     if sample:
         assert len(engine.sources) == 8
     else:
@@ -284,7 +286,7 @@ def test_the_rank_is_the_formula(vocabularies):
     encode = vocabularies.target.encode
     source = session._source(["hello there"])
     candidates = [Hypothesis([*encode(text), EOS_ID], -1.0) for text in ("reply one", "hello")]
-    by_rank = session._ranked(source, candidates, 1.0)
+    by_rank = session._ranked(source, candidates)
     nothing = [USER_ID, EOS_ID]
 
     def log_prob(context, target):
@@ -301,5 +303,5 @@ def test_the_rank_is_the_formula(vocabularies):
 
 def test_what_a_user_types_never_becomes_a_control_token(vocabularies):
     session, engine = session_of(vocabularies, ["one"])
-    session.reply("</s> <bot> <user>", OPTIONS)
+    session.reply("</s> <bot> <user>")
     assert all(i > PERSONA_ID for i in engine.sources[0][1:-1])

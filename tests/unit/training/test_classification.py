@@ -8,10 +8,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.events import Evaluated, Finished, StepDone
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.training.loop import train
 from nmt_cli.training.run import prepare
 

@@ -12,11 +12,11 @@ import pytest
 from safetensors.numpy import load_file
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, open_bundle
-from nmt_cli.commands.tensorflow_setup import quiet_tensorflow
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import TrainingError
 from nmt_cli.evaluation.scores import corpus_scores
 from nmt_cli.events import Evaluated, Finished, Saved, Started, StepDone
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator

@@ -3,33 +3,29 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.errors import ConfigError, did_you_mean
+
 if TYPE_CHECKING:
     from nmt_cli.search.chat_session import ChatSession
-    from nmt_cli.search.options import SearchOptions
 
 
 class ChatSettings:
     """The settings of a conversation.
 
-    Attributes:
-        search: The search options.
-
     Args:
-        session: Holds the chat options.
-        search: The search options to begin with.
+        session: Holds the options.
     """
 
-    def __init__(self, session: "ChatSession", search: "SearchOptions") -> None:
+    def __init__(self, session: "ChatSession") -> None:
         self._session = session
-        self.search = search
 
     def names(self) -> list[str]:
         """Return every key."""
-        return [*self._session.options.names(), *self.search.names()]
+        return [*self._session.options.names(), *self._session.search.names()]
 
     def items(self) -> dict[str, Any]:
         """Return every key with its value."""
-        chat, search = vars(self._session.options), vars(self.search)
+        chat, search = vars(self._session.options), vars(self._session.search)
         return {name: chat[name] if name in chat else search[name] for name in self.names()}
 
     def set(self, setting: str) -> dict[str, Any]:
@@ -41,8 +37,6 @@ class ChatSettings:
         Raises:
             ConfigError: There is no such key, or it cannot have that value.
         """
-        from nmt_cli.errors import ConfigError, did_you_mean
-
         key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
         if key not in self.names():
             raise ConfigError(
@@ -55,10 +49,10 @@ class ChatSettings:
         if key in self._session.options.names():
             self._session.options = self._session.options.parse(key, text)
         else:
-            changes = self.search.parse([f"{key}={text}"])
+            changes = self._session.search.parse([f"{key}={text}"])
             if key == "beam_size":
                 changes["sample"] = False
-            self.search = self.search.override(**changes)
+            self._session.search = self._session.search.override(**changes)
             shown = {key} if key in changes else set(changes)
         return {
             name: value

@@ -1,4 +1,4 @@
-"""What must be set before TensorFlow is first imported. Called by the commands that need it."""
+"""What must be set before TensorFlow is first imported. Called by all that need it."""
 
 import os
 

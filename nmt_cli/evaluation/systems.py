@@ -2,24 +2,24 @@
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.commands.loading import load_model, search_options
 from nmt_cli.config.reading import load_config
 from nmt_cli.evaluation.comparison import Result
 from nmt_cli.evaluation.diversity import diversity
 from nmt_cli.evaluation.outputs import decode_examples, perplexity
 from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.chat_settings import ChatSettings
+from nmt_cli.search.loading import EngineOptions, load_engine, search_options
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.terminal import console
-from nmt_cli.terminal.chat_settings import ChatSettings
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import Encoder
+from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
@@ -51,9 +51,10 @@ class System:
 def load_system(
     name: str,
     bundle: Bundle,
-    settings: list[str],
-    flags: dict[str, Any],
-    where: dict[str, Any],
+    settings: Sequence[str],
+    flags: Mapping[str, Any],
+    options: EngineOptions,
+    on_note: Callable[[str], None],
 ) -> System:
     """Load a model.
 
@@ -61,38 +62,47 @@ def load_system(
         name: What to call it.
         bundle: The model.
         settings: Options such as "top_k=5"; of a chat model also those of a conversation.
-        flags: Search options with flags of their own; None is not given.
-        where: What `load_model` wants to know beside the bundle.
+        flags: Search options by name; None is not given.
+        options: How and where it runs.
+        on_note: See `load_engine`.
 
     Raises:
         ConfigError: There is no such option, or it cannot have that value.
         ModelFileError: The bundle is damaged.
     """
-    engine, vocabularies = load_model(bundle, **where)
+    vocabularies = Vocabularies.load(bundle.path)
+    engine = load_engine(bundle, vocabularies, options, on_note=on_note)
     encoder = build_encoder(load_config(str(bundle.path / "config.yaml")).config, vocabularies)
     if not encoder.is_chat:
         search = search_options(bundle, settings, **flags)
         return System(name, bundle, engine, encoder, search, None)
-    session = ChatSession(engine, vocabularies, ChatOptions.from_mapping(bundle.manifest.chat))
-    chat_settings = ChatSettings(session, search_options(bundle, **flags))
+    session = ChatSession(
+        engine,
+        vocabularies,
+        search_options(bundle, **flags),
+        ChatOptions.from_mapping(bundle.manifest.chat),
+    )
     for setting in settings:
-        chat_settings.set(setting)
-    return System(name, bundle, engine, encoder, chat_settings.search, session)
+        ChatSettings(session).set(setting)
+    return System(name, bundle, engine, encoder, session.search, session)
 
 
-def run(system: System, examples: list[Example]) -> Result:
-    """Return what a system makes of examples, and what only a model can tell."""
+def run(system: System, examples: list[Example], on_progress: Callable[[int], None]) -> Result:
+    """Return what a system makes of examples, and what only a model can tell.
+
+    Args:
+        system: The model.
+        examples: One or more.
+        on_progress: Called with the number of examples that are done.
+    """
     outputs: list[str] = []
     seconds: list[float] = []
-    with console.live_progress("{task.completed:,.0f} of {task.total:,.0f}") as progress:
-        task = progress.add_task("decoding", total=len(examples)) if progress else None
+    started = time.perf_counter()
+    for some in _outputs(system, examples):
+        outputs += some
+        seconds.append(time.perf_counter() - started)
+        on_progress(len(outputs))
         started = time.perf_counter()
-        for some in _outputs(system, examples):
-            outputs += some
-            seconds.append(time.perf_counter() - started)
-            if progress and task is not None:
-                progress.update(task, completed=len(outputs))
-            started = time.perf_counter()
     facts: dict[str, Any] = {}
     if system.session is not None:
         seen = [seen_by(system, example) for example in examples]
@@ -145,4 +155,4 @@ def _outputs(system: System, examples: list[Example]) -> Iterator[list[str]]:
         return
     for example in examples:
         *system.session.turns, text = example.source
-        yield [system.session.reply(text, system.search).text]
+        yield [system.session.reply(text).text]

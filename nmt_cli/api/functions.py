@@ -1,0 +1,229 @@
+"""What `nmt train`, `evaluate`, `check` and `tokenize` do, as functions; they never print or exit.
+
+Each takes a configuration as the commands do: a YAML file, or the name of a bundled one.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli.bundle.folder import TASKS, find_bundle
+from nmt_cli.config.reading import LoadedConfig, load_config
+from nmt_cli.errors import TrainingError
+from nmt_cli.files import os_errors_as
+from nmt_cli.search.loading import EngineOptions
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.training.auto_values import VOCAB_SIZE, resolve, unfilled
+from nmt_cli.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from nmt_cli.doctor.result import Report
+    from nmt_cli.evaluation.comparison import Evaluation
+    from nmt_cli.evaluation.label_comparison import LabelComparison
+    from nmt_cli.events import Event
+    from nmt_cli.text.vocabulary import Vocabularies
+
+Config = str | Path | None
+Settings = Mapping[str, Any] | Sequence[str] | None
+
+
+def _ignore(*_: Any) -> None:
+    """Drop what the caller does not want to know."""
+
+
+def configuration(
+    config: Config, settings: Settings = None, data_dir: str | Path | None = None
+) -> LoadedConfig:
+    """Return a configuration with some keys changed.
+
+    Args:
+        config: A YAML file or a bundled name; None is the bundled sample.
+        settings: Such as `{"train.max_steps": 200}`, or `["train.max_steps=200"]`.
+        data_dir: Where the text is, if not where the configuration says.
+
+    Raises:
+        ConfigError: It cannot be read, or has a key or a value that cannot be.
+    """
+    if isinstance(settings, Mapping):
+        settings = [f"{name}={_as_yaml(value)}" for name, value in settings.items()]
+    overrides = list(settings or ())
+    overrides += [f"data.dir={data_dir}"] if data_dir is not None else []
+    return load_config(None if config is None else str(config), overrides)
+
+
+def train(
+    config: Config = None,
+    *,
+    set: Settings = None,
+    data_dir: str | Path | None = None,
+    fresh: bool = False,
+    time_limit: float = math.inf,
+    should_stop: Callable[[], int] = lambda: 0,
+    on_note: Callable[[str], None] = _ignore,
+) -> "Iterator[Event]":
+    """Train a model, or resume its training; yield what happens.
+
+    Args:
+        config: What to train; see `configuration`.
+        set: Keys with other values.
+        data_dir: Where the text is.
+        fresh: Forget the run's checkpoints and start over.
+        time_limit: Seconds that the whole run may take.
+        should_stop: Asked after every step; when true, a checkpoint is saved and the run ends.
+        on_note: Told of each choice and stage, in one line.
+
+    Yields:
+        Events, frozen records of `nmt_cli.events`; the last is `Finished`.
+
+    Raises:
+        NmtError: As `nmt train` reports it.
+
+    Example:
+        for event in nmt_cli.train("my.yaml", set={"train.max_steps": 200}):
+            if isinstance(event, nmt_cli.events.Evaluated):
+                print(event.step, event.scores["bleu"].score)
+    """
+    from nmt_cli.training.session import prepare_here, train_here
+
+    loaded = configuration(config, set, data_dir)
+    with RunFolder.of(loaded.config).locked():
+        prepared = prepare_here(loaded, tell=on_note, is_fresh=fresh, time_limit=time_limit)
+        for warning in prepared.warnings:
+            on_note(warning)
+        yield from train_here(prepared, should_stop, time_limit=time_limit)
+
+
+def evaluate(
+    model: str | Path | None = None,
+    *,
+    split: str = "test",
+    source: str | None = None,
+    reference: str | None = None,
+    compare: Sequence[str] = (),
+    data_dir: str | None = None,
+    target_lang: str | None = None,
+    set: Sequence[str] = (),
+    on_progress: Callable[[int, int], None] = _ignore,
+    **options: Any,
+) -> "Evaluation | LabelComparison":
+    """Return the scores of a model, beside those of others if these are named.
+
+    Args:
+        model: See `load`.
+        split: "dev" or "test" of the model's own configuration.
+        source: A file of sources in its place; with `reference`.
+        reference: Their references.
+        compare: Other models, files of outputs, or settings such as "beam_size=1".
+        data_dir: Where the model's text is now.
+        target_lang: Code of the target language, if not the model's.
+        set: Settings of search or of a conversation, such as "length_penalty=0.6".
+        on_progress: Called with the number of examples that are done, and of all.
+        options: See `EngineOptions`.
+
+    Raises:
+        NmtError: As `nmt evaluate` reports it.
+
+    Example:
+        print(nmt_cli.evaluate("runs/my").scores[0]["bleu"]["score"])
+    """
+    from nmt_cli.evaluation.evaluator import Evaluator, read_examples
+
+    bundle = find_bundle(None if model is None else str(model), TASKS)
+    examples, language = read_examples(
+        bundle, split=split, source=source, reference=reference, data_dir=data_dir
+    )
+    where = EngineOptions(**options)
+    evaluator = Evaluator(options=where, settings=set, on_progress=on_progress)
+    return evaluator.evaluate(bundle, examples, target_lang or language, compare)
+
+
+def check(
+    config: Config | LoadedConfig = None,
+    *,
+    set: Settings = None,
+    data_dir: str | Path | None = None,
+    on_progress: Callable[[str, int], None] = _ignore,
+    on_note: Callable[[str], None] = _ignore,
+) -> "Report":
+    """Return what is wrong with the text of a configuration, where, and how much of it.
+
+    Args:
+        config: See `configuration`; or one that was read.
+        set: Keys with other values.
+        data_dir: Where the text is.
+        on_progress: Called with what is being done, and with the number of pairs.
+        on_note: Told of each choice, in one line.
+
+    Raises:
+        NmtError: As `nmt check` reports it.
+    """
+    from nmt_cli.doctor.checkup import check_up
+    from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
+
+    loaded = config if isinstance(config, LoadedConfig) else configuration(config, set, data_dir)
+    folder = RunFolder.of(loaded.config)
+    if folder.has_begun:  # the configuration as its run was begun
+        resolved = resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=on_note)
+        loaded = replace(loaded, config=resolved, auto=frozenset())
+    has_vocabulary = any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0]))
+    vocabularies = Vocabularies.load(folder.path) if has_vocabulary else None
+    return check_up(loaded, vocabularies, on_progress=on_progress)
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """The vocabulary of a run.
+
+    Attributes:
+        folder: The run folder, which has it.
+        vocabularies: The subwords.
+        is_new: Whether it was trained just now.
+        warning: What is odd about it, or None.
+    """
+
+    folder: Path
+    vocabularies: "Vocabularies"
+    is_new: bool
+    warning: str | None
+
+
+def tokenize(
+    config: Config = None,
+    *,
+    set: Settings = None,
+    data_dir: str | Path | None = None,
+    on_note: Callable[[str], None] = _ignore,
+) -> Tokenized:
+    """Train the vocabulary of a configuration, or read it where its run has one.
+
+    Args:
+        config: See `configuration`.
+        set: Keys with other values.
+        data_dir: Where the text is.
+        on_note: Told of each choice, in one line.
+
+    Raises:
+        NmtError: As `nmt tokenize` reports it.
+
+    Example:
+        print(nmt_cli.tokenize("my.yaml").vocabularies.source.encode("Good morning!"))
+    """
+    from nmt_cli.text.vocabulary_cache import load_or_train
+
+    loaded = configuration(config, set, data_dir)
+    run = RunFolder.of(loaded.config)
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    vocabulary_only = replace(loaded, auto=loaded.auto & {VOCAB_SIZE})
+    resolved = resolve(vocabulary_only, corpora, tell=on_note)
+    with run.locked(), os_errors_as(TrainingError, f"{run.path}: cannot be written"):
+        found, is_new = load_or_train(resolved, corpora, run.path)
+    warning = None if VOCAB_SIZE in loaded.auto else unfilled(resolved, found)
+    return Tokenized(run.path, found, is_new, warning)
+
+
+def _as_yaml(value: Any) -> str:
+    """Return a value as `--set` takes it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,134 @@
+"""What a model looks at: texts or ids -> the attention of every head of every layer.
+
+The TensorFlow model alone tells of every head; see `attention_by_kind` of its engine and scorer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.errors import ConfigError
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
+from nmt_cli.search.labeller import Floats, Labelled, Labeller, texts_of
+from nmt_cli.search.loading import EngineOptions, load_labeller, search_options
+from nmt_cli.text.shards import Encoder
+from nmt_cli.text.vocabulary import Vocabularies
+
+
+@dataclass(frozen=True)
+class Attended:
+    """What a model looked at.
+
+    Attributes:
+        title: The texts, on one line.
+        vocabularies: The model's.
+        ids: Source ids and, where there is a decoder, target ids, all with `</s>`.
+        arrays: Kind of attention -> [L, H, T, S] weights; rows sum to one.
+    """
+
+    title: str
+    vocabularies: Vocabularies
+    ids: Sequence[Sequence[int]]
+    arrays: dict[str, Floats]
+
+
+def attended_texts(bundle: Bundle, source: str, target: str | None) -> Attended:
+    """Return what a model looks at, for texts; a missing target is the model's own output.
+
+    Args:
+        bundle: The model.
+        source: A sentence, what a user says to a chat model, or a text to classify.
+        target: A translation or reply, or the second of two texts to classify.
+
+    Raises:
+        ConfigError: A side is blank or longer than the model reads.
+        DataError: A classifier of pairs gets one text.
+    """
+    if bundle.manifest.classification:
+        return _of_texts(bundle, source, target)
+    manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
+    longest = manifest.model["max_length"]
+    encoder = Encoder(
+        vocabularies.source,
+        vocabularies.target,
+        is_chat=manifest.task == "chat",
+        persona=manifest.chat.get("persona"),
+        max_length=longest,
+    )
+    _check_side("the source", source)
+    (source_ids,) = encoder.encode_sources([(source,)])
+    target_ids = None
+    if target is not None:
+        _check_side("the target", target)
+        (target_ids,) = encoder.encode_targets([target])
+    for side, ids in (("source", source_ids), ("target", target_ids or [])):
+        if len(ids) > longest:
+            raise ConfigError(f"the {side} has {len(ids)} pieces; the model reads {longest}")
+    engine = _tensorflow_model(bundle)
+    if target_ids is None:
+        target_ids = engine.search([source_ids], search_options(bundle, n_best=1))[0][0].ids
+    return attended_ids(bundle, vocabularies, (source_ids, target_ids), engine)
+
+
+def attended_ids(
+    bundle: Bundle,
+    vocabularies: Vocabularies,
+    ids: tuple[Sequence[int], Sequence[int]],
+    engine: Any = None,
+) -> Attended:
+    """Return what the model looks at, for source and target ids with `</s>`.
+
+    Args:
+        bundle: The model.
+        vocabularies: Its own.
+        ids: Of source and target.
+        engine: Its engine; one that is not TensorFlow's cannot tell, and is passed over.
+    """
+    if not hasattr(engine, "attention_by_kind"):
+        engine = _tensorflow_model(bundle)
+    both = vocabularies.source, vocabularies.target
+    title = " → ".join(side.decode(row) for side, row in zip(both, ids, strict=True))
+    return Attended(title, vocabularies, ids, engine.attention_by_kind(*ids))
+
+
+def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Attended:
+    """Return what a classifier looks at, in a line that got its labels.
+
+    Args:
+        bundle: The model.
+        labeller: Has given them.
+        found: The line, which is not blank, and its labels.
+    """
+    texts = texts_of(found.source, bundle.manifest.classification["texts"])
+    (ids,) = labeller.encode([texts])
+    arrays = _tensorflow_model(bundle).attention_by_kind(ids)
+    title = f"{' / '.join(texts)} → {', '.join(found.labels) or 'no label'}"
+    return Attended(title, Vocabularies.load(bundle.path), [ids], arrays)
+
+
+def _of_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
+    """Return what a classifier looks at, in one text or in two."""
+    _check_side("the text", text)
+    if other is not None and bundle.manifest.classification["texts"] == 1:
+        raise ConfigError("this model reads one text, not two")
+    labeller = load_labeller(bundle, EngineOptions())
+    (found,) = labeller.label_windows([[text if other is None else f"{text}\t{other}"]])
+    return attended_labels(bundle, labeller, found)
+
+
+def _check_side(side: str, text: str) -> None:
+    if not text.strip():
+        raise ConfigError(f"{side} is blank: there is nothing to look at")
+
+
+def _tensorflow_model(bundle: Bundle) -> Any:
+    bundle.load_weights()  # damaged files fail before the slow import
+    quiet_tensorflow()
+    if bundle.manifest.classification:
+        from nmt_cli.search.tensorflow_labeller import load_scorer
+
+        return load_scorer(bundle)
+    from nmt_cli.search.tensorflow_engine import load_engine
+
+    return load_engine(bundle)

@@ -1,0 +1,189 @@
+"""A bundle -> what searches or labels with it, on the engine and the device that were asked for.
+
+An engine's library is imported when it is chosen: CTranslate2's takes 20 ms, TensorFlow seconds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.search.options import OF_SAMPLING, SearchOptions
+from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    from nmt_cli.search.engine import Engine
+    from nmt_cli.search.labeller import Labeller, Scorer
+
+ENGINES = ("auto", "ctranslate2", "tensorflow")
+DEVICES = ("auto", "cpu", "gpu")
+_MOST = {"threads": 512, "batch_tokens": 1 << 24}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """How and where a model runs.
+
+    Attributes:
+        engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
+        number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
+        threads: Processor cores to use; None is all.
+        device: "cpu", "gpu", or "auto" for a GPU where there is one.
+        batch_tokens: Source tokens searched at a time; None is the engine's own choice.
+
+    Raises:
+        ConfigError: There is no such engine or device, or a number is out of range.
+    """
+
+    engine: str = "auto"
+    number_format: str | None = None
+    threads: int | None = None
+    device: str = "auto"
+    batch_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_choice("--engine", self.engine, ENGINES)
+        _check_choice("--device", self.device, DEVICES)
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= most:
+                option = f"--{name.replace('_', '-')}"
+                raise ConfigError(f"{option} must be 1 to {most:,} (it is {value})")
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether an engine or a number format was named."""
+        return self.engine != "auto" or self.number_format is not None
+
+
+def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any) -> SearchOptions:
+    """Return the model's own search options with changes.
+
+    Args:
+        bundle: The model.
+        settings: Such as "top_k=5".
+        changes: Options by name; None is not given. Who says how to sample wants to, who asks for
+            a beam does not, and more hypotheses than the beam has widen it.
+
+    Raises:
+        ConfigError: There is no such option, or it cannot have that value.
+    """
+    own = SearchOptions.from_mapping(bundle.manifest.decode)
+    if unknown := [name for name in changes if not hasattr(own, name)]:
+        hint = f"they are: {', '.join(own.names())}"
+        raise ConfigError(f"{unknown[0]}: unknown search option", hint=hint)
+    given = {name: value for name, value in changes.items() if value is not None}
+    if given.keys() & OF_SAMPLING:
+        given = {"sample": True} | given
+    elif given.get("beam_size", 1) > 1:
+        given = {"sample": False} | given
+    if "n_best" in given and "beam_size" not in given:
+        given["beam_size"] = max(given["n_best"], own.beam_size)
+    return own.override(**(own.parse(settings) | given))
+
+
+def load_engine(
+    bundle: Bundle,
+    vocabularies: Vocabularies,
+    options: EngineOptions,
+    *,
+    on_note: Callable[[str], None] = lambda _: None,
+) -> "Engine":
+    """Return an engine for a bundle.
+
+    Args:
+        bundle: The model.
+        vocabularies: Its own.
+        options: How and where it runs.
+        on_note: Told, in one line, that a slower engine has to do.
+
+    Raises:
+        ConfigError: There is no such device, or the engine has no number formats.
+        ModelFileError: The bundle is damaged, or lacks what the engine needs.
+    """
+    engine = options.engine
+    if not options.is_asked and not bundle.manifest.ctranslate2:
+        on_note(
+            f"{bundle.path} has no ctranslate2/ folder; the slower TensorFlow engine starts "
+            "(nmt export adds it)"
+        )
+        engine = "tensorflow"
+    if engine == "tensorflow":
+        if options.number_format is not None:
+            raise ConfigError("--format is an option of --engine ctranslate2")
+        return _tensorflow_engine(bundle, options)
+    from nmt_cli.search.ctranslate2_engine import FastEngine
+
+    return FastEngine(
+        bundle.ctranslate2_folder(options.number_format),
+        vocabularies,
+        max_length=bundle.manifest.model["max_length"],
+        device=_ctranslate2_device(options.device),
+        threads=options.threads or 0,
+        batch_pieces=options.batch_tokens,
+    )
+
+
+def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
+    """Return what gives labels with a classifier's bundle; CTranslate2 runs all of them.
+
+    Raises:
+        ConfigError: There is no such device.
+        ModelFileError: The bundle is damaged, or lacks the number format.
+    """
+    from nmt_cli.search import ctranslate2_labeller
+
+    return ctranslate2_labeller.load_labeller(
+        bundle,
+        options.number_format,
+        device=_ctranslate2_device(options.device),
+        threads=options.threads or 0,
+    )
+
+
+def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions) -> str:
+    """Return what a model runs on, and why, for people."""
+    return f"{running.description}, {_reason(bundle, options)}"
+
+
+def _reason(bundle: Bundle, options: EngineOptions) -> str:
+    chosen = bundle.manifest.ctranslate2.get("auto")
+    if options.is_asked or not chosen:
+        return "as asked for" if options.is_asked else "the only one that the model has"
+    facts = bundle.manifest.ctranslate2["formats"][chosen]
+    if facts.get("bleu") is None:
+        return "the model's own choice"
+    return (
+        f"the fastest format whose dev BLEU is near float32's when exported "
+        f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
+    )
+
+
+def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
+
+    bundle.load_weights()  # damaged files fail before the slow import
+    quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
+    from nmt_cli.search.tensorflow_engine import BATCH_PIECES, has_gpu, load_engine
+
+    if options.device == "gpu" and not has_gpu():
+        raise ConfigError("--device gpu: TensorFlow finds no GPU here")
+    return load_engine(
+        bundle, batch_pieces=options.batch_tokens or BATCH_PIECES, threads=options.threads or 0
+    )
+
+
+def _ctranslate2_device(device: str) -> str:
+    from nmt_cli.search.ctranslate2_engine import has_gpu
+
+    on_gpu = device != "cpu" and has_gpu()
+    if device == "gpu" and not on_gpu:
+        raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
+    return "cuda" if on_gpu else "cpu"
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        hint = did_you_mean(value, choices)
+        raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")

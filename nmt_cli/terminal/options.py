@@ -1,0 +1,81 @@
+"""The options that several commands have, each declared once and with one meaning."""
+
+from typing import Annotated
+
+import typer
+
+ConfigArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CONFIG]", help="A YAML file or a bundled name; quickstart if left out."
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="DIR", help="A model or run folder; newest if left out."),
+]
+BeamOption = Annotated[
+    int | None, typer.Option("--beam", metavar="N", help="Beam size; 1 is greedy.")
+]
+LengthPenaltyOption = Annotated[
+    float | None, typer.Option("--length-penalty", metavar="A", help="0 favours short outputs.")
+]
+MaxLengthOption = Annotated[
+    int | None, typer.Option("--max-length", metavar="N", help="Longest output in pieces.")
+]
+EngineOption = Annotated[
+    str, typer.Option("--engine", metavar="E", help="auto, ctranslate2 or tensorflow.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", metavar="F", help="CTranslate2's number format; see nmt export."),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", help="Processor cores for the search; all.")
+]
+DeviceOption = Annotated[
+    str, typer.Option("--device", metavar="D", help="auto, cpu or gpu (the first one).")
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option("--batch-tokens", metavar="N", help="Source pieces searched at a time."),
+]
+SearchSetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any search option, e.g. top_k=5."),
+]
+SplitOption = Annotated[
+    str, typer.Option("--split", help="dev or test of the model's own configuration.")
+]
+DataDirOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Where the text is; for a model, where it is now."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")
+]
+InputOption = Annotated[
+    str | None, typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is stdin.")
+]
+OutputOption = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines here.")
+]
+OnErrorOption = Annotated[
+    str,
+    typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
+]
+EncodingOption = Annotated[
+    str,
+    typer.Option("--encoding", metavar="NAME", help="Of the input: cp949, utf-16, auto, ..."),
+]
+ColumnOption = Annotated[
+    str | None,
+    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
+]
