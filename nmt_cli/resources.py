@@ -8,6 +8,9 @@ import os
 import sys
 from pathlib import Path
 
+RUNS_DIR = Path("runs")  # in the working folder: a folder for each run
+DEFAULT_FILE = "nmt.yaml"  # what `nmt init` writes
+
 
 def bundled_root() -> Path:
     """Return the folder that holds the bundled `configs/` and `data/`."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.bundle.folder import TASKS, find_bundle
+from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.manifest import TASKS
 from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from nmt_cli.bundle.folder import TASKS, Bundle, check_task, find_bundle
+from nmt_cli.bundle.finding import check_task, find_bundle
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.bundle.manifest import TASKS
 from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.loading import (
     EngineOptions,

@@ -13,17 +13,16 @@ describing a model costs nothing; the weights and vocabularies are read when ask
 
 import contextlib
 import fcntl
-import json
-import math
 import os
 import shlex
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, get_origin
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli import __version__
+from nmt_cli.bundle.manifest import CTRANSLATE2, MANIFEST, Manifest, as_text, read_manifest
 from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.files import (
     atomic_dir,
@@ -41,91 +40,10 @@ if TYPE_CHECKING:
     from nmt_cli.model.weights import Arrays
     from nmt_cli.text.vocabulary import Vocabularies
 
-FORMAT_VERSION = 1
-MANIFEST = "bundle.json"
-_CHECKSUM = "crc32"  # of the manifest itself
 WEIGHTS = "model.safetensors"
-CTRANSLATE2 = "ctranslate2"
 _CARD = "README.md"
 _MOST_SUMMED = 1 << 26  # bytes of a file whose checksum is looked at whenever it is read
 PLAIN_FORMAT = "float32"
-_RUNS = Path("runs")
-TASKS = ("translation", "chat", "classification")
-_MADE_BY = {
-    "translation": "nmt train",
-    "chat": "nmt train chat",
-    "classification": "nmt train sentiment",
-}
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What `bundle.json` says.
-
-    Attributes:
-        name: The run's name.
-        task: "translation", "chat" or "classification".
-        source_lang: Code of the source language, may be empty.
-        target_lang: Code of the target language, may be empty.
-        parameters: Number of weights.
-        model: The `model` section of the configuration.
-        decode: The `decode` section: the default search options.
-        chat: The `chat` section.
-        vocabulary: `{"source": pieces, "target": pieces, "joint": bool}`.
-        scores: `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`.
-        training: Steps, pairs, data fingerprint.
-        ctranslate2: `{"auto": number format to use, "formats": {name: what is known of it}}`.
-        versions: Of nmt and of the libraries that matter.
-        parts: How many weights the embeddings, the encoder, ... have; older bundles do not say.
-        licence: Of the training data, may be empty.
-        classification: Of a classifier the `classification` section, its labels among it, and how
-            many `texts` it reads together.
-        files: File name -> `{"bytes", "sha256", "crc32"}`; older bundles have no crc32.
-        format_version: Of this layout.
-    """
-
-    name: str
-    task: str
-    source_lang: str
-    target_lang: str
-    parameters: int
-    model: dict[str, Any]
-    decode: dict[str, Any]
-    chat: dict[str, Any]
-    vocabulary: dict[str, Any]
-    scores: dict[str, dict[str, dict[str, Any]]]
-    training: dict[str, Any]
-    versions: dict[str, str]
-    ctranslate2: dict[str, Any] = field(default_factory=dict)
-    parts: dict[str, int] = field(default_factory=dict)
-    licence: str = ""
-    classification: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    format_version: int = FORMAT_VERSION
-
-    @property
-    def layers(self) -> str:
-        """Depths, for people: of encoder and decoder, or of an encoder alone."""
-        depth = f"{self.model['encoder_layers']}"
-        return depth if self.classification else f"{depth}+{self.model['decoder_layers']}"
-
-    @property
-    def examples(self) -> str:
-        """What it was trained on, for people."""
-        return "texts" if self.classification else "pairs"
-
-    @property
-    def dev_loss(self) -> str:
-        """Its loss on development text, for people; "" where that is not known."""
-        loss = self.training.get("dev_loss")
-        unit = "an example" if self.classification else "a token"
-        return "" if loss is None else f"{loss:.3f} nats {unit}"
-
-    def megabytes(self, number_format: str) -> float:
-        """Return the size of the fast engine's files in one number format."""
-        folder = f"{CTRANSLATE2}/{number_format}/"
-        sizes = (known["bytes"] for name, known in self.files.items() if name.startswith(folder))
-        return float(sum(sizes)) / 1e6
 
 
 @dataclass(frozen=True)
@@ -385,18 +303,6 @@ def _mend_hint(name: str) -> str:
     return "copy the model folder again, or run nmt train again to write it anew"
 
 
-def as_text(manifest: Manifest) -> str:
-    """Return a manifest as its file has it."""
-    values = asdict(manifest)
-    values[_CHECKSUM] = _checksum(values)
-    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-
-
-def _checksum(values: Mapping[str, Any]) -> int:
-    """Return the CRC-32 of a manifest's values, whatever their order and layout in the file."""
-    return zlib.crc32(json.dumps(values, sort_keys=True).encode())
-
-
 def _not_finite(weights: "Arrays") -> str | None:
     """Return the name of the first array that holds a NaN or an infinity."""
     import numpy as np
@@ -475,200 +381,3 @@ def open_bundle(path: Path) -> Bundle:
     bundle = Bundle(path, read_manifest(path / MANIFEST))
     bundle.check_files(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
     return bundle
-
-
-def read_manifest(path: Path) -> Manifest:
-    """Return what a `bundle.json` says.
-
-    Raises:
-        ModelFileError: It cannot be read, or says what no model can be.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            raise OSError("not an ordinary file")
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not readable as a model's manifest: {error}") from error
-    version = values.get("format_version") if isinstance(values, dict) else None
-    if not isinstance(version, int):
-        raise ModelFileError(f"{path}: not a model's manifest (no format_version)")
-    if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path}: format version {version}; this nmt reads up to {FORMAT_VERSION}",
-            hint="update nmt: pip install --upgrade nmt-cli",
-        )
-    checksum = values.pop(_CHECKSUM, None)  # an older nmt wrote none
-    try:
-        manifest = Manifest(**values)
-    except TypeError as error:
-        raise ModelFileError(f"{path}: damaged: {error}") from error
-    for entry in fields(Manifest):
-        kind: Any = get_origin(entry.type) or entry.type
-        if not isinstance(getattr(manifest, entry.name), kind):
-            raise ModelFileError(f"{path}: damaged: '{entry.name}' is not of the right type")
-    for name, known in manifest.files.items():
-        if not isinstance(known, dict) or not {"bytes", "sha256"} <= known.keys():
-            raise ModelFileError(f"{path}: damaged: 'files' says nothing of {name}")
-    if problem := next(_problems(manifest), None):
-        raise ModelFileError(f"{path}: damaged: {problem}")
-    if checksum not in (None, _checksum(values)):
-        raise ModelFileError(
-            f"{path}: damaged: its checksum is wrong",
-            hint=f'if you changed it yourself, take the line "{_CHECKSUM}" out',
-        )
-    return manifest
-
-
-def _problems(manifest: Manifest) -> Iterator[str]:
-    """Yield what is wrong with the values of a manifest; pydantic's import would take longer."""
-    if manifest.task not in TASKS:
-        yield f"no task is called {manifest.task!r}"
-    for name, known in manifest.files.items():
-        if PurePath(name).is_absolute() or ".." in PurePath(name).parts or "\0" in name:
-            yield f"'files' names {name!r}, which is not in the folder"
-        if not all(_is_number(known.get(key, 0), int) for key in ("bytes", "crc32")):
-            yield f"'files' does not say how large {name} is"
-    sections = ("model", "decode", "chat", "vocabulary", "training", "classification")
-    for section in sections:
-        for key, value in getattr(manifest, section).items():
-            if (is_fine := _KINDS.get(key)) and not is_fine(value):
-                yield f"{section}.{key} cannot be {value!r:.40}"
-    needed = {"model": _MODEL_SIZES, "vocabulary": ("source", "target")}
-    for section, keys in needed.items():
-        yield from (
-            f"{section}.{k} is missing" for k in keys if k not in getattr(manifest, section)
-        )
-    if not all(_is_number(number, int) for number in manifest.parts.values()):
-        yield "'parts' are no numbers"
-    if not all(isinstance(version, str) for version in manifest.versions.values()):
-        yield "'versions' are no texts"
-    for name, scores in manifest.scores.items():
-        values = scores.values() if isinstance(scores, dict) else [None]
-        if not all(isinstance(v, dict) and _is_number(v.get("score"), float) for v in values):
-            yield f"scores.{name} are no scores"
-    yield from _format_problems(manifest.ctranslate2)
-
-
-def _format_problems(known: dict[str, Any]) -> Iterator[str]:
-    formats = known.get("formats", {})
-    if not isinstance(formats, dict) or not all(isinstance(f, dict) for f in formats.values()):
-        yield "ctranslate2.formats says nothing of a format"
-        return
-    if any(not name.replace("_", "").isalnum() for name in formats):
-        yield "ctranslate2.formats names what is no number format"
-    if known and known.get("auto") not in list(formats):
-        yield f"ctranslate2.auto is {known.get('auto')!r:.40}, which is no format of the model"
-    for facts in formats.values():
-        numbers = [facts.get(key) for key in ("bleu", "accuracy", "lines_per_second", "megabytes")]
-        if not all(number is None or _is_number(number, float) for number in numbers):
-            yield "ctranslate2.formats holds a score that is no number"
-
-
-def _is_number(value: Any, kind: type, least: float = -math.inf) -> bool:
-    """Return whether a value is a finite number from `least`; a whole one if `kind` is int."""
-    kinds = (int,) if kind is int else (int, float)
-    is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    return is_number and least <= value <= _MOST_OF_ALL
-
-
-_MOST_OF_ALL = 1 << 53
-_MODEL_SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "max_length")
-_COUNTS = ("beam_size", "source", "target", *_MODEL_SIZES)
-_WHOLE: tuple[str, ...] = (
-    "decoder_layers",
-    "min_length",
-    "no_repeat_ngram_size",
-    "top_k",
-    "history_turns",
-    "rerank",
-)
-_WHOLE += ("step", "pairs", "texts", "long_source", "finished_step")
-_REAL: tuple[str, ...] = (
-    "length_penalty",
-    "coverage_penalty",
-    "min_length_ratio",
-    "repetition_penalty",
-)
-_REAL += ("temperature", "top_p", "borrowed_history", "anti_generic_weight", "dropout")
-_MAY_MISS = ("max_length_ratio", "dev_loss")
-_TRUTHS = ("sample", "joint", "turn_embeddings")
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(_COUNTS, lambda v: _is_number(v, int, 1) and v < 1 << 31),
-    **dict.fromkeys(_WHOLE, lambda v: _is_number(v, int, 0)),
-    **dict.fromkeys(_REAL, lambda v: _is_number(v, float)),
-    **dict.fromkeys(_MAY_MISS, lambda v: v is None or _is_number(v, float)),
-    **dict.fromkeys(_TRUTHS, lambda v: isinstance(v, bool)),
-    "norm": lambda v: v in ("pre", "post"),
-    "activation": lambda v: v in ("relu", "gelu", "swiglu"),
-    "positions": lambda v: v in ("sinusoidal", "learned"),
-    "persona": lambda v: v is None or isinstance(v, str),
-    "labels": lambda v: v is None or (isinstance(v, list) and all(isinstance(x, str) for x in v)),
-}
-
-
-def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
-    """Return the bundle that a command should use.
-
-    Args:
-        model: What the user gave: a bundle or a run folder; None looks at `$NMT_MODEL` and then
-            takes the newest bundle of the right task below `runs/`.
-        tasks: The tasks that the command can use.
-
-    Raises:
-        ModelFileError: There is none, it is damaged, or it is for another task.
-    """
-    given = model or os.environ.get("NMT_MODEL")
-    if not given:
-        return _newest_bundle(tasks)
-    if Path(given).is_file() and Path(given).name != MANIFEST:
-        from nmt_cli.bundle.sharing import unpacked
-
-        bundle = unpacked(Path(given))
-    else:
-        bundle = open_bundle(_bundle_dir(Path(given)))
-    check_task(bundle, tasks, given)
-    return bundle
-
-
-def check_task(bundle: Bundle, tasks: tuple[str, ...], named: str = "") -> None:
-    """Raise ModelFileError unless a bundle is for one of the tasks.
-
-    Args:
-        bundle: The model.
-        tasks: What it is wanted for.
-        named: What the user called it; by default its folder.
-    """
-    task = bundle.manifest.task
-    if task not in tasks:
-        raise ModelFileError(
-            f"{named or bundle.path}: is a {task} model, not for {' or '.join(tasks)}"
-        )
-
-
-def _bundle_dir(path: Path) -> Path:
-    if path.name == MANIFEST and path.is_file():
-        path = path.parent
-    candidates = [existing_dir(path), existing_dir(path / "model")]
-    for candidate in candidates:
-        if (candidate / MANIFEST).is_file():
-            return candidate
-    if not path.exists():
-        raise ModelFileError(f"{path}: no such folder")
-    if not path.is_dir():
-        raise ModelFileError(f"{path}: is a file, not a model folder")
-    raise ModelFileError(
-        f"{path}: holds no model ({MANIFEST} is missing)",
-        hint="name a model folder or a run folder such as runs/quickstart",
-    )
-
-
-def _newest_bundle(tasks: tuple[str, ...]) -> Bundle:
-    folders = [existing_dir(run / "model") for run in _RUNS.glob("*") if run.is_dir()]
-    manifests = [folder / MANIFEST for folder in folders if (folder / MANIFEST).is_file()]
-    for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
-        if read_manifest(path).task in tasks:
-            return open_bundle(path.parent)
-    raise ModelFileError(
-        f"no {' or '.join(tasks)} model below {_RUNS}/",
-        hint=f"make one with: {_MADE_BY[tasks[0]]}   (or name one with --model)",
-    )

@@ -5,7 +5,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.bundle.manifest import Manifest
 
 _BAR = r"\|"
 _COMMANDS = {

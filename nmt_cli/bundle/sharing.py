@@ -17,7 +17,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from nmt_cli.bundle.folder import CTRANSLATE2, MANIFEST, WEIGHTS, Bundle, as_text, open_bundle
+from nmt_cli.bundle.folder import WEIGHTS, Bundle, open_bundle
+from nmt_cli.bundle.manifest import CTRANSLATE2, MANIFEST, as_text
 from nmt_cli.bundle.model_card import model_card
 from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.files import atomic_dir, sha256_of

@@ -64,7 +64,8 @@ def bench(
     """
     import statistics
 
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console

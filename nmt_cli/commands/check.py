@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.train import note_stand_in, with_data_dir
-from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption
+from nmt_cli.terminal.options import (
+    ConfigArgument,
+    DataDirOption,
+    SetOption,
+    note_stand_in,
+    with_data_dir,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
@@ -35,7 +40,7 @@ def check(
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import DataError
     from nmt_cli.terminal import console
-    from nmt_cli.terminal.check_view import as_json, summary
+    from nmt_cli.terminal.check_view import as_json, summary, tell_time
 
     note_stand_in(config, "check")
     loaded = load_config(config, with_data_dir(overrides, data_dir))
@@ -90,16 +95,6 @@ def _tell_mending(config: str, report: "Report") -> None:
         console.note(f"next: nmt check{config} --fix {free}")
     else:
         console.note(f"mend the errors by hand, then again: nmt check{config}")
-
-
-def tell_time(loaded: "LoadedConfig") -> None:
-    """Say how long training will take here, unless it has begun."""
-    from nmt_cli.terminal import console
-    from nmt_cli.training.auto_values import foretold_time
-    from nmt_cli.training.run_folder import RunFolder
-
-    if not RunFolder.of(loaded.config).has_begun:
-        console.note(f"training: {foretold_time(loaded)}")
 
 
 def _tell_next(config: str) -> None:

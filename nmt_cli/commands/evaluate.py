@@ -84,7 +84,8 @@ def evaluate(
 
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.evaluation.evaluator import Evaluator, evaluate_outputs, read_examples
     from nmt_cli.search.loading import EngineOptions

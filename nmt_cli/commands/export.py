@@ -57,7 +57,9 @@ def export(
     from ctranslate2 import get_supported_compute_types
 
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
-    from nmt_cli.bundle.folder import TASKS, find_bundle, open_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.folder import open_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
     from nmt_cli.evaluation.number_formats import dev_examples, measure_formats

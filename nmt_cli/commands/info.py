@@ -8,7 +8,7 @@ import typer
 from nmt_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.bundle.manifest import Manifest
 
 
 def info(
@@ -26,7 +26,8 @@ def info(
 
     Example: nmt info runs/quickstart --verify
     """
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.terminal import console
 

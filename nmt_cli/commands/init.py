@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_cli.resources import DEFAULT_FILE
+
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
     from nmt_cli.discovery.folder import Found
 
-DEFAULT_FILE = "nmt.yaml"
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
 _TASKS = ("translation", "chat", "classification")
 _SIZES = ("tokenizer", "model", "train")  # of a preset for any task
@@ -72,11 +73,11 @@ def init(
 
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
-    from nmt_cli.commands.check import tell_time
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, DataError, did_you_mean
     from nmt_cli.files import os_errors_as, write_text
     from nmt_cli.terminal import console
+    from nmt_cli.terminal.check_view import tell_time
 
     if json_schema:
         from nmt_cli.config.reading import json_schema as schema

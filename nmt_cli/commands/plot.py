@@ -62,7 +62,8 @@ def positions(
 
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.position_picture import positions_of, sinusoids_of
     from nmt_cli.terminal.pictures import check_output, show
 
@@ -120,7 +121,8 @@ def model(model: ModelOption = None, output: OutputOption = None) -> None:
 
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.diagram import diagram_of_bundle
     from nmt_cli.terminal.pictures import check_output, show
 
@@ -155,7 +157,8 @@ def attention(
 
     Example: nmt plot attention "I love this phone." -m runs/sentiment --layer 2 -o attention.png
     """
-    from nmt_cli.bundle.folder import TASKS, find_bundle
+    from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.attention import attention_of, check_choice
     from nmt_cli.search.attended import attended_texts
     from nmt_cli.terminal.pictures import check_output, show
@@ -183,7 +186,7 @@ def confusion(
 
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """
-    from nmt_cli.bundle.folder import find_bundle
+    from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.commands.evaluate import check_split
     from nmt_cli.evaluation.evaluator import read_examples
     from nmt_cli.evaluation.label_judging import judge

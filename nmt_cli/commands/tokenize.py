@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.commands.train import note_stand_in
-from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption
+from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption, note_stand_in
 
 
 def tokenize(

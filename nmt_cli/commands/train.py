@@ -7,14 +7,18 @@ import re
 import shlex
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.commands.init import DEFAULT_FILE
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption
+from nmt_cli.terminal.options import (
+    ConfigArgument,
+    DataDirOption,
+    SetOption,
+    note_stand_in,
+    with_data_dir,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.config.pace import Lengths
@@ -95,25 +99,6 @@ def train(
         _dry_run(loaded, command, fresh=fresh, time_limit=seconds)
     else:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
-
-
-def with_data_dir(overrides: list[str] | None, data_dir: str | None) -> list[str]:
-    """Return what was given with --set and --data-dir as settings."""
-    return [*(overrides or []), *([f"data.dir={data_dir}"] if data_dir else [])]
-
-
-def note_stand_in(config: str | None, command: str) -> None:
-    """Say that the bundled sample stands in for a configuration that was left out.
-
-    `nmt init` may have written one here; the sample is meant all the same, wherever one is.
-    """
-    from nmt_cli.config.reading import DEFAULT_CONFIG
-    from nmt_cli.terminal import console
-
-    if config is None:
-        console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
-        if Path(DEFAULT_FILE).is_file():
-            console.warn(f"{DEFAULT_FILE} is not read; that is: nmt {command} {DEFAULT_FILE}")
 
 
 def _seconds(limit: str | None) -> float:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle.folder import Bundle, find_bundle
+from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.reading import load_config
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError

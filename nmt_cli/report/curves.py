@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt_cli.errors import DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import LineChart, Panel, Series
+from nmt_cli.resources import RUNS_DIR
 from nmt_cli.training.event_log import read_events
-from nmt_cli.training.run_folder import RUNS_DIR
 
 _POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too
 _DEV = "dev"

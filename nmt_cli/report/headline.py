@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.bundle.manifest import Manifest
 
 _CHOSEN_BY = ("bleu", "accuracy")  # the score of a task that has one
 _NAMES = {"bleu": "BLEU", "accuracy": "accuracy", "perplexity": "perplexity"}

@@ -16,7 +16,7 @@ from nmt_cli.report.samples import averaged, followed
 from nmt_cli.report.words import explained
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.config.schema import Config
 
 

@@ -150,3 +150,13 @@ def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 3).rstrip() + "..."
+
+
+def tell_time(loaded: "LoadedConfig") -> None:
+    """Say how long training will take here, unless it has begun."""
+    from nmt_cli.terminal import console
+    from nmt_cli.training.auto_values import foretold_time
+    from nmt_cli.training.run_folder import RunFolder
+
+    if not RunFolder.of(loaded.config).has_begun:
+        console.note(f"training: {foretold_time(loaded)}")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def open_model(model: str | None, tasks: tuple[str, ...], options: "EngineOptions") -> "Model":
     """Return a model that tells the user what it has to tell; see `bundle.folder.find_bundle`."""
     from nmt_cli.api.model import Model
-    from nmt_cli.bundle.folder import find_bundle
+    from nmt_cli.bundle.finding import find_bundle
 
     bundle = find_bundle(model, tasks)
     return Model(bundle, options, on_warning=console.warn, on_note=console.note)

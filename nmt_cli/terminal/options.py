@@ -1,8 +1,11 @@
 """The options that several commands have, each declared once and with one meaning."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from nmt_cli.resources import DEFAULT_FILE
 
 ConfigArgument = Annotated[
     str | None,
@@ -79,3 +82,22 @@ ColumnOption = Annotated[
     str | None,
     typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
 ]
+
+
+def with_data_dir(overrides: list[str] | None, data_dir: str | None) -> list[str]:
+    """Return what was given with --set and --data-dir as settings."""
+    return [*(overrides or []), *([f"data.dir={data_dir}"] if data_dir else [])]
+
+
+def note_stand_in(config: str | None, command: str) -> None:
+    """Say that the bundled sample stands in for a configuration that was left out.
+
+    `nmt init` may have written one here; the sample is meant all the same, wherever one is.
+    """
+    from nmt_cli.config.reading import DEFAULT_CONFIG
+    from nmt_cli.terminal import console
+
+    if config is None:
+        console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
+        if Path(DEFAULT_FILE).is_file():
+            console.warn(f"{DEFAULT_FILE} is not read; that is: nmt {command} {DEFAULT_FILE}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.events import Evaluated, Event, Finished
 
 if TYPE_CHECKING:
-    from nmt_cli.bundle.folder import Manifest
+    from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.training.run import Prepared
 
 
@@ -42,7 +42,7 @@ class TrainingReport:
             console.warn(f"{self.path}: cannot be written: {reason}")
 
     def _write(self) -> None:
-        from nmt_cli.bundle.folder import MANIFEST, read_manifest
+        from nmt_cli.bundle.manifest import MANIFEST, read_manifest
         from nmt_cli.errors import ModelFileError
         from nmt_cli.files import write_text
         from nmt_cli.report.data_card import data_card

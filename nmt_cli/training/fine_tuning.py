@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle.folder import TASKS, Bundle, find_bundle
+from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.bundle.manifest import TASKS
 from nmt_cli.config.reading import with_values
 from nmt_cli.config.schema import Config, ModelConfig
 from nmt_cli.errors import ConfigError

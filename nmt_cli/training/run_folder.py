@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from nmt_cli.bundle.folder import MANIFEST
+from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as
-
-RUNS_DIR = Path("runs")
+from nmt_cli.resources import RUNS_DIR
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def failing(monkeypatch):
         def fail(*_args, **_kwargs):
             raise error
 
-        monkeypatch.setattr("nmt_cli.bundle.folder.find_bundle", fail)
+        monkeypatch.setattr("nmt_cli.bundle.finding.find_bundle", fail)
         return runner.invoke(app, [*options, "info"])
 
     return run

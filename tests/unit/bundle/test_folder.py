@@ -16,18 +16,16 @@ import pytest
 from numpy_transformer import Architecture, random_weights
 
 import nmt_cli
+from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import (
-    FORMAT_VERSION,
-    MANIFEST,
     WEIGHTS,
-    Manifest,
     add_ctranslate2,
     changing,
-    find_bundle,
     open_bundle,
     rewrite_manifest,
     save_bundle,
 )
+from nmt_cli.bundle.manifest import FORMAT_VERSION, MANIFEST, Manifest
 from nmt_cli.config.reading import load_config
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ModelFileError, TrainingError

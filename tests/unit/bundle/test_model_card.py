@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from nmt_cli.bundle.folder import Manifest
+from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.model_card import model_card
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.bundle.folder import WEIGHTS, find_bundle, open_bundle
+from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.folder import WEIGHTS, open_bundle
 from nmt_cli.bundle.sharing import share, unpacked
 from nmt_cli.errors import ConfigError, ModelFileError
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from html_page import Page
 
-from nmt_cli.bundle.folder import Manifest
+from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.config.schema import Config
 from nmt_cli.report.training_page import training_page

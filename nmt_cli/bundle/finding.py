@@ -1,0 +1,84 @@
+"""Which model a command means: a folder, a run, a shared file, or the newest one."""
+
+import os
+from pathlib import Path
+
+from nmt_cli.bundle.folder import Bundle, open_bundle
+from nmt_cli.bundle.manifest import MANIFEST, read_manifest
+from nmt_cli.errors import ModelFileError
+from nmt_cli.files import existing_dir
+from nmt_cli.resources import RUNS_DIR
+
+_MADE_BY = {
+    "translation": "nmt train",
+    "chat": "nmt train chat",
+    "classification": "nmt train sentiment",
+}
+
+
+def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
+    """Return the bundle that a command should use.
+
+    Args:
+        model: What the user gave: a bundle or a run folder; None looks at `$NMT_MODEL` and then
+            takes the newest bundle of the right task below `runs/`.
+        tasks: The tasks that the command can use.
+
+    Raises:
+        ModelFileError: There is none, it is damaged, or it is for another task.
+    """
+    given = model or os.environ.get("NMT_MODEL")
+    if not given:
+        return _newest_bundle(tasks)
+    if Path(given).is_file() and Path(given).name != MANIFEST:
+        from nmt_cli.bundle.sharing import unpacked
+
+        bundle = unpacked(Path(given))
+    else:
+        bundle = open_bundle(_bundle_dir(Path(given)))
+    check_task(bundle, tasks, given)
+    return bundle
+
+
+def check_task(bundle: Bundle, tasks: tuple[str, ...], named: str = "") -> None:
+    """Raise ModelFileError unless a bundle is for one of the tasks.
+
+    Args:
+        bundle: The model.
+        tasks: What it is wanted for.
+        named: What the user called it; by default its folder.
+    """
+    task = bundle.manifest.task
+    if task not in tasks:
+        raise ModelFileError(
+            f"{named or bundle.path}: is a {task} model, not for {' or '.join(tasks)}"
+        )
+
+
+def _bundle_dir(path: Path) -> Path:
+    if path.name == MANIFEST and path.is_file():
+        path = path.parent
+    candidates = [existing_dir(path), existing_dir(path / "model")]
+    for candidate in candidates:
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    if not path.exists():
+        raise ModelFileError(f"{path}: no such folder")
+    if not path.is_dir():
+        raise ModelFileError(f"{path}: is a file, not a model folder")
+    raise ModelFileError(
+        f"{path}: holds no model ({MANIFEST} is missing)",
+        hint="name a model folder or a run folder such as runs/quickstart",
+    )
+
+
+def _newest_bundle(tasks: tuple[str, ...]) -> Bundle:
+    folders = [existing_dir(run / "model") for run in RUNS_DIR.glob("*") if run.is_dir()]
+    manifests = [folder / MANIFEST for folder in folders if (folder / MANIFEST).is_file()]
+    for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
+        if read_manifest(path).task in tasks:
+            return open_bundle(path.parent)
+    raise ModelFileError(
+        f"no {' or '.join(tasks)} model below {RUNS_DIR}/",
+        hint=f"make one with: {_MADE_BY[tasks[0]]}   (or name one with --model)",
+    )
