@@ -58,8 +58,8 @@ class _Group(TyperGroup):
         As Typer options, even an unused `--help`, they would cost every `nmt X --help` a tenth of a
         second: Typer checks their values with pydantic, which it imports for the first one.
         """
-        if args[:1] == ["help"]:  # nmt help train
-            args = [*args[1:], "--help"]
+        if args[:1] == ["help"]:
+            self._help(ctx, args[1:])
         while args and args[0] in ("--help", "-h", "--version", "-V", "--debug", *_COMPLETION):
             option = args.pop(0)
             if option == "--debug":
@@ -72,6 +72,24 @@ class _Group(TyperGroup):
                 typer.echo(ctx.get_help() if is_help else f"nmt {__version__}")
             raise typer.Exit
         return list(super().parse_args(ctx, args))
+
+    def _help(self, ctx: Any, names: list[str]) -> None:
+        """Show what `nmt help` names: a command's options, a topic, or both; alone, what there is.
+
+        Raises:
+            typer.Exit: Always.
+        """
+        from nmt_cli.terminal.help_pages import TOPICS, show_topic, topic_list
+
+        is_command = not names or self.get_command(ctx, names[0]) is not None
+        if is_command:
+            self.main([*names, "--help"], "nmt", standalone_mode=False)
+            typer.echo()
+        if not names:
+            typer.echo(topic_list())
+        elif not is_command or names[0] in TOPICS:
+            show_topic(names[0])
+        raise typer.Exit
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """Return the first sentence, whole."""
@@ -228,7 +246,7 @@ app = typer.Typer(
         'Begin with: nmt train   and then: nmt translate "The old man reads a book."\n\n'
         "Before the subcommand: --version (-V) prints the version, --debug shows tracebacks,\n"
         "--install-completion [SHELL] lets Tab complete commands, options and names.\n"
-        "nmt help COMMAND tells about one."
+        "nmt help COMMAND explains one; nmt help lists topics, such as config, formats and api."
     ),
 )
 

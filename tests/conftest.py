@@ -5,6 +5,7 @@ seconds and a test can say what the right answer is.
 """
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -117,6 +118,33 @@ def _trained(config: Path, folder: Path) -> Path:
         for _ in train(prepared):
             pass
     return folder / prepared.folder.model
+
+
+TOY_CHAT_CONFIG = """\
+name: toy-chat
+task: chat
+data: {train: [{file: dialogues.jsonl}], dev: [{file: dialogues.jsonl}]}
+tokenizer: {vocab_size: 330}
+model: {d_model: 16, d_ff: 32, num_heads: 2, encoder_layers: 1, decoder_layers: 1, max_length: 48,
+        turn_embeddings: true}
+train: {max_steps: 60, tokens_per_batch: 200, warmup_steps: 10, learning_rate: 1.0e-2,
+        eval_steps: 60, checkpoint_steps: 60, average_checkpoints: 1}
+decode: {beam_size: 2, max_length: 16}
+"""
+TOY_DIALOGUES = [
+    ["hi", "hello there", "how are you", "fine thanks"],
+    ["hello", "hi there", "what are you", "a toy"],
+]
+
+
+@pytest.fixture(scope="session")
+def toy_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle of a chat model trained for a second."""
+    folder = tmp_path_factory.mktemp("toy-chat")
+    lines = [json.dumps({"turns": turns}) + "\n" for turns in TOY_DIALOGUES * 10]
+    (folder / "dialogues.jsonl").write_text("".join(lines))
+    (folder / "chat.yaml").write_text(TOY_CHAT_CONFIG)
+    return _trained(folder / "chat.yaml", folder)
 
 
 TOY_FEELINGS = {"good": ("fine", "great"), "bad": ("awful", "sad"), "so so": ("plain", "blue")}

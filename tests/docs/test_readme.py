@@ -1,13 +1,17 @@
 """The pages tell the truth: their commands run, their tables and links are right."""
 
+import functools
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
-from nmt_cli.config.reading import reference_markdown
+from nmt_cli.api import functions
+from nmt_cli.config.reading import load_config, reference_markdown
 from nmt_cli.doctor.findings import CHECKS
+from nmt_cli.terminal.help_pages import TOPICS, topic_text
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -87,6 +91,32 @@ def test_every_other_command_runs(run_nmt, tmp_path):
         options = {"input": "Hello!\n"} if arguments[0] == "chat" else {}
         done = run_nmt(*arguments, cwd=tmp_path, **options)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_python_examples_run(toy_bundle, toy_chat, label_bundle, tmp_path, monkeypatch):
+    """On models of the tests' own, in the names of the page's."""
+    monkeypatch.chdir(tmp_path)
+    for name, bundle in (("chat", toy_chat), ("sentiment", label_bundle)):
+        shutil.copytree(bundle, tmp_path / "runs" / name / "model")
+    short = dict(setting.split("=") for setting in SHORT)
+    monkeypatch.setattr(functions, "configuration", functools.partial(_shortened, short))
+    first, second = re.findall(r"```python\n(.*?)```", PAGES["nmt_cli/README.md"], flags=re.DOTALL)
+    exec(first, {})
+    exec(second, {})
+
+
+def _shortened(short, config, settings=None, data_dir=None):
+    return load_config(config, [f"{name}={value}" for name, value in short.items()])
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_topic_is_a_part_of_a_page(name):
+    topic = TOPICS[name]
+    assert topic.page in PAGES
+    text = topic_text(topic)
+    assert len(text) > 200
+    assert text.startswith(f"## {topic.heading}\n" if topic.heading else "# ")
+    assert text.count("\n## ") == (0 if topic.heading else PAGES[topic.page].count("\n## "))
 
 
 def write_user_files(folder: Path) -> None:

@@ -1,0 +1,99 @@
+"""`nmt help TOPIC`: the pages that stand beside the code and the data, in the terminal."""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.resources import bundled_root
+
+
+class Topic(NamedTuple):
+    """What a name shows: a page, or the part of one below a heading."""
+
+    about: str
+    page: str
+    heading: str | None = None
+
+
+_USING = "nmt_cli/search/README.md"
+TOPICS = {
+    "start": Topic("a first model, and one of your own text", "README.md"),
+    "config": Topic("every key of a configuration", "configs/README.md"),
+    "formats": Topic(
+        "which files can be read, and how they are named", "configs/README.md", "Where the text is"
+    ),
+    "auto": Topic(
+        "what is chosen for you, and time limits",
+        "configs/README.md",
+        "`auto`, and how long training takes",
+    ),
+    "data": Topic("checking text, public data sets, samples", "data/README.md"),
+    "train": Topic("stopping, resuming, what mends itself", "nmt_cli/training/README.md"),
+    "distributed": Topic(
+        "training on many machines", "nmt_cli/training/README.md", "Many machines"
+    ),
+    "translate": Topic("lines, files, the prompt", _USING, "Translating"),
+    "engines": Topic(
+        "the two engines, number formats", _USING, "Two engines, several number formats"
+    ),
+    "share": Topic("one file to give away", _USING, "Sharing"),
+    "chat": Topic("conversations, slash commands", _USING, "Chat"),
+    "classify": Topic("labels", _USING, "Classification"),
+    "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
+    "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
+    "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),
+    "code": Topic("a walk through the code", "nmt_cli/README.md", "The rooms of the code"),
+}
+
+
+def show_topic(name: str) -> None:
+    """Show a topic: laid out, in a pager if it is long, on a terminal; as it is in a pipe.
+
+    Raises:
+        ConfigError: There is no such topic.
+    """
+    if name not in TOPICS:
+        raise ConfigError(
+            f"{name}: no such command or topic.{did_you_mean(name, TOPICS)}",
+            hint=f"topics: {', '.join(TOPICS)}",
+        )
+    text = topic_text(TOPICS[name])
+    if not sys.stdout.isatty():
+        print(text, end="")  # noqa: T201 - what was asked for
+        return
+    from rich.markdown import Markdown
+
+    from nmt_cli.terminal import console
+
+    screen = console.rich_stdout()
+    if text.count("\n") < screen.height - 2:
+        screen.print(Markdown(text))
+        return
+    with screen.pager(styles=True):
+        screen.print(Markdown(text))
+
+
+def topic_list() -> str:
+    """Return the topics with what they are about, a line each."""
+    width = max(map(len, TOPICS))
+    lines = (f"  {name:<{width}}  {topic.about}" for name, topic in TOPICS.items())
+    return "Topics, with nmt help TOPIC:\n" + "\n".join(lines)
+
+
+def topic_text(topic: Topic) -> str:
+    """Return a topic's Markdown, its heading first."""
+    text = _page(topic.page).read_text(encoding="utf-8")
+    if topic.heading is None:
+        return text
+    start = text.index(f"\n## {topic.heading}\n") + 1
+    end = text.find("\n## ", start)
+    return text[start:] if end < 0 else text[start : end + 1]
+
+
+def _page(name: str) -> Path:
+    """Return a page's file: those of the package's rooms lie in it, others with the samples."""
+    inside = Path(name)
+    if inside.parts[0] == "nmt_cli":
+        return Path(__file__).parents[1].joinpath(*inside.parts[1:])
+    return bundled_root() / name
