@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
-from nmt_cli.bundle.manifest import TASKS
 from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as
@@ -132,7 +131,7 @@ def evaluate(
     """
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
 
-    bundle = find_bundle(None if model is None else str(model), TASKS)
+    bundle = find_bundle(None if model is None else str(model))
     examples, language = read_examples(
         bundle, split=split, source=source, reference=reference, data_dir=data_dir
     )

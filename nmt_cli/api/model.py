@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nmt_cli.bundle.finding import check_task, find_bundle
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.bundle.manifest import TASKS
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
 from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.loading import (
     EngineOptions,
@@ -120,7 +120,7 @@ class Model:
     @property
     def engine_description(self) -> str:
         """What the model runs on, and why, for people."""
-        running = self.labeller.scorer if self.bundle.manifest.classification else self.engine
+        running = self.labeller.scorer if self.bundle.manifest.facts.has_labels else self.engine
         return described(running, self.bundle, self.options)
 
     def search_options(self, settings: Sequence[str] = (), **changes: Any) -> "SearchOptions":
@@ -135,7 +135,7 @@ class Model:
         """
         from nmt_cli.search.translator import Translator
 
-        check_task(self.bundle, ("translation",))
+        check_task(self.bundle, TRANSLATION)
         splitter = self._splitter() if split else None
         return Translator(
             self.engine, self.vocabularies, splitter=splitter, on_warning=self._on_warning
@@ -177,7 +177,7 @@ class Model:
         """Yield what `score` returns, as pairs come."""
         from nmt_cli.search.pair_scores import score_pairs
 
-        check_task(self.bundle, ("translation",))
+        check_task(self.bundle, TRANSLATION)
         alpha = self.search_options(length_penalty=length_penalty).length_penalty
         return score_pairs(
             self.engine,
@@ -193,7 +193,7 @@ class Model:
         Args:
             texts: Texts, or pairs of texts where the model reads two.
         """
-        check_task(self.bundle, ("classification",))
+        check_task(self.bundle, CLASSIFICATION)
         rows = ["\t".join(text) if isinstance(text, tuple) else text for text in texts]
         with self._lock:
             lines = [*_one_line_each(rows)]
@@ -212,7 +212,7 @@ class Model:
         """
         from nmt_cli.search.chat_session import ChatSession
 
-        check_task(self.bundle, ("chat",))
+        check_task(self.bundle, CHAT)
         talk = ChatOptions.from_mapping(self.bundle.manifest.chat)
         of_talk = {name: options.pop(name) for name in talk.names() if name in options}
         seed = secrets.randbelow(1 << 31) if seed is None else seed
@@ -254,12 +254,12 @@ def load(
         ConfigError: An option has no such value.
         ModelFileError: There is no such model, or it is damaged.
     """
-    bundle = find_bundle(None if model is None else str(model), TASKS)
+    bundle = find_bundle(None if model is None else str(model))
     return Model(bundle, EngineOptions(**options), on_warning=on_warning, on_note=on_note)
 
 
 def _reopened(path: str, options: EngineOptions) -> Model:
-    return Model(find_bundle(path, TASKS), options)
+    return Model(find_bundle(path), options)
 
 
 def _one_line_each(texts: Iterable[str]) -> Iterator[str]:

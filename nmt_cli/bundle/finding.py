@@ -5,28 +5,24 @@ from pathlib import Path
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.bundle.manifest import MANIFEST, read_manifest
+from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.errors import ModelFileError
 from nmt_cli.files import existing_dir
 from nmt_cli.resources import RUNS_DIR
 
-_MADE_BY = {
-    "translation": "nmt train",
-    "chat": "nmt train chat",
-    "classification": "nmt train sentiment",
-}
 
-
-def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
+def find_bundle(model: str | None, *tasks: TaskFacts) -> Bundle:
     """Return the bundle that a command should use.
 
     Args:
         model: What the user gave: a bundle or a run folder; None looks at `$NMT_MODEL` and then
             takes the newest bundle of the right task below `runs/`.
-        tasks: The tasks that the command can use.
+        tasks: What the command can use; none is any.
 
     Raises:
         ModelFileError: There is none, it is damaged, or it is for another task.
     """
+    tasks = tasks or tuple(TASKS.values())
     given = model or os.environ.get("NMT_MODEL")
     if not given:
         return _newest_bundle(tasks)
@@ -36,11 +32,11 @@ def find_bundle(model: str | None, tasks: tuple[str, ...]) -> Bundle:
         bundle = unpacked(Path(given))
     else:
         bundle = open_bundle(_bundle_dir(Path(given)))
-    check_task(bundle, tasks, given)
+    check_task(bundle, *tasks, named=given)
     return bundle
 
 
-def check_task(bundle: Bundle, tasks: tuple[str, ...], named: str = "") -> None:
+def check_task(bundle: Bundle, *tasks: TaskFacts, named: str = "") -> None:
     """Raise ModelFileError unless a bundle is for one of the tasks.
 
     Args:
@@ -48,11 +44,15 @@ def check_task(bundle: Bundle, tasks: tuple[str, ...], named: str = "") -> None:
         tasks: What it is wanted for.
         named: What the user called it; by default its folder.
     """
-    task = bundle.manifest.task
-    if task not in tasks:
+    facts = bundle.manifest.facts
+    if facts not in tasks:
         raise ModelFileError(
-            f"{named or bundle.path}: is a {task} model, not for {' or '.join(tasks)}"
+            f"{named or bundle.path}: is a {facts.name} model, not for {_named(tasks)}"
         )
+
+
+def _named(tasks: tuple[TaskFacts, ...]) -> str:
+    return " or ".join(facts.name for facts in tasks)
 
 
 def _bundle_dir(path: Path) -> Path:
@@ -72,13 +72,13 @@ def _bundle_dir(path: Path) -> Path:
     )
 
 
-def _newest_bundle(tasks: tuple[str, ...]) -> Bundle:
+def _newest_bundle(tasks: tuple[TaskFacts, ...]) -> Bundle:
     folders = [existing_dir(run / "model") for run in RUNS_DIR.glob("*") if run.is_dir()]
     manifests = [folder / MANIFEST for folder in folders if (folder / MANIFEST).is_file()]
     for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
-        if read_manifest(path).task in tasks:
+        if read_manifest(path).facts in tasks:
             return open_bundle(path.parent)
     raise ModelFileError(
-        f"no {' or '.join(tasks)} model below {RUNS_DIR}/",
-        hint=f"make one with: {_MADE_BY[tasks[0]]}   (or name one with --model)",
+        f"no {_named(tasks)} model below {RUNS_DIR}/",
+        hint=f"make one with: {tasks[0].made_by}   (or name one with --model)",
     )

@@ -148,7 +148,7 @@ class Bundle:
                 f"{self.path}: holds nothing for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
                 hint=f"make it with: nmt export --model {shlex.quote(str(self.path))}{option}"
-                + ("" if self.manifest.classification else "   (or use: --engine tensorflow)"),
+                + ("" if self.manifest.facts.has_labels else "   (or use: --engine tensorflow)"),
             )
         folder = f"{CTRANSLATE2}/{wanted}"
         self.check_files(lambda name: name.startswith(f"{folder}/"))
@@ -345,7 +345,7 @@ def conversion_of(
 
 def classification_of(config: "Config") -> dict[str, Any]:
     """Return what the manifest says of a configuration's `classification`; see there."""
-    if config.task != "classification":
+    if not config.facts.has_labels:
         return {}
     return config.classification.model_dump(mode="json") | {"texts": config.num_texts}
 

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePath
 from typing import Any, get_origin
 
+from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.errors import ModelFileError
 
 FORMAT_VERSION = 1
 MANIFEST = "bundle.json"
 CTRANSLATE2 = "ctranslate2"
-TASKS = ("translation", "chat", "classification")
 _CHECKSUM = "crc32"  # of the manifest itself
 
 
@@ -63,21 +63,26 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     @property
+    def facts(self) -> TaskFacts:
+        """What there is to know of the task."""
+        return TASKS[self.task]
+
+    @property
     def layers(self) -> str:
         """Depths, for people: of encoder and decoder, or of an encoder alone."""
         depth = f"{self.model['encoder_layers']}"
-        return depth if self.classification else f"{depth}+{self.model['decoder_layers']}"
+        return depth if self.facts.has_labels else f"{depth}+{self.model['decoder_layers']}"
 
     @property
     def examples(self) -> str:
         """What it was trained on, for people."""
-        return "texts" if self.classification else "pairs"
+        return "texts" if self.facts.has_labels else "pairs"
 
     @property
     def dev_loss(self) -> str:
         """Its loss on development text, for people; "" where that is not known."""
         loss = self.training.get("dev_loss")
-        unit = "an example" if self.classification else "a token"
+        unit = "an example" if self.facts.has_labels else "a token"
         return "" if loss is None else f"{loss:.3f} nats {unit}"
 
     def megabytes(self, number_format: str) -> float:

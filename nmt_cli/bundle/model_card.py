@@ -8,16 +8,6 @@ if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
 
 _BAR = r"\|"
-_COMMANDS = {
-    "translation": 'nmt translate -m . "..."',
-    "chat": "nmt chat -m .",
-    "classification": 'nmt classify -m . "..."',
-}
-_PIPELINES = {  # as hubs call them
-    "translation": "translation",
-    "chat": "text-generation",
-    "classification": "text-classification",
-}
 
 
 def model_card(manifest: "Manifest", file: str = ".") -> str:
@@ -33,7 +23,8 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
         for name, value in scores.items()
     ]
     table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
-    size = manifest.model
+    size, facts = manifest.model, manifest.facts
+    text = "" if facts.has_turns else ' "..."'
     return "\n".join(
         [
             *_front_matter(manifest),
@@ -47,7 +38,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             *_labels(manifest),
             "",
             "    pip install nmt-cli",
-            f"    {_COMMANDS[manifest.task].replace('-m .', f'-m {shlex.quote(file)}')}",
+            f"    nmt {facts.command} -m {shlex.quote(file)}" + text,
             "",
             *(table if rows else []),
         ]
@@ -64,7 +55,7 @@ def _front_matter(manifest: "Manifest") -> list[str]:
     languages = filter(None, (manifest.source_lang, manifest.target_lang))
     fields = {
         "library_name": "nmt",
-        "pipeline_tag": _PIPELINES[manifest.task],
+        "pipeline_tag": manifest.facts.pipeline,
         "tags": ["nmt", manifest.task],
         "language": list(dict.fromkeys(languages)),
         "license": manifest.licence,
@@ -78,7 +69,7 @@ def _results(manifest: "Manifest") -> list[dict[str, object]]:
     """Return the scores in the shape of a model index, with their signatures as names."""
     results = [
         {
-            "task": {"type": _PIPELINES[manifest.task]},
+            "task": {"type": manifest.facts.pipeline},
             "dataset": {"type": manifest.name, "name": manifest.name, "split": split},
             "metrics": [
                 {"type": name, "value": round(value["score"], 2), "name": value["signature"]}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_SENTENCES = 1000
 _START_UPS = 3
-_COMMANDS = {"translation": "translate", "chat": "chat", "classification": "classify"}
 _HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 
 
@@ -65,7 +64,6 @@ def bench(
     import statistics
 
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
@@ -76,7 +74,7 @@ def bench(
         raise ConfigError(f"--batch must be sizes such as 1,8,64 (it is {batch})")
     if not seconds > 0:
         raise ConfigError(f"--seconds must be above 0 (it is {seconds})")
-    bundle = find_bundle(model, TASKS)
+    bundle = find_bundle(model)
     options = _options(bundle, engine, beam)
     texts, sources = _sentences(bundle, input_file, data_dir)
     rows = []
@@ -103,7 +101,7 @@ def _options(bundle: "Bundle", engine: str, beam: int | None) -> "SearchOptions 
     from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import search_options
 
-    if not bundle.manifest.classification:
+    if not bundle.manifest.facts.has_labels:
         return search_options(bundle, beam_size=beam)
     if engine == "tensorflow" or beam is not None:
         raise ConfigError("--beam and --engine tensorflow are not for classifiers")
@@ -116,7 +114,7 @@ def _engines(
     """Return the engines and number formats to measure."""
     known = list(bundle.manifest.ctranslate2.get("formats", {}))
     rows: list[tuple[str, str | None]] = []
-    is_classifier = bool(bundle.manifest.classification)
+    is_classifier = bundle.manifest.facts.has_labels
     if engine != "tensorflow":
         names = formats or known or ([None] if is_classifier else [])
         rows += [("ctranslate2", name) for name in names]
@@ -223,9 +221,9 @@ def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: st
     import statistics
     import subprocess
 
-    command = [sys.executable, "-m", "nmt_cli", _COMMANDS[bundle.manifest.task]]
+    command = [sys.executable, "-m", "nmt_cli", bundle.manifest.facts.command]
     command += ["-m", str(bundle.path)]
-    command += [] if bundle.manifest.classification else ["--engine", engine]
+    command += [] if bundle.manifest.facts.has_labels else ["--engine", engine]
     command += ["--format", number_format] if number_format else []
     times = []
     for _ in range(_START_UPS):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_cli.config.tasks import CHAT
 from nmt_cli.terminal.options import (
     BeamOption,
     DeviceOption,
@@ -149,7 +150,7 @@ def _conversation(
     if goes_on:
         path, its_model, turns = last_conversation()
         model = model or str(its_model)
-    loaded = open_model(model, ("chat",), engine)
+    loaded = open_model(model, CHAT, engine)
     if is_logged:
         where = loaded.bundle.path.resolve()
         log = ConversationLog(path, where, turns) if goes_on else ConversationLog.new(where)

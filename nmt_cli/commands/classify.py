@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.terminal.options import (
     ColumnOption,
     DeviceOption,
@@ -79,7 +80,7 @@ def classify(
     if attention is not None:
         check_attention(text, attention)
     engine_options = EngineOptions(number_format=number_format, threads=threads, device=device)
-    loaded = open_model(model, ("classification",), engine_options)
+    loaded = open_model(model, CLASSIFICATION, engine_options)
     reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
     if input_file is not None and column is None and is_table(input_file) and reads_one:
         hint = "name the column of the text with --column"

@@ -85,7 +85,6 @@ def evaluate(
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.evaluation.evaluator import Evaluator, evaluate_outputs, read_examples
     from nmt_cli.search.loading import EngineOptions
@@ -111,7 +110,7 @@ def evaluate(
     options = EngineOptions(
         engine=engine, number_format=number_format, threads=threads, device=device
     )
-    bundle = find_bundle(model, TASKS)
+    bundle = find_bundle(model)
     examples, language = read_examples(
         bundle,
         split=split,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ def export(
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.bundle.folder import open_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.config.reading import load_config
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
     from nmt_cli.evaluation.number_formats import dev_examples, measure_formats
@@ -80,15 +80,15 @@ def export(
     if share is not None and (saved_model or (formats or [])[1:]):
         raise ConfigError("--share takes one --format, and no --saved-model")
     if share is not None:
-        _share(find_bundle(model, TASKS), Path(share), formats, with_weights=with_weights)
+        _share(find_bundle(model), Path(share), formats, with_weights=with_weights)
         return
-    bundle = find_bundle(model, TASKS if saved_model is None else ("translation", "chat"))
+    bundle = find_bundle(model, *(() if saved_model is None else (TRANSLATION, CHAT)))
     overrides = [f"data.dir={data_dir}"] if data_dir else None
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
-    dev = [] if bundle.manifest.task == "chat" else dev_examples(loaded, console.warn)
+    dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
     if saved_model is not None:
         _write_saved_model(bundle, encoder, loaded.config, dev, saved_model, json=json)
         return
@@ -162,6 +162,5 @@ def _share(
     size = sum(file.stat().st_size for file in files) / 1e6
     weights = "with" if with_weights else "without"
     console.note(f"{target}: {size:.1f} MB, {number_format}, {weights} the weights")
-    command = {"translation": "translate", "chat": "chat", "classification": "classify"}
-    given = shlex.join(["nmt", command[shared.manifest.task], "-m", str(target)])
+    given = shlex.join(["nmt", shared.manifest.facts.command, "-m", str(target)])
     console.note(f"its recipient types: pip install nmt-cli, then {given}")

@@ -27,13 +27,12 @@ def info(
     Example: nmt info runs/quickstart --verify
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.errors import ConfigError
     from nmt_cli.terminal import console
 
     if model and model_option:
         raise ConfigError("give either MODEL or --model, not both")
-    bundle = find_bundle(model or model_option, TASKS)
+    bundle = find_bundle(model or model_option)
     if verify:
         bundle.verify()
     manifest = bundle.manifest
@@ -57,7 +56,7 @@ def info(
         f"({manifest.training['fingerprint']})",
         "best at step": f"{manifest.training['step']:,}",
     }
-    if manifest.classification:
+    if manifest.facts.has_labels:
         rows |= _labels(manifest.classification)
     if manifest.dev_loss:
         rows["dev loss"] = manifest.dev_loss
@@ -86,7 +85,7 @@ def _parts(parts: dict[str, int]) -> str:
 def _scores(manifest: "Manifest") -> dict[str, str]:
     """Return the scores, each with how the outputs were searched where there was a search."""
     beam = _beam(manifest)
-    search = {"dev": " (greedy)", "test": beam} if manifest.task == "translation" else {}
+    search = {"dev": " (greedy)", "test": beam} if manifest.facts.best_by == "bleu" else {}
     return {
         f"{split} {name}": f"{value['score']:.2f}{search.get(split, '')}  {value['signature']}"
         for split, scores in manifest.scores.items()

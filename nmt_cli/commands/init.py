@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_cli.config.tasks import TASKS, TRANSLATION
 from nmt_cli.resources import DEFAULT_FILE
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
+    from nmt_cli.config.tasks import TaskFacts
     from nmt_cli.discovery.folder import Found
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
-_TASKS = ("translation", "chat", "classification")
 _SIZES = ("tokenizer", "model", "train")  # of a preset for any task
 _OF_TASK = ("decode", "chat", "classification")  # of a preset for the same task
 _CHAT_DECODE = {"sample": True, "temperature": 0.3, "top_p": 0.9}  # as configs/chat.yaml
@@ -87,21 +88,22 @@ def init(
     path = Path(file)
     if path.exists() and not yes:
         raise ConfigError(f"{path} exists", hint="--yes replaces it")
-    if task not in (None, *_TASKS):
+    if task not in (None, *TASKS):
         raise ConfigError(
-            f"--task {task}: is none of {', '.join(_TASKS)}.{did_you_mean(str(task), _TASKS)}"
+            f"--task {task}: is none of {', '.join(TASKS)}.{did_you_mean(str(task), TASKS)}"
         )
     if train is None and (dev or test):
         raise ConfigError("--dev and --test need --train SRC TGT")
     if train and reverse:
         raise ConfigError("--reverse is for text that nmt init finds: swap the names after --train")
+    facts = TASKS[task] if task else None
     given = {"train": train, "dev": dev, "test": test}
     if train and not train[1]:
-        tree = _given_tables(given, path, task)
+        tree = _given_tables(given, path, facts)
     elif train:
-        tree = _given(given, path, task)
+        tree = _given(given, path, facts)
     else:
-        tree = _discovered(Path(data), path, task, reverse=reverse)
+        tree = _discovered(Path(data), path, facts, reverse=reverse)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)  # names of files go by way of it
     text = _configuration(tree, path, preset)
@@ -114,7 +116,7 @@ def init(
 
 
 def _given(
-    files: dict[str, tuple[str, str] | None], path: Path, task: str | None
+    files: dict[str, tuple[str, str] | None], path: Path, task: "TaskFacts | None"
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for files that the user named."""
     from nmt_cli.discovery.pair_files import given_pair
@@ -130,7 +132,7 @@ def _given(
 
 
 def _given_tables(
-    files: dict[str, tuple[str, str] | None], path: Path, task: str | None
+    files: dict[str, tuple[str, str] | None], path: Path, task: "TaskFacts | None"
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for tables or dialogues, one file a split."""
     from nmt_cli.discovery.folder import discover
@@ -146,7 +148,7 @@ def _given_tables(
         if names
     }
     tree = _tree(_run_name(path.stem), found.task, found.languages, corpora)
-    if found.task == "classification":
+    if found.task.has_labels:
         tree |= _several_labels(found, train.parent)
     return tree
 
@@ -164,7 +166,9 @@ def _check_given(files: dict[str, tuple[str, str] | None], each: int) -> None:
             raise DataError(f"{', '.join(missing)}: no such file")
 
 
-def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) -> dict[str, Any]:
+def _discovered(
+    folder: Path, path: Path, task: "TaskFacts | None", *, reverse: bool
+) -> dict[str, Any]:
     """Return the beginning of a configuration for what lies in a folder, and tell what that is."""
     from nmt_cli.discovery.folder import discover
     from nmt_cli.errors import ConfigError, DataError
@@ -173,20 +177,20 @@ def _discovered(folder: Path, path: Path, task: str | None, *, reverse: bool) ->
     if not folder.is_dir():
         raise DataError(f"--data-dir {folder}: no such folder")
     found = discover(folder, task)
-    if reverse and found.task != "translation":
-        raise ConfigError(f"--reverse is for translation: this is {found.task}")
+    if reverse and found.task != TRANSLATION:
+        raise ConfigError(f"--reverse is for translation: this is {found.task.name}")
     if reverse:
         found = found.reversed()
     _tell_found(found)
-    if found.task == "translation":
+    if found.task == TRANSLATION:
         options = ["--data-dir", str(folder)] if folder != Path() else []
-        options += ["--task", task] if task else []
+        options += ["--task", task.name] if task else []
         options += [] if reverse else ["--reverse"]
         command = shlex.join(["nmt", "init", str(path), *options, "--yes"])
         console.note(f"the other way round: {command}")
     name = folder.resolve().name if path.name == DEFAULT_FILE else path.stem
     tree = _tree(_run_name(name), found.task, found.languages, found.corpora)
-    if found.task == "classification":
+    if found.task.has_labels:
         tree |= _several_labels(found, folder)
     is_fixed = folder.is_absolute()
     tree["data"]["dir"] = str(folder) if is_fixed else os.path.relpath(folder, path.parent)
@@ -228,23 +232,25 @@ def _tell_found(found: "Found") -> None:
         console.warn(found.doubt)
 
 
-def _tell_task(task: str, languages: tuple[str, str], labels: tuple[str, ...], reason: str) -> None:
+def _tell_task(
+    task: "TaskFacts", languages: tuple[str, str], labels: tuple[str, ...], reason: str
+) -> None:
     from nmt_cli.terminal import console
 
     source, target = (language or "unknown" for language in languages)
     what = f"{source} -> {target}"
-    if task == "classification":
+    if task.has_labels:
         shown = ", ".join(labels[:_SHOWN_LABELS]) + (", ..." if labels[_SHOWN_LABELS:] else "")
         what = (f"{len(labels):,} labels ({shown}) of " if labels else "") + f"text in {source}"
-    console.note(f"{task}: {what} ({reason})")
+    console.note(f"{task.name}: {what} ({reason})")
 
 
 def _tree(
-    name: str, task: str, languages: tuple[str, str], corpora: dict[str, Any]
+    name: str, task: "TaskFacts", languages: tuple[str, str], corpora: dict[str, Any]
 ) -> dict[str, Any]:
     source, target = languages
     data = {"source_lang": source, "target_lang": target, **corpora}
-    return {"name": name, "task": task, "data": data}
+    return {"name": name, "task": task.name, "data": data}
 
 
 def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
@@ -298,7 +304,7 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     from nmt_cli.errors import ConfigError, did_you_mean
     from nmt_cli.resources import bundled_configs
 
-    decode = {"decode": _CHAT_DECODE} if tree["task"] == "chat" else {}
+    decode = {"decode": _CHAT_DECODE} if TASKS[tree["task"]].has_turns else {}
     if preset in (None, "auto"):
         return tree | decode, {"tokenizer.vocab_size", "model", "train"}
     configs = bundled_configs()
@@ -313,7 +319,9 @@ def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, An
     wanted = {*_SIZES, *(_OF_TASK if is_same_task else ())}
     sizes = loaded.config.model_dump(include=wanted)
     if not is_same_task:
-        sizes["model"]["turn_embeddings"] = tree["task"] == "chat"  # there are turns in no other
+        sizes["model"]["turn_embeddings"] = TASKS[
+            tree["task"]
+        ].has_turns  # there are turns in no other
     return tree | decode | sizes, set(loaded.auto)
 
 

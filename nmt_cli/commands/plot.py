@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.terminal.options import (
     ConfigArgument,
     DataDirOption,
@@ -63,7 +64,6 @@ def positions(
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.position_picture import positions_of, sinusoids_of
     from nmt_cli.terminal.pictures import check_output, show
 
@@ -71,7 +71,7 @@ def positions(
     if d_model is not None:
         show(sinusoids_of(d_model, length), output)
     else:
-        show(positions_of(find_bundle(model, TASKS), length), output)
+        show(positions_of(find_bundle(model), length), output)
 
 
 def curves(
@@ -122,12 +122,11 @@ def model(model: ModelOption = None, output: OutputOption = None) -> None:
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.diagram import diagram_of_bundle
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
-    show(diagram_of_bundle(find_bundle(model, TASKS)), output)
+    show(diagram_of_bundle(find_bundle(model)), output)
 
 
 def attention(
@@ -158,16 +157,15 @@ def attention(
     Example: nmt plot attention "I love this phone." -m runs/sentiment --layer 2 -o attention.png
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.bundle.manifest import TASKS
     from nmt_cli.report.attention import attention_of, check_choice
     from nmt_cli.search.attended import attended_texts
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
-    bundle = find_bundle(model, TASKS)
+    bundle = find_bundle(model)
     check_choice(
         bundle.manifest.model,
-        has_decoder=not bundle.manifest.classification,
+        has_decoder=not bundle.manifest.facts.has_labels,
         kind=kind,
         layer=layer,
         head=head,
@@ -197,7 +195,7 @@ def confusion(
 
     check_output(output)
     check_split(split)
-    bundle = find_bundle(model, ("classification",))
+    bundle = find_bundle(model, CLASSIFICATION)
     examples, _ = read_examples(bundle, split=split, data_dir=data_dir)
     with console.counting() as tell:
         labeller, total = load_labeller(bundle, EngineOptions()), len(examples)

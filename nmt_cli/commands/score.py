@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.terminal.options import (
     DeviceOption,
     EncodingOption,
@@ -63,7 +64,7 @@ def score(
     options = EngineOptions(
         engine=engine, number_format=number_format, threads=threads, device=device
     )
-    loaded = open_model(model, ("translation",), options)
+    loaded = open_model(model, TRANSLATION, options)
     if verbose:
         console.note_engine(loaded.engine_description)
     pairs = (

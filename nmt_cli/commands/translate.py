@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.terminal.options import (
     BatchOption,
     BeamOption,
@@ -116,7 +117,7 @@ def translate(
         device=device,
         batch_tokens=batch_tokens,
     )
-    loaded = open_model(model, ("translation",), engine_options)
+    loaded = open_model(model, TRANSLATION, engine_options)
     options = loaded.search_options(
         settings or (),
         beam_size=beam,

@@ -276,7 +276,7 @@ def _needed(dropout: float, config: Config, plan: _Plan) -> float:
     Where BLEU counts, a short run does better with little of it, though its loss on dev is higher.
     """
     share = 1 - plan.freshness
-    if config.task == "translation":
+    if config.facts.best_by == "bleu":
         share = min(share, plan.seen * plan.epoch_tokens / _DROPOUT_TOKENS)
     return round(dropout * share, 2)
 
@@ -288,7 +288,7 @@ def _max_length(config: Config, plan: _Plan) -> Choice:
 
 
 def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
-    if config.task == "chat" and config.chat.history_turns > 0:
+    if config.facts.has_turns and config.chat.history_turns > 0:
         return Choice(True, f"chat.history_turns is {config.chat.history_turns}")
     return Choice(False, "there are no earlier turns to tell apart")
 

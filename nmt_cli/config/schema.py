@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.encoding import check_encoding
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -525,6 +526,16 @@ class Config(Section):
         return model
 
     @property
+    def facts(self) -> TaskFacts:
+        """What there is to know of the task."""
+        return TASKS[self.task]
+
+    @property
+    def text_settings(self) -> dict[str, Any] | None:
+        """What a conversation's settings make of the text; None where there are no turns."""
+        return self.chat.text_settings() if self.facts.has_turns else None
+
+    @property
     def num_texts(self) -> int:
         """Texts that a classifier reads together: two where some corpus has three columns."""
         return max(len(corpus.columns or (1, 2)) - 1 for corpus in self.data.train)
@@ -532,6 +543,6 @@ class Config(Section):
     @property
     def vocabulary_sides(self) -> tuple[str, ...]:
         """Whose text each vocabulary is learned from; labels are not text."""
-        if self.task == "classification":
+        if self.facts.has_labels:
             return ("source",)
         return ("joint",) if self.tokenizer.joint else ("source", "target")

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from nmt_cli.config.tasks import CHAT
 from nmt_cli.discovery import names
 from nmt_cli.discovery.sides import HEAD, Corpus, Side, read_leniently
 
@@ -33,7 +34,7 @@ def dialogue_corpus(name: str, talks: Sequence[Sequence[object]], reason: str) -
         Side(role, [str(turn) for talk in talks for turn in talk[number::2]])
         for number, role in enumerate(_ROLES)
     )
-    return Corpus(names.split_of(name), {"file": name}, (name,), (user, bot), reason, "chat")
+    return Corpus(names.split_of(name), {"file": name}, (name,), (user, bot), reason, CHAT)
 
 
 def _groups(path: Path) -> Iterator[list[str]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.dialogue_files import text_dialogues
 from nmt_cli.discovery.pair_files import named_pairs, only_pair
@@ -31,14 +32,14 @@ _NO_CORPUS_SUFFIX = re.compile(
 _SPLITS = ("train", "dev", "test")
 _WANTED = {
     None: "parallel text, table or dialogues",
-    "translation": "parallel text or table of two texts",
-    "chat": "dialogues or questions with answers",
-    "classification": "text with labels",
+    TRANSLATION: "parallel text or table of two texts",
+    CHAT: "dialogues or questions with answers",
+    CLASSIFICATION: "text with labels",
 }
 _HINTS = {
-    "chat": "a .txt has a turn a line and blank lines between dialogues; two files are named with "
+    CHAT: "a .txt has a turn a line and blank lines between dialogues; two files are named with "
     "nmt init --train QUESTIONS ANSWERS --task chat",
-    "classification": "a table with the columns text and label, or nmt init --train TEXTS LABELS "
+    CLASSIFICATION: "a table with the columns text and label, or nmt init --train TEXTS LABELS "
     "--task classification (line N of one is the label of line N of the other)",
 }
 
@@ -47,7 +48,7 @@ class Found(NamedTuple):
     """The corpora of a folder.
 
     Attributes:
-        task: "translation", "chat" or "classification".
+        task: What it is for.
         languages: Codes of source and target; "" where unknown.
         corpora: Split -> entries as `data` of the configuration has them.
         labels: Of classification, sorted.
@@ -56,7 +57,7 @@ class Found(NamedTuple):
         doubt: What was guessed and may be wrong; "" for nothing.
     """
 
-    task: str
+    task: TaskFacts
     languages: tuple[str, str]
     corpora: dict[str, list[dict[str, Any]]]
     labels: tuple[str, ...]
@@ -70,7 +71,7 @@ class Found(NamedTuple):
         return self._replace(languages=self.languages[::-1], corpora=corpora, reason="as asked")
 
 
-def discover(folder: Path, task: str | None = None, file: str | None = None) -> Found:
+def discover(folder: Path, task: TaskFacts | None = None, file: str | None = None) -> Found:
     """Return the corpora that lie in a folder (not in the folders in it).
 
     Args:
@@ -109,14 +110,14 @@ def _swapped(entry: dict[str, Any]) -> dict[str, Any]:
     return {"source": entry["target"], "target": entry["source"]}
 
 
-def _candidates(folder: Path, files: list[str], task: str | None) -> Iterator[list[Corpus]]:
+def _candidates(folder: Path, files: list[str], task: TaskFacts | None) -> Iterator[list[Corpus]]:
     """Yield what the files may be, the likeliest first."""
     plain = [name for name in files if not is_table(folder / name)]
     yield list(named_pairs(folder, plain, task))
     pair = only_pair(folder, plain, task)
     yield [pair] if pair else []
     found = tables(folder, [name for name in files if name not in plain], task)
-    dialogues = [text_dialogues(folder, name) for name in plain if task in (None, "chat")]
+    dialogues = [text_dialogues(folder, name) for name in plain if task in (None, CHAT)]
     yield found + [corpus for corpus in dialogues if corpus is not None]
 
 
@@ -156,7 +157,7 @@ def _folders_with_text(folder: Path) -> list[str]:
 def _doubt(corpus: Corpus) -> str:
     """Return what to tell of two texts that are a chat for no better reason than their language."""
     has_roles = all(names.is_talk(side.marker) for side in corpus.sides)
-    if corpus.task != "chat" or has_roles:
+    if corpus.task != CHAT or has_roles:
         return ""
     sides = " and ".join(
         corpus.files if len(corpus.files) > 1 else map(str, corpus.entry["columns"])
@@ -172,7 +173,7 @@ def _doubt(corpus: Corpus) -> str:
     )
 
 
-def _nothing(folder: Path, files: list[str], task: str | None) -> DataError:
+def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataError:
     """Return what to say of a folder without a corpus: what there is, and what to do."""
     heads = {path.name: _head(path) for path in sorted(folder.iterdir()) if _may_be_text(path)}
     folders = _folders_with_text(folder)
@@ -198,7 +199,7 @@ def _nothing(folder: Path, files: list[str], task: str | None) -> DataError:
             f"look in there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
         )
     else:
-        hint = _HINTS.get(task or "", hint)
+        hint = _HINTS.get(task or TRANSLATION, hint)
     return DataError("; ".join([f"{folder}: {wanted}", *seen]), hint=hint)
 
 

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.dialogue_files import is_dialogue
 from nmt_cli.discovery.sides import (
@@ -22,7 +23,7 @@ from nmt_cli.errors import DataError
 _SAMPLE = 200  # lines that are looked at for the language
 
 
-def named_pairs(folder: Path, files: list[str], task: str | None) -> Iterator[Corpus]:
+def named_pairs(folder: Path, files: list[str], task: TaskFacts | None) -> Iterator[Corpus]:
     """Pair text files whose names differ in the language or role alone.
 
     Raises:
@@ -51,7 +52,7 @@ def named_pairs(folder: Path, files: list[str], task: str | None) -> Iterator[Co
             yield corpus
 
 
-def only_pair(folder: Path, files: list[str], task: str | None) -> Corpus | None:
+def only_pair(folder: Path, files: list[str], task: TaskFacts | None) -> Corpus | None:
     """Return the corpus of the only two files of a folder, whatever they are called."""
     if len(files) != 2 or names.split_of(files[0]) != names.split_of(files[1]):
         return None
@@ -61,15 +62,17 @@ def only_pair(folder: Path, files: list[str], task: str | None) -> Corpus | None
     return _pair(folder, (files[0], files[1]), ("", ""), task)
 
 
-def given_pair(source: Path, target: Path, task: str | None) -> Corpus:
+def given_pair(source: Path, target: Path, task: TaskFacts | None) -> Corpus:
     """Return the corpus of two files that the user named, in this order."""
     sides = (side_of(source), side_of(target))
     entry = {"source": str(source), "target": str(target)}
-    corpus = Corpus("train", entry, (source.name, target.name), sides, "as given", task or "")
-    if task in (None, "classification"):
+    corpus = Corpus(
+        "train", entry, (source.name, target.name), sides, "as given", task or TRANSLATION
+    )
+    if task in (None, CLASSIFICATION):
         labels = _labels(target, _role(target), task)
         if labels or task:
-            return corpus._replace(task="classification", labels=labels)
+            return corpus._replace(task=CLASSIFICATION, labels=labels)
     return corpus._replace(task=task or task_of(sides))
 
 
@@ -80,17 +83,17 @@ def side_of(path: Path) -> Side:
 
 
 def _pair(
-    folder: Path, files: tuple[str, str], markers: tuple[str, str], task: str | None
+    folder: Path, files: tuple[str, str], markers: tuple[str, str], task: TaskFacts | None
 ) -> Corpus | None:
     one, other = (Side(m, _sample(folder / f)) for m, f in zip(markers, files, strict=True))
     sides, split = (one, other), names.split_of(files[0])
-    if task in (None, "classification"):
+    if task in (None, CLASSIFICATION):
         for text, label in ((0, 1), (1, 0)):
             if labels := _labels(folder / files[label], markers[label], task):
                 entry = {"source": files[text], "target": files[label]}
                 reason = f"{files[label]} has few values, and short ones"
                 ordered = (sides[text], sides[label])
-                return Corpus(split, entry, files, ordered, reason, "classification", labels)
+                return Corpus(split, entry, files, ordered, reason, CLASSIFICATION, labels)
         if task:
             return None
     order, reason = order_of(sides, f"{folder.resolve().name} {files[0]}")
@@ -99,10 +102,10 @@ def _pair(
     return Corpus(split, entry, files, ordered, reason, task or task_of(ordered))
 
 
-def _labels(path: Path, marker: str, task: str | None) -> tuple[str, ...]:
+def _labels(path: Path, marker: str, task: TaskFacts | None) -> tuple[str, ...]:
     """Return the labels in a file, () when it is something else."""
     is_label = names.is_labels(marker) and not names.is_side(marker)
-    is_named = is_label or task == "classification"
+    is_named = is_label or task == CLASSIFICATION
     if marker and not is_named:
         return ()
     share = NAMED_SHARE if is_named else UNNAMED_SHARE

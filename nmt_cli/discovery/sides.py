@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nmt_cli.config.tasks import CHAT, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.encoding import AUTO
 from nmt_cli.files import read_lines
@@ -34,7 +35,7 @@ class Corpus(NamedTuple):
         files: Names of its files.
         sides: Source and target; the text and its labels.
         reason: Why it is taken so.
-        task: "translation", "chat" or "classification".
+        task: What it is for.
         labels: All that occur in it, sorted, when it is for classification.
     """
 
@@ -43,13 +44,13 @@ class Corpus(NamedTuple):
     files: tuple[str, ...]
     sides: tuple[Side, Side]
     reason: str
-    task: str
+    task: TaskFacts
     labels: tuple[str, ...] = ()
 
     @property
     def languages(self) -> tuple[str, str]:
         """Codes of source and target, "" where unknown; labels are in no language."""
-        if self.task == "classification":
+        if self.task.has_labels:
             source = self.sides[0]
             return (names.language(source.marker) or language_of(source.lines), "")
         return languages_of(self.sides)
@@ -69,12 +70,12 @@ def languages_of(sides: tuple[Side, Side]) -> tuple[str, str]:
     return (named[0] or read[0], named[1] or read[1])
 
 
-def task_of(sides: tuple[Side, Side]) -> str:
-    """Return "chat" for two sides of one language or with roles of a talk, else "translation"."""
+def task_of(sides: tuple[Side, Side]) -> TaskFacts:
+    """Return chat for two sides of one language or with roles of a talk, else translation."""
     if all(names.is_talk(side.marker) for side in sides):
-        return "chat"
+        return CHAT
     languages = languages_of(sides)
-    return "chat" if languages[0] == languages[1] != "" else "translation"
+    return CHAT if languages[0] == languages[1] != "" else TRANSLATION
 
 
 def order_of(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.dialogue_files import dialogue_corpus
 from nmt_cli.discovery.sides import (
@@ -62,7 +63,7 @@ def is_table(path: Path) -> bool:
     return all("\t" in line for line in head if line.strip())
 
 
-def tables(folder: Path, files: list[str], task: str | None) -> list[Corpus]:
+def tables(folder: Path, files: list[str], task: TaskFacts | None) -> list[Corpus]:
     """Return the corpora in tables and files of JSON lines.
 
     Args:
@@ -79,7 +80,7 @@ def tables(folder: Path, files: list[str], task: str | None) -> list[Corpus]:
     return found
 
 
-def _table(folder: Path, name: str, task: str | None, like: Corpus | None) -> Corpus | None:
+def _table(folder: Path, name: str, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
     path = folder / name
     if name.removesuffix(".gz").endswith(".jsonl"):
         return _json_lines(folder, name, task, like)
@@ -144,7 +145,9 @@ def _is_prose(cells: Sequence[str]) -> bool:
     return sum(map(str.isalpha, text)) > _TEXT_SHARE * len(text)
 
 
-def _json_lines(folder: Path, name: str, task: str | None, like: Corpus | None) -> Corpus | None:
+def _json_lines(
+    folder: Path, name: str, task: TaskFacts | None, like: Corpus | None
+) -> Corpus | None:
     """Return the corpus of dialogues, or of the fields of each record."""
     records = [record for _, record in itertools.islice(_records(folder / name), HEAD)]
     if not records:
@@ -152,7 +155,7 @@ def _json_lines(folder: Path, name: str, task: str | None, like: Corpus | None) 
     talks = [turns for record in records if (turns := turns_of(record)) is not None]
     if talks:
         reason = "user and bot take turns"
-        return dialogue_corpus(name, talks, reason) if task in (None, "chat") else None
+        return dialogue_corpus(name, talks, reason) if task in (None, CHAT) else None
     columns = [
         _Column(
             key,
@@ -203,7 +206,7 @@ def _corpus(
     folder: Path,
     name: str,
     columns: list[_Column],
-    task: str | None,
+    task: TaskFacts | None,
     like: Corpus | None,
     *,
     is_ordered: bool,
@@ -212,7 +215,7 @@ def _corpus(
     if like is not None and _has_columns_of(like, keys):
         entry = like.entry | {"file": name}
         return like._replace(split=names.split_of(name), entry=entry, files=(name,))
-    if task in (None, "classification"):
+    if task in (None, CLASSIFICATION):
         labelled = _labelled(name, columns, task)
         if labelled is not None or task:
             return labelled
@@ -223,7 +226,7 @@ def _has_columns_of(like: Corpus, keys: Sequence[str | int]) -> bool:
     return set(keys).issuperset(like.entry["columns"])
 
 
-def _labelled(name: str, columns: list[_Column], task: str | None) -> Corpus | None:
+def _labelled(name: str, columns: list[_Column], task: TaskFacts | None) -> Corpus | None:
     """Return the corpus of a text, or two texts, and a label.
 
     Two texts that are named as sides of a translation or of a talk are taken for that, whatever
@@ -245,7 +248,7 @@ def _labelled(name: str, columns: list[_Column], task: str | None) -> Corpus | N
     entry = {"file": name, "columns": [column.key for column in (*chosen, label)]}
     sides = (chosen[0].side, label.side)
     split = names.split_of(name)
-    return Corpus(split, entry, (name,), sides, reason, "classification", found)
+    return Corpus(split, entry, (name,), sides, reason, CLASSIFICATION, found)
 
 
 def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ...]]:
@@ -262,7 +265,7 @@ def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ..
 
 
 def _two_texts(
-    folder: Path, name: str, columns: list[_Column], task: str | None, *, is_ordered: bool
+    folder: Path, name: str, columns: list[_Column], task: TaskFacts | None, *, is_ordered: bool
 ) -> Corpus | None:
     """Return the corpus of two columns of text; those named as sides are preferred."""
     texts = [column for column in columns if column.is_text]

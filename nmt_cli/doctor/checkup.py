@@ -8,6 +8,7 @@ import numpy as np
 from nmt_cli.config.auto import Situation, choose, vocab_size
 from nmt_cli.config.reading import LoadedConfig, with_values
 from nmt_cli.config.schema import Config
+from nmt_cli.config.tasks import TaskFacts
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.label_balance import Counts, counted, label_findings
 from nmt_cli.doctor.lengths import LengthModel, shift_of
@@ -59,7 +60,7 @@ def check_up(
         findings += language_findings(loaded.config, sample)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
         statistics = piece_statistics(sample, vocabularies, config)
-        sides = 1 if config.task == "classification" else 2
+        sides = 1 if config.facts.has_labels else 2
         findings += piece_findings(
             config, statistics, vocabularies.largest, learned=learned, sides=sides
         )
@@ -67,7 +68,7 @@ def check_up(
         labels: Counts = {}
         _test(corpora, found, profile, counter, on_progress, labels)
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
-        findings += _repeat_findings(found, config.task)
+        findings += _repeat_findings(found, config.facts)
     else:
         _read_through(corpora, found)
     findings += size_findings(found)
@@ -128,7 +129,7 @@ def _profile(config: Config, sample: list[Example]) -> Profile:
         [example.source[-1] for example in sample],
         [example.target for example in sample],
         languages=(config.data.source_lang, config.data.target_lang),
-        is_chat=config.task != "translation",
+        is_chat=not config.facts.is_parallel,
     )
 
 
@@ -167,7 +168,7 @@ def _test(
     chunks: Iterator[Rows] = chain.from_iterable(
         _chunks(corpora, found, n) for n in range(len(found))
     )
-    if config.task == "classification":
+    if config.facts.has_labels:
         chunks = counted(chunks, labels, found, config.classification)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
         found[tested.corpus].add(tested)
@@ -204,7 +205,7 @@ def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[
             broken.append(Finding("format", "error", *place))
 
     # The last turn of a conversation; both texts of a pair to classify.
-    first = 0 if corpora.config.task == "classification" else -1
+    first = 0 if corpora.config.facts.has_labels else -1
     rows = _until_error(corpora.iter_rows(found[number].config, report), found[number])
     while chunk := list(islice(rows, _CHUNK)):
         yield Rows(
@@ -250,13 +251,13 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
         corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
 
 
-def _repeat_findings(found: list[CorpusRows], task: str) -> Iterator[Finding]:
+def _repeat_findings(found: list[CorpusRows], facts: TaskFacts) -> Iterator[Finding]:
     splits = {name: SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS}
     for split in splits.values():
         note_duplicates(split)
     for name, held_out in (("train", "dev"), ("train", "test"), ("dev", "test")):
-        yield from note_leakage(splits[name], splits[held_out], pairs=task != "translation")
-    if task == "classification":
+        yield from note_leakage(splits[name], splits[held_out], pairs=not facts.is_parallel)
+    if facts.has_labels:
         yield from contradiction_findings(splits["train"])
     else:
         yield from stock_findings(splits["train"])

@@ -64,7 +64,7 @@ def piece_statistics(
     sample: Sequence[Example], vocabularies: Vocabularies, config: Config
 ) -> PieceStatistics:
     """Return what a sample of at least one pair becomes with a configuration without `auto`."""
-    whole = _ENDLESS if config.task == "classification" else None  # others are left out, not cut
+    whole = _ENDLESS if config.facts.has_labels else None  # others are left out, not cut
     encoder = build_encoder(config, vocabularies, max_length=whole)
     sides = (
         encoder.encode_sources([example.source for example in sample]),

@@ -63,7 +63,7 @@ class Evaluator:
             DataError: A file of outputs does not fit the examples.
             ModelFileError: A model is damaged, or for another task.
         """
-        if bundle.manifest.classification:
+        if bundle.manifest.facts.has_labels:
             return self._labels(bundle, examples, others)
         first = self._load(str(bundle.path), bundle, self.settings, self.flags)
         corpus = _corpus_of_model(first, examples, language)
@@ -93,7 +93,7 @@ class Evaluator:
                     if problem := labels.problem(output, Path(text), number):
                         raise problem
                 continue
-            other = find_bundle(text, (bundle.manifest.task,))
+            other = find_bundle(text, bundle.manifest.facts)
             if _labels_of(other) != _labels_of(bundle):
                 raise ConfigError(
                     f"{other.path} gives other labels than {bundle.path}, or reads other texts",
@@ -127,7 +127,7 @@ class Evaluator:
             except ConfigError as error:
                 problem = str(error).removeprefix(f"--set {text}: ")
                 raise ConfigError(f"--compare {text}: {problem}", hint=error.hint) from error
-        return self._load(text, find_bundle(text, (first.bundle.manifest.task,)), [], {})
+        return self._load(text, find_bundle(text, first.bundle.manifest.facts), [], {})
 
 
 def evaluate_outputs(

@@ -113,7 +113,7 @@ def _measure(
     bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
 ) -> Measured:
     folder = bundle.ctranslate2_folder(number_format)
-    if bundle.manifest.classification:
+    if bundle.manifest.facts.has_labels:
         labeller = load_labeller(bundle, number_format)
         return _timed(
             number_format,

@@ -22,7 +22,7 @@ def build_model(
         joint: Whether both sides share one vocabulary.
         compute_dtype: Number format of activations, "float32" or "bfloat16".
     """
-    if config.task == "classification":
+    if config.facts.has_labels:
         return Classifier(
             config.model,
             vocab_size=source_vocab_size,

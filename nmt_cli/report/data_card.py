@@ -38,7 +38,7 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
     config, train, words = prepared.config, prepared.train, prepared.vocabularies
     languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
     longest = config.model.max_length
-    targets = "labels" if config.task == "classification" else "target pieces"
+    targets = config.facts.targets
     pieces = f"{words.source.vocab_size:,}"
     if not words.joint:
         pieces = f"{pieces} source and {words.target.vocab_size:,} target"

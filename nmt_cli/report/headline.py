@@ -41,8 +41,7 @@ def _score(manifest: "Manifest") -> tuple[str, float]:
 
 def _what(manifest: "Manifest") -> str:
     languages = " to ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
-    task = {"translation": f"translates {languages}".strip(), "chat": "chats"}
-    does = task.get(manifest.task, "classifies texts")
+    does = manifest.facts.does.format(languages=languages).strip()
     return (
         f"A model that {does}: {manifest.parameters:,} weights, {manifest.layers} layers of width "
         f"{manifest.model['d_model']}, trained on {manifest.training['pairs']:,} "

@@ -80,7 +80,7 @@ def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
             hint = did_you_mean(value, choices)
             raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")
     examples = Corpora(loaded.config, loaded.data_dir).iter_split(split)
-    has_labels = loaded.config.task == "classification"  # these have no length
+    has_labels = loaded.config.facts.has_labels  # these have no length
     sides = ("text",) if has_labels else ("source", "target")
     counts: dict[str, Counter[int]] = {side: Counter() for side in sides}
     for found in _lengths(examples, unit, loaded.config):

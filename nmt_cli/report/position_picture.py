@@ -85,7 +85,7 @@ def positions_of(bundle: Bundle, length: int | None) -> Positions:
             if f"{side}.positions" in weights
         }
     else:
-        name = "sinusoidal" if bundle.manifest.classification else "sinusoidal, both sides"
+        name = "sinusoidal" if bundle.manifest.facts.has_labels else "sinusoidal, both sides"
         matrices = {name: sinusoids(length, model["d_model"])}
     return Positions(title=f"{bundle.manifest.name}: positions", matrices=matrices)
 

@@ -45,14 +45,14 @@ def attended_texts(bundle: Bundle, source: str, target: str | None) -> Attended:
         ConfigError: A side is blank or longer than the model reads.
         DataError: A classifier of pairs gets one text.
     """
-    if bundle.manifest.classification:
+    if bundle.manifest.facts.has_labels:
         return _of_texts(bundle, source, target)
     manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
     longest = manifest.model["max_length"]
     encoder = Encoder(
         vocabularies.source,
         vocabularies.target,
-        is_chat=manifest.task == "chat",
+        is_chat=manifest.facts.has_turns,
         persona=manifest.chat.get("persona"),
         max_length=longest,
     )
@@ -125,7 +125,7 @@ def _check_side(side: str, text: str) -> None:
 def _tensorflow_model(bundle: Bundle) -> Any:
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow()
-    if bundle.manifest.classification:
+    if bundle.manifest.facts.has_labels:
         from nmt_cli.search.tensorflow_labeller import load_scorer
 
         return load_scorer(bundle)

@@ -54,7 +54,7 @@ class TrainingView:
         self._rate = 0.0
         self._loss = 0.0
         self._sentence = "..."
-        self._unit = "examples" if config.task == "classification" else "tokens"
+        self._unit = config.facts.unit
 
     def __enter__(self) -> "TrainingView":
         columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
@@ -182,13 +182,9 @@ class TrainingView:
         self._tell_report()
         if self._config.data.test:
             console.note(f"next: nmt evaluate -m {shlex.quote(event.bundle)}")
-        example = shlex.quote(self._sentence)
-        commands = {
-            "translation": f"nmt translate {example}",
-            "chat": "nmt chat",
-            "classification": f"nmt classify {example}",
-        }
-        console.note(f"next: {commands[self._config.task]}")
+        facts = self._config.facts
+        text = "" if facts.has_turns else f" {shlex.quote(self._sentence)}"
+        console.note(f"next: nmt {facts.command}{text}")
 
     def _tell_report(self) -> None:
         if self._report.is_written:
@@ -197,9 +193,7 @@ class TrainingView:
 
 def _best_by(config: "Config") -> str:
     """Return the name of what the best model is chosen by (see `training/validation.py`)."""
-    if config.task == "classification":
-        return config.classification.best_by
-    return {"translation": "bleu", "chat": "loss"}[config.task]
+    return config.classification.best_by if config.facts.has_labels else config.facts.best_by
 
 
 def _lowest(scores: "list[LabelScore]") -> str:

@@ -30,12 +30,6 @@ from nmt_cli.text.records import (
 )
 
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
-_DEFAULT_KEYS: dict[str, list[str | int]] = {
-    "translation": ["source", "target"],
-    "chat": ["source", "target"],
-    "classification": ["text", "label"],
-}
-
 
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
@@ -120,7 +114,7 @@ class Corpora:
         chat = self.config.chat
         for corpus in getattr(self.config.data, split):
             examples = self._of_split(corpus, split)
-            if self.config.task == "chat" and split == "train":
+            if self.config.facts.has_turns and split == "train":
                 examples = _with_borrowed_history(
                     examples, chat.history_turns, chat.borrowed_history
                 )
@@ -174,7 +168,7 @@ class Corpora:
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""
         has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in dialogues.READERS
-        return has_turns and self.config.task == "chat" and corpus.columns is None
+        return has_turns and self.config.facts.has_turns and corpus.columns is None
 
     def _all_train(self) -> Iterator[Example]:
         return itertools.chain.from_iterable(map(self._read, self.config.data.train))
@@ -182,7 +176,7 @@ class Corpora:
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
         num_blank = 0
         config = self.config
-        may_be_blank = config.task == "classification" and config.classification.multi_label
+        may_be_blank = config.facts.has_labels and config.classification.multi_label
         for _, example in self._rows(corpus, _refuse, self._read_lines):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
                 yield example
@@ -241,14 +235,14 @@ class Corpora:
             found = dialogues.READERS[suffix](path, report, read)
             return _replies(found, self.config.chat.history_turns)
         if suffix == ".jsonl":
-            columns = corpus.columns or _DEFAULT_KEYS[self.config.task]
+            columns = corpus.columns or list(self.config.facts.columns)
             return _read_jsonl(path, columns, report, read, self._target_text)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
 
     @property
     def _target_text(self) -> Callable[[object], object]:
         """What makes text of a JSON record's target."""
-        if self.config.task != "classification":
+        if not self.config.facts.has_labels:
             return lambda value: value
         separator = self.config.classification.separator
         return functools.partial(label_text, separator=separator)
@@ -260,7 +254,7 @@ class Corpora:
             ((example.source[-1], example.target) for example in self._all_train()),
             held_out_rows(config),
             config.seed,
-            by_target=config.task == "translation",
+            by_target=config.facts.is_parallel,
         )
 
 

@@ -64,7 +64,7 @@ def build_encoder(
         return LabelEncoder(*sides, False, None, longest, labels=labels, begins=begins)
     return Encoder(
         *sides,
-        is_chat=config.task == "chat",
+        is_chat=config.facts.has_turns,
         persona=config.chat.persona,
         max_length=longest,
     )

@@ -29,7 +29,7 @@ def held_out_rows(config: Config) -> dict[str, int]:
 def held_out_settings(config: Config) -> object:
     """Return, as JSON, what decides which rows are held out; the seed goes beside it."""
     rows = held_out_rows(config)
-    by_target = config.task == "translation" and any(rows.values())
+    by_target = config.facts.is_parallel and any(rows.values())
     return [corpus.rows for corpus in config.data.dev] if not by_target else rows
 
 

@@ -35,7 +35,7 @@ class Labels:
     def of(cls, config: "Config") -> "Labels | None":
         """Return the labels of a configuration; None of another task, or while not known."""
         settings = config.classification
-        if config.task != "classification" or settings.labels is None:
+        if not config.facts.has_labels or settings.labels is None:
             return None
         return cls(tuple(settings.labels), _separator(settings))
 

@@ -39,7 +39,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "held_out": held_out_settings(config),
         "seed": config.seed,
         "task": config.task,
-        "chat": config.chat.text_settings() if config.task == "chat" else None,
+        "chat": config.text_settings,
     }
     if config.data.encoding != UTF8:
         settings["encoding"] = config.data.encoding

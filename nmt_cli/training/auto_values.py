@@ -29,7 +29,7 @@ def resolve_labels(loaded: LoadedConfig) -> LoadedConfig:
         DataError: The text cannot be read, or is not labelled.
     """
     config = loaded.config
-    if config.task != "classification" or config.classification.labels is not None:
+    if not config.facts.has_labels or config.classification.labels is not None:
         return loaded
     corpora = Corpora(config, loaded.data_dir)
     corpora.files("train")

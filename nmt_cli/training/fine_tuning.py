@@ -6,9 +6,9 @@ from typing import Any
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.bundle.manifest import TASKS
 from nmt_cli.config.reading import with_values
 from nmt_cli.config.schema import Config, ModelConfig
+from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, named_variables
 from nmt_cli.text.vocabulary import Vocabularies
@@ -33,8 +33,8 @@ def open_start(config: Config, run: Path) -> Bundle | None:
     """
     if config.train.start is None:
         return None
-    labels = config.task == "classification"
-    bundle = find_bundle(config.train.start, TASKS if labels else ("translation", "chat"))
+    labels = config.facts.has_labels
+    bundle = find_bundle(config.train.start, *(() if labels else (TRANSLATION, CHAT)))
     if bundle.path.resolve().is_relative_to(run.resolve()):
         raise ConfigError(
             f"train.from: {bundle.path} is this run's own model, which training would replace",
@@ -69,7 +69,7 @@ def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Con
         ModelFileError: They are missing or damaged.
     """
     found = Vocabularies.load(start.path)
-    if config.task == "classification":
+    if config.facts.has_labels:
         found = Vocabularies(found.source, found.source)
     there = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
     here = config.tokenizer.model_dump()
@@ -96,7 +96,7 @@ def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:
         ModelFileError: The weights of `start` are damaged.
     """
     weights = start.load_weights()
-    if config.task != "classification":
+    if not config.facts.has_labels:
         return weights
     if start.manifest.classification.get("labels") != config.classification.labels:
         weights = {
@@ -110,6 +110,6 @@ def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:
 def trained_variables(model: Model, config: Config) -> dict[str, Any]:
     """Return the variables that training changes, by name."""
     variables = named_variables(model)
-    if config.task != "classification" or not config.classification.freeze_encoder:
+    if not config.facts.has_labels or not config.classification.freeze_encoder:
         return variables
     return {name: v for name, v in variables.items() if not name.startswith(_OF_ENCODER)}

@@ -457,7 +457,7 @@ class _Trainer:
     @property
     def _chooses_format(self) -> bool:
         """Whether number formats are measured at the end; replies have no score to choose by."""
-        return self._config.task != "chat"
+        return self._config.facts.has_score
 
     def _averages(self) -> Iterator[tuple[str, Arrays]]:
         """Yield the averages that may be better than any single step, with what they are."""

@@ -346,7 +346,7 @@ def _shard_name(
         "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
         "held_out": held_out_settings(config),
         "seed": config.seed,
-        "chat": config.chat.text_settings() if config.task == "chat" else None,
+        "chat": config.text_settings,
         "encoder": encoder.fingerprint(),
         "format": FORMAT,
     }

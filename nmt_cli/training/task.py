@@ -29,7 +29,7 @@ class Task(NamedTuple):
 def task_of(prepared: Prepared) -> Task:
     """Return the ways of a run's task."""
     config = prepared.config
-    if config.task != "classification":
+    if not config.facts.has_labels:
         return Task(loss_sums, OutputValidator)
     settings = config.classification
     num_labels, multi_label = len(settings.labels or ()), settings.multi_label

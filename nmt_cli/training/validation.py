@@ -121,7 +121,7 @@ class OutputValidator(Validator):
         models are chosen by loss and only a few replies are decoded, to look at.
         """
         config, examples, loss = self._config, self.dev_examples, self._dev_loss()
-        is_chat = config.task == "chat"
+        is_chat = config.facts.has_turns
         if is_chat:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
         greedy = dataclasses.replace(bounded(self._options), beam_size=1)

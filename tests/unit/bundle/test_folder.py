@@ -28,6 +28,7 @@ from nmt_cli.bundle.folder import (
 from nmt_cli.bundle.manifest import FORMAT_VERSION, MANIFEST, Manifest
 from nmt_cli.config.reading import load_config
 from nmt_cli.config.schema import Config
+from nmt_cli.config.tasks import CHAT, TRANSLATION, TaskFacts
 from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.files import sha256_of
 from nmt_cli.text.tokenizer import Subwords
@@ -227,8 +228,8 @@ class TestSave:
 class TestOpen:
     def test_no_heavy_library_is_imported(self, save):
         code = (
-            "import sys, nmt_cli.bundle.folder as b\n"
-            "b.find_bundle(sys.argv[1], ('translation',)).verify()\n"
+            "import sys, nmt_cli.bundle.finding as b\n"
+            "b.find_bundle(sys.argv[1]).verify()\n"
             "heavy = {'tensorflow', 'keras', 'numpy', 'pydantic', 'yaml', 'tokenizers',"
             " 'safetensors', 'rich'}\n"
             "print(sorted(heavy & sys.modules.keys()))\n"
@@ -467,9 +468,6 @@ def test_missing_weights_are_told(save):
         bundle.load_weights()
 
 
-TRANSLATION, CHAT = ("translation",), ("chat",)
-
-
 class TestChange:
     def test_two_at_once_lose_nothing_of_each_other(self, save, vocabularies):
         one = save()
@@ -525,24 +523,24 @@ class TestFind:
         (here / "runs" / "a-file").touch()
         return here / "runs"
 
-    def found(self, model: str | None, tasks: tuple[str, ...]) -> str:
-        return str(find_bundle(model, tasks).path)
+    def found(self, model: str | None, *tasks: TaskFacts) -> str:
+        return str(find_bundle(model, *tasks).path)
 
-    def problem(self, model: str | None, tasks: tuple[str, ...]) -> ModelFileError:
+    def problem(self, model: str | None, *tasks: TaskFacts) -> ModelFileError:
         with pytest.raises(ModelFileError) as caught:
-            find_bundle(model, tasks)
+            find_bundle(model, *tasks)
         assert caught.value.exit_code == 4
         return caught.value
 
     def test_a_bundle_or_a_run_folder_may_be_named(self, runs):
         assert self.found("runs/old/model", TRANSLATION) == "runs/old/model"
         assert self.found("runs/old", TRANSLATION) == "runs/old/model"
-        assert self.found(str(runs / "talk"), ("translation", "chat")) == str(runs / "talk/model")
+        assert self.found(str(runs / "talk"), TRANSLATION, CHAT) == str(runs / "talk/model")
 
     def test_the_newest_of_the_right_task_is_the_default(self, runs):
         assert self.found(None, TRANSLATION) == "runs/new/model"
         assert self.found(None, CHAT) == "runs/talk/model"
-        assert self.found(None, ("translation", "chat")) == "runs/talk/model"
+        assert self.found(None, TRANSLATION, CHAT) == "runs/talk/model"
 
     def test_the_environment_comes_before_the_newest(self, runs, monkeypatch):
         monkeypatch.setenv("NMT_MODEL", "runs/old")
@@ -590,7 +588,7 @@ class TestFind:
         assert str(error) == "no translation model below runs/"
         assert error.hint == "make one with: nmt train   (or name one with --model)"
         assert self.problem(None, CHAT).hint.startswith("make one with: nmt train chat ")
-        assert str(self.problem(None, ("translation", "chat"))) == (
+        assert str(self.problem(None, TRANSLATION, CHAT)) == (
             "no translation or chat model below runs/"
         )
 

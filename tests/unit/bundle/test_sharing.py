@@ -11,6 +11,7 @@ import pytest
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import WEIGHTS, open_bundle
 from nmt_cli.bundle.sharing import share, unpacked
+from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError
 
 
@@ -26,7 +27,7 @@ def test_what_is_shared_is_a_model_again(bundle, tmp_path, name, with_weights):
     target = tmp_path / name
     share(bundle, target, "float32", with_weights=with_weights)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == [name]
-    found = find_bundle(str(target), ("translation",))
+    found = find_bundle(str(target), TRANSLATION)
     found.verify()
     assert list(found.manifest.ctranslate2["formats"]) == ["float32"]
     here, there = (b.ctranslate2_folder("float32") / "model.bin" for b in (bundle, found))

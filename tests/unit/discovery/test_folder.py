@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from nmt_cli.config.tasks import CHAT
 from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import side_of
 from nmt_cli.discovery.sides import Side, languages_of
@@ -55,7 +56,7 @@ def test_two_files_that_are_named_by_language(folder, name, source, target):
         "dev": [],
         "test": [],
     }
-    assert (found.task, found.languages) == ("translation", (source, target))
+    assert (found.task.name, found.languages) == ("translation", (source, target))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_questions_and_answers_are_a_chat(folder):
     write(folder / "x.tsv", ["Q\tA\tlabel", *rows])
     found = discover(folder)
     assert found.corpora["train"] == [{"file": "x.tsv", "columns": ["Q", "A"]}]
-    assert (found.task, found.languages) == ("chat", ("ko", "ko"))
+    assert (found.task.name, found.languages) == ("chat", ("ko", "ko"))
 
 
 def test_a_heading_that_only_a_column_of_numbers_gives_away(folder):
@@ -163,7 +164,7 @@ def test_dialogues(folder, record):
     write(folder / "x.jsonl", [json.dumps(record)] * 5)
     found = discover(folder)
     assert found.corpora["train"] == [{"file": "x.jsonl"}]
-    assert (found.task, found.languages) == ("chat", ("en", "en"))
+    assert (found.task.name, found.languages) == ("chat", ("en", "en"))
 
 
 def test_a_table_of_nothing(folder):
@@ -259,6 +260,6 @@ def test_empty_files_and_folders_that_are_not_looked_into_are_told(folder):
 def test_two_texts_of_one_language_are_a_doubt_unless_roles_or_the_task_say_chat(folder):
     put(folder, neg_txt="en", pos_txt="en")
     assert "if their names are labels" in discover(folder).doubt
-    assert discover(folder, "chat").doubt == ""
+    assert discover(folder, CHAT).doubt == ""
     put(folder, questions_txt="en", answers_txt="en")
     assert discover(folder).doubt == ""

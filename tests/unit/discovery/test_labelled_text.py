@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
 from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import given_pair
 from nmt_cli.discovery.sides import UNNAMED_SHARE, few_short_values
@@ -46,7 +47,7 @@ def write(path, rows):
 def test_a_table_of_text_and_labels(tmp_path, name, rows, columns):
     write(tmp_path / name, rows)
     found = discover(tmp_path)
-    assert found.task == "classification"
+    assert found.task.name == "classification"
     assert found.corpora["train"] == [{"file": name, "columns": columns}]
     assert found.languages == ("en", "")
     assert len(found.labels) == 3
@@ -60,7 +61,7 @@ def test_a_file_of_text_and_one_of_labels(tmp_path, names):
     write(tmp_path / names[1], map(label, range(60)))
     found = discover(tmp_path)
     assert found.corpora["train"] == [{"source": names[0], "target": names[1]}]
-    assert (found.task, found.labels) == ("classification", tuple(sorted(LABELS)))
+    assert (found.task.name, found.labels) == ("classification", tuple(sorted(LABELS)))
 
 
 def test_dev_is_taken_as_train_is_however_few_its_rows(tmp_path):
@@ -81,8 +82,8 @@ def test_dev_labels_in_a_file_are_taken_as_those_of_train_are(tmp_path):
 def test_the_task_says_which_columns_are_wanted(tmp_path):
     rows = [f"{q}\t{a}\t{n % 3}" for n, (q, a) in enumerate(zip(TEXTS, TEXTS[::-1], strict=True))]
     write(tmp_path / "x.tsv", ["Q\tA\tlabel", *rows])
-    assert discover(tmp_path).task == "chat"
-    found = discover(tmp_path, "classification")
+    assert discover(tmp_path).task.name == "chat"
+    found = discover(tmp_path, CLASSIFICATION)
     assert found.corpora["train"] == [{"file": "x.tsv", "columns": ["Q", "label"]}]
 
 
@@ -90,10 +91,10 @@ def test_a_label_beside_a_translation_changes_nothing(tmp_path):
     rows = [f"{d}\t{e}\t{label(n)}" for n, (d, e) in enumerate(zip(GERMAN, TEXTS, strict=True))]
     write(tmp_path / "x.tsv", ["en\tde\tlabel", *rows])
     found = discover(tmp_path)
-    assert (found.task, found.corpora["train"][0]["columns"]) == ("translation", ["en", "de"])
+    assert (found.task.name, found.corpora["train"][0]["columns"]) == ("translation", ["en", "de"])
 
 
-@pytest.mark.parametrize("task", ["translation", "chat"])
+@pytest.mark.parametrize("task", [TRANSLATION, CHAT])
 def test_labels_are_never_one_of_two_texts(tmp_path, task):
     write(tmp_path / "a.csv", ["text,label", *(f'"{t}",{label(n)}' for n, t in enumerate(TEXTS))])
     with pytest.raises(DataError, match=r"no .* found in a\.csv"):
@@ -106,16 +107,16 @@ def test_files_that_are_given_keep_their_order(tmp_path, target):
     write(tmp_path / target, map(label, range(60)))
     found = given_pair(tmp_path / "x.txt", tmp_path / target, None)
     has_labels = target != "answers.txt"  # stock answers of a chat
-    assert (found.task == "classification") is has_labels
+    assert (found.task.name == "classification") is has_labels
     assert found.labels == (tuple(sorted(LABELS)) if has_labels else ())
-    assert given_pair(tmp_path / target, tmp_path / "x.txt", None).task != "classification"
+    assert given_pair(tmp_path / target, tmp_path / "x.txt", None).task.name != "classification"
 
 
 def test_text_without_labels_is_no_classification(tmp_path):
     write(tmp_path / "a.txt", TEXTS)
     write(tmp_path / "b.txt", GERMAN)
     with pytest.raises(DataError, match="no text with labels found") as caught:
-        discover(tmp_path, "classification")
+        discover(tmp_path, CLASSIFICATION)
     assert "text and label" in caught.value.hint
 
 
