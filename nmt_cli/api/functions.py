@@ -130,6 +130,7 @@ def evaluate(
         print(nmt_cli.evaluate("runs/my").scores[0]["bleu"]["score"])
     """
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
+    from nmt_cli.tasks.task import task_of
 
     bundle = find_bundle(None if model is None else str(model))
     examples, language = read_examples(
@@ -137,7 +138,9 @@ def evaluate(
     )
     where = EngineOptions(**options)
     evaluator = Evaluator(options=where, settings=set, on_progress=on_progress)
-    return evaluator.evaluate(bundle, examples, target_lang or language, compare)
+    return task_of(bundle.manifest.facts).evaluate(
+        evaluator, bundle, examples, target_lang or language, compare
+    )
 
 
 def check(

@@ -88,6 +88,7 @@ def evaluate(
     from nmt_cli.errors import ConfigError
     from nmt_cli.evaluation.evaluator import Evaluator, evaluate_outputs, read_examples
     from nmt_cli.search.loading import EngineOptions
+    from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal import console
     from nmt_cli.terminal.lines import checked_encoding
 
@@ -128,7 +129,9 @@ def evaluate(
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
         )
-        found = evaluator.evaluate(bundle, examples, target_lang or language, others)
+        found = task_of(bundle.manifest.facts).evaluate(
+            evaluator, bundle, examples, target_lang or language, others
+        )
     _show(bundle.manifest.name, found, report, as_json=json)
 
 

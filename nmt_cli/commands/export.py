@@ -64,6 +64,7 @@ def export(
     from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
     from nmt_cli.evaluation.number_formats import dev_examples, measure_formats
     from nmt_cli.files import os_errors_as
+    from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
     from nmt_cli.text.encoders import build_encoder
@@ -94,7 +95,9 @@ def export(
         return
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
-        for measured in measure_formats(bundle, encoder, loaded.config, dev, wanted):
+        for measured in measure_formats(
+            bundle, encoder, loaded.config, dev, wanted, task_of(loaded.config.facts).measure
+        ):
             rows.append(dataclasses.asdict(measured))
             if not json:
                 console.result(describe(measured))

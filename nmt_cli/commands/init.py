@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.config.tasks import TASKS, TRANSLATION
+from nmt_cli.config.tasks import TASKS
 from nmt_cli.resources import DEFAULT_FILE
 
 if TYPE_CHECKING:
@@ -177,12 +177,12 @@ def _discovered(
     if not folder.is_dir():
         raise DataError(f"--data-dir {folder}: no such folder")
     found = discover(folder, task)
-    if reverse and found.task != TRANSLATION:
+    if reverse and not found.task.is_parallel:
         raise ConfigError(f"--reverse is for translation: this is {found.task.name}")
     if reverse:
         found = found.reversed()
     _tell_found(found)
-    if found.task == TRANSLATION:
+    if found.task.is_parallel:
         options = ["--data-dir", str(folder)] if folder != Path() else []
         options += ["--task", task.name] if task else []
         options += [] if reverse else ["--reverse"]

@@ -158,7 +158,7 @@ def attention(
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.attention import attention_of, check_choice
-    from nmt_cli.search.attended import attended_texts
+    from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
@@ -171,7 +171,10 @@ def attention(
         head=head,
     )
     choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
-    show(attention_of(attended_texts(bundle, source, target), **choice), output)
+    show(
+        attention_of(task_of(bundle.manifest.facts).attended(bundle, source, target), **choice),
+        output,
+    )
 
 
 def confusion(

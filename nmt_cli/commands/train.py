@@ -121,7 +121,7 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
     from nmt_cli.text.statistics import sample_evenly
 
     quiet_tensorflow()
-    from nmt_cli.model.building import build_model
+    from nmt_cli.tasks.task import task_of
     from nmt_cli.training.auto_values import (
         mean_lengths,
         resolve,
@@ -157,7 +157,9 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
     if not begun:
         _foretell(config, lengths, sum(counts), time_limit)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    model = build_model(config, source_vocab_size=size, target_vocab_size=size, joint=joint)
+    model = task_of(config.facts).build_model(
+        config, source_vocab_size=size, target_vocab_size=size, joint=joint
+    )
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
     console.note(f"all is well; train it with: {command}")
 

@@ -117,7 +117,7 @@ def _candidates(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
     pair = only_pair(folder, plain, task)
     yield [pair] if pair else []
     found = tables(folder, [name for name in files if name not in plain], task)
-    dialogues = [text_dialogues(folder, name) for name in plain if task in (None, CHAT)]
+    dialogues = [text_dialogues(folder, name) for name in plain if task is None or task.has_turns]
     yield found + [corpus for corpus in dialogues if corpus is not None]
 
 
@@ -157,7 +157,7 @@ def _folders_with_text(folder: Path) -> list[str]:
 def _doubt(corpus: Corpus) -> str:
     """Return what to tell of two texts that are a chat for no better reason than their language."""
     has_roles = all(names.is_talk(side.marker) for side in corpus.sides)
-    if corpus.task != CHAT or has_roles:
+    if not corpus.task.has_turns or has_roles:
         return ""
     sides = " and ".join(
         corpus.files if len(corpus.files) > 1 else map(str, corpus.entry["columns"])

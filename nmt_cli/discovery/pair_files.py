@@ -69,7 +69,7 @@ def given_pair(source: Path, target: Path, task: TaskFacts | None) -> Corpus:
     corpus = Corpus(
         "train", entry, (source.name, target.name), sides, "as given", task or TRANSLATION
     )
-    if task in (None, CLASSIFICATION):
+    if task is None or task.has_labels:
         labels = _labels(target, _role(target), task)
         if labels or task:
             return corpus._replace(task=CLASSIFICATION, labels=labels)
@@ -87,7 +87,7 @@ def _pair(
 ) -> Corpus | None:
     one, other = (Side(m, _sample(folder / f)) for m, f in zip(markers, files, strict=True))
     sides, split = (one, other), names.split_of(files[0])
-    if task in (None, CLASSIFICATION):
+    if task is None or task.has_labels:
         for text, label in ((0, 1), (1, 0)):
             if labels := _labels(folder / files[label], markers[label], task):
                 entry = {"source": files[text], "target": files[label]}
@@ -105,7 +105,7 @@ def _pair(
 def _labels(path: Path, marker: str, task: TaskFacts | None) -> tuple[str, ...]:
     """Return the labels in a file, () when it is something else."""
     is_label = names.is_labels(marker) and not names.is_side(marker)
-    is_named = is_label or task == CLASSIFICATION
+    is_named = is_label or (task is not None and task.has_labels)
     if marker and not is_named:
         return ()
     share = NAMED_SHARE if is_named else UNNAMED_SHARE

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TaskFacts
+from nmt_cli.config.tasks import CLASSIFICATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.dialogue_files import dialogue_corpus
 from nmt_cli.discovery.sides import (
@@ -155,7 +155,7 @@ def _json_lines(
     talks = [turns for record in records if (turns := turns_of(record)) is not None]
     if talks:
         reason = "user and bot take turns"
-        return dialogue_corpus(name, talks, reason) if task in (None, CHAT) else None
+        return dialogue_corpus(name, talks, reason) if task is None or task.has_turns else None
     columns = [
         _Column(
             key,
@@ -215,7 +215,7 @@ def _corpus(
     if like is not None and _has_columns_of(like, keys):
         entry = like.entry | {"file": name}
         return like._replace(split=names.split_of(name), entry=entry, files=(name,))
-    if task in (None, CLASSIFICATION):
+    if task is None or task.has_labels:
         labelled = _labelled(name, columns, task)
         if labelled is not None or task:
             return labelled

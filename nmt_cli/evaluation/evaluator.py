@@ -46,10 +46,10 @@ class Evaluator:
     on_note: Callable[[str], None] = _ignore
     on_engine: Callable[[str], None] = _ignore
 
-    def evaluate(
+    def compare_texts(
         self, bundle: Bundle, examples: list[Example], language: str, others: Sequence[str] = ()
-    ) -> Evaluation | LabelComparison:
-        """Return the scores of a model on examples, beside those of others.
+    ) -> Evaluation:
+        """Return the scores of what a model writes for examples, beside those of others.
 
         Args:
             bundle: The model.
@@ -63,8 +63,6 @@ class Evaluator:
             DataError: A file of outputs does not fit the examples.
             ModelFileError: A model is damaged, or for another task.
         """
-        if bundle.manifest.facts.has_labels:
-            return self._labels(bundle, examples, others)
         first = self._load(str(bundle.path), bundle, self.settings, self.flags)
         corpus = _corpus_of_model(first, examples, language)
         systems = [self._other(first, text) for text in others]
@@ -78,9 +76,10 @@ class Evaluator:
             corpus,
         )
 
-    def _labels(
-        self, bundle: Bundle, examples: list[Example], others: Sequence[str]
+    def compare_labels(
+        self, bundle: Bundle, examples: list[Example], others: Sequence[str] = ()
     ) -> LabelComparison:
+        """Return the scores of a classifier's labels for examples; see `compare_texts`."""
         if self.settings or any(value is not None for value in self.flags.values()):
             raise ConfigError("--set and options of search are not for classifiers")
         first = self._judged(bundle, examples)

@@ -55,6 +55,9 @@ class Measured:
         return self.bleu if self.accuracy is None else self.accuracy
 
 
+Measure = Callable[[Bundle, Encoder, Config, Sequence[Example], str], Measured]
+
+
 def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> list[Example]:
     """Return a configuration's development examples; none, with a warning, if there is no file."""
     try:
@@ -70,6 +73,7 @@ def measure_formats(
     config: Config,
     dev: Sequence[Example],
     formats: Sequence[str],
+    measure: Measure,
 ) -> Iterator[Measured]:
     """Write, score and time number formats; at the end the bundle knows which is its best.
 
@@ -80,6 +84,7 @@ def measure_formats(
         dev: Development examples; empty leaves the bundle's choice as it is.
         formats: Number formats to write, anew if they are there; all that the bundle then holds are
             measured, float32 always among them.
+        measure: Measures one, as the model's task does.
 
     Yields:
         What is known of each format.
@@ -91,7 +96,7 @@ def measure_formats(
     for number_format in dict.fromkeys([PLAIN_FORMAT, *known, *formats]):
         if number_format not in bundle.manifest.ctranslate2["formats"]:
             bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
-        measured.append(_measure(bundle, encoder, config, dev, number_format))
+        measured.append(measure(bundle, encoder, config, dev, number_format))
         yield measured[-1]
     facts = {m.number_format: asdict(m) for m in measured}
     with changing(bundle) as now:
@@ -109,22 +114,26 @@ def fastest(measured: Sequence[Measured]) -> str:
     return max(fine, key=lambda m: m.lines_per_second or 0).number_format
 
 
-def _measure(
+def measure_format(
     bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
 ) -> Measured:
+    """Return the size, BLEU and speed of a bundle in one number format."""
     folder = bundle.ctranslate2_folder(number_format)
-    if bundle.manifest.facts.has_labels:
-        labeller = load_labeller(bundle, number_format)
-        return _timed(
-            number_format,
-            folder,
-            dev,
-            lambda some: judge(labeller, some),
-            lambda judged, _: {"accuracy": judged.scores()["accuracy"].score},
-        )
     engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
     options = bounded(scoring_options(bundle.manifest.decode))
     return measure_form(engine, options, encoder, config, dev, number_format, folder)
+
+
+def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
+    """Return the size, accuracy and speed of a classifier in one number format."""
+    labeller = load_labeller(bundle, number_format)
+    return _timed(
+        number_format,
+        bundle.ctranslate2_folder(number_format),
+        dev,
+        lambda some: judge(labeller, some),
+        lambda judged, _: {"accuracy": judged.scores()["accuracy"].score},
+    )
 
 
 def measure_form(

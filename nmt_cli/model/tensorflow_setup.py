@@ -1,6 +1,7 @@
 """What must be set before TensorFlow is first imported. Called by all that need it."""
 
 import os
+from typing import Literal
 
 
 def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> None:
@@ -25,6 +26,13 @@ def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> Non
             tf.config.threading.set_inter_op_parallelism_threads(threads)
         if not use_gpu:
             tf.config.set_visible_devices([], "GPU")
+
+
+def find_device() -> Literal["cpu", "gpu"]:
+    """Return what TensorFlow computes on here."""
+    import tensorflow as tf
+
+    return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
 class _silent_stderr:

@@ -33,20 +33,17 @@ class Attended:
     arrays: dict[str, Floats]
 
 
-def attended_texts(bundle: Bundle, source: str, target: str | None) -> Attended:
-    """Return what a model looks at, for texts; a missing target is the model's own output.
+def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
+    """Return what a model looks at, for a pair; a missing target is the model's own output.
 
     Args:
         bundle: The model.
-        source: A sentence, what a user says to a chat model, or a text to classify.
-        target: A translation or reply, or the second of two texts to classify.
+        source: A sentence, or what a user says to a chat model.
+        target: A translation or reply.
 
     Raises:
         ConfigError: A side is blank or longer than the model reads.
-        DataError: A classifier of pairs gets one text.
     """
-    if bundle.manifest.facts.has_labels:
-        return _of_texts(bundle, source, target)
     manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
     longest = manifest.model["max_length"]
     encoder = Encoder(
@@ -107,8 +104,13 @@ def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Atte
     return Attended(title, Vocabularies.load(bundle.path), [ids], arrays)
 
 
-def _of_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
-    """Return what a classifier looks at, in one text or in two."""
+def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
+    """Return what a classifier looks at, in one text or in two.
+
+    Raises:
+        ConfigError: A text is blank, or there is one too many.
+        DataError: There is one text, and the model reads pairs.
+    """
     _check_side("the text", text)
     if other is not None and bundle.manifest.classification["texts"] == 1:
         raise ConfigError("this model reads one text, not two")

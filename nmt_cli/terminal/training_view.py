@@ -192,7 +192,7 @@ class TrainingView:
 
 
 def _best_by(config: "Config") -> str:
-    """Return the name of what the best model is chosen by (see `training/validation.py`)."""
+    """Return the name of what the best model is chosen by (see `tasks/`)."""
     return config.classification.best_by if config.facts.has_labels else config.facts.best_by
 
 

@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from nmt_cli.bundle.folder import versions
 from nmt_cli.config import pace
-from nmt_cli.config.auto import Choice, Device
+from nmt_cli.config.auto import Choice
 from nmt_cli.config.schema import Config
+from nmt_cli.model.tensorflow_setup import find_device
 from nmt_cli.resources import available_cores
 from nmt_cli.training.auto_values import LANES, PRECISION
 
@@ -18,11 +19,6 @@ _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
 _BFLOAT16_GPU_CAPABILITY = (8, 0)
 _SIDE = 2048  # of a matrix that a GPU is measured with
 _WIDEST_IN_LANES, _MOST_LANES, _FEWEST_TOKENS = 128, 8, 128
-
-
-def find_device() -> Device:
-    """Return what TensorFlow trains on here."""
-    return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
 def measure_machine() -> pace.Machine:

@@ -42,6 +42,7 @@ from nmt_cli.events import (
 )
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
+from nmt_cli.tasks.task import task_of
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import (
@@ -66,7 +67,6 @@ from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
-from nmt_cli.training.task import task_of
 from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
 from nmt_cli.training.writer import Writer
@@ -141,11 +141,10 @@ class _Trainer:
         self._is_chief = prepared.cluster.is_chief
         self._state = RunState(prepared, replicas)
         self._model = self._state.model
-        task, optimizer = task_of(prepared), self._state.optimizer
-        self._stepper = Stepper(self._model, optimizer, self._config, replicas, task.loss)
-        self._validator = task.build_validator(
-            prepared, self._model, self._stepper, self._should_give_up
-        )
+        task, optimizer = task_of(self._config.facts), self._state.optimizer
+        loss = task.loss(self._config, prepared.train)
+        self._stepper = Stepper(self._model, optimizer, self._config, replicas, loss)
+        self._validator = task.validator(prepared, self._model, self._stepper, self._should_give_up)
         self._result = Result(prepared)
         self._time_limit = time_limit
         self._time_box = TimeBox(time_limit)

@@ -6,6 +6,7 @@ So a problem with the text is told before the slow import.
 import functools
 from typing import TYPE_CHECKING
 
+from nmt_cli.model import tensorflow_setup
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 def find_device() -> "Device":
     """Return what trains here."""
     quiet_tensorflow()
-    from nmt_cli.training.device import find_device
-
-    return find_device()
+    return tensorflow_setup.find_device()
 
 
 def choose_for_machine(config: "Config") -> "dict[str, Choice]":

@@ -12,9 +12,10 @@ from nmt_cli.evaluation.number_formats import Measured, measure_formats
 from nmt_cli.evaluation.scores import Score
 from nmt_cli.files import os_errors_as
 from nmt_cli.model.weights import Arrays
+from nmt_cli.tasks.task import task_of
+from nmt_cli.tasks.validation import DevScores
 from nmt_cli.text.corpus import Example
 from nmt_cli.training.run import Prepared
-from nmt_cli.training.validation import DevScores
 
 _USUAL = 0.99  # share of the training sources that no splitting of long lines shall touch
 
@@ -76,6 +77,7 @@ class Result:
                 self._prepared.config,
                 dev,
                 sorted({"int8"} & get_supported_compute_types("cpu")),
+                task_of(self._prepared.config.facts).measure,
             )
 
     def _save(

@@ -5,10 +5,10 @@ from dataclasses import asdict, replace
 
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.building import build_model
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
+from nmt_cli.tasks.task import task_of
 from nmt_cli.training.checkpoint import (
     Checkpoint,
     Progress,
@@ -111,7 +111,7 @@ class RunState:
 
     def _build_model(self) -> Transformer | Classifier:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
-        return build_model(
+        return task_of(config.facts).build_model(
             config,
             source_vocab_size=vocabularies.source.vocab_size,
             target_vocab_size=vocabularies.target.vocab_size,

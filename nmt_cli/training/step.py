@@ -5,7 +5,7 @@ of (seed, step, micro-batch, replica, lane), so a resumed run repeats an uninter
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -13,16 +13,13 @@ import tensorflow as tf
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.model.layers import RandomStream
+from nmt_cli.tasks.token_loss import LossFunction, LossSums, loss_sums
 from nmt_cli.text.batches import Batch, shares
-from nmt_cli.training.loss import LossSums, loss_sums
 from nmt_cli.training.optimizer import Optimizer
 
 Tensor = Any
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _SCALAR = tf.TensorSpec([], tf.float32)
-
-# (model, source ids, target ids, label smoothing, seeds of the dropouts or None) -> sums
-LossFunction = Callable[[Any, Tensor, Tensor, float, RandomStream | None], LossSums]
 
 
 class StepResult(NamedTuple):

@@ -43,8 +43,8 @@ def _measure(arguments) -> dict[str, object]:
     import numpy as np
 
     from nmt_cli.config.pace import Lengths, measure_machine, step_seconds
-    from nmt_cli.model.building import build_model
     from nmt_cli.model.weights import named_variables
+    from nmt_cli.tasks.task import task_of
     from nmt_cli.text.batches import Batch
     from nmt_cli.training.auto_values import resolve_for_machine
     from nmt_cli.training.device import choose_for_machine, share_cores
@@ -54,7 +54,7 @@ def _measure(arguments) -> dict[str, object]:
     config = resolve_for_machine(_config(arguments), tell=print, choose=choose_for_machine)
     foretold = step_seconds(config, Lengths(LENGTH, LENGTH), measure_machine())
     share_cores(int(config.train.lanes))
-    model = build_model(
+    model = task_of(config.facts).build_model(
         config, source_vocab_size=VOCABULARY, target_vocab_size=VOCABULARY, joint=True
     )
     optimizer = Optimizer(

@@ -24,12 +24,12 @@ def test_the_configurations_are_the_documented_ones():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_loads_and_builds(name):
-    from nmt_cli.model.building import build_model
+    from nmt_cli.tasks.task import task_of
 
     config = load_config(name).config
     assert config.name == name
     size = config.tokenizer.vocab_size
-    model = build_model(
+    model = task_of(config.facts).build_model(
         config, source_vocab_size=size, target_vocab_size=size, joint=config.tokenizer.joint
     )
     assert model.count_params() > size * config.model.d_model

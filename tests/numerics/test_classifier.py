@@ -14,8 +14,8 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.search.ctranslate2_labeller import FastScorer
 from nmt_cli.search.tensorflow_labeller import NativeScorer
+from nmt_cli.tasks.label_loss import LabelLoss, balanced_weights
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.training.label_loss import LabelLoss, balanced_weights
 
 SOURCES = [[1, 7, 8, 9, 10, 2], [6, 2], [9, 9, 2, 6, 2]]
 ARCHITECTURES = {

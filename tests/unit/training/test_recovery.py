@@ -18,7 +18,8 @@ from nmt_cli.events import (
     Skipped,
     StepDone,
 )
-from nmt_cli.training import loop, task
+from nmt_cli.tasks import token_loss
+from nmt_cli.training import loop
 from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.loop import train
 from nmt_cli.training.recovery import limit_of_rollback, rate_factor, rolled_back, skip
@@ -194,7 +195,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
     """
 
     def arrange(rows: int) -> None:
-        real = task.loss_sums
+        real = token_loss.loss_sums
 
         def loss_sums(model, source, *others):
             count = tf.cast(tf.shape(source)[0], tf.int64)
@@ -206,7 +207,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
             sums = real(model, source, *others)
             return sums._replace(smoothed=sums.smoothed + nothing)
 
-        monkeypatch.setattr(task, "loss_sums", loss_sums)
+        monkeypatch.setattr(token_loss, "loss_sums", loss_sums)
 
     return arrange
 

@@ -12,6 +12,7 @@ These are by far the largest array of a step. So they are made a chunk of positi
 what the chunk says of the gradient is taken from it at once: memory does not grow with V.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -39,6 +40,10 @@ class LossSums(NamedTuple):
     smoothed: Tensor
     plain: Tensor
     num_tokens: Tensor
+
+
+# (model, source ids, target ids, label smoothing, seeds of the dropouts or None) -> sums
+LossFunction = Callable[[Any, Tensor, Tensor, float, RandomStream | None], LossSums]
 
 
 def loss_sums(

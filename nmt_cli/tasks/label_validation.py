@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import classification_of
 from nmt_cli.evaluation.label_judging import Judged, judge
@@ -11,17 +11,19 @@ from nmt_cli.evaluation.scores import Score
 from nmt_cli.events import StopRequested
 from nmt_cli.search.labeller import Labeller
 from nmt_cli.search.tensorflow_labeller import NativeScorer
+from nmt_cli.tasks.validation import DevScores, Validator
 from nmt_cli.text.corpus import Example
-from nmt_cli.training.run import Prepared
-from nmt_cli.training.step import Stepper
-from nmt_cli.training.validation import DevScores, Validator
+
+if TYPE_CHECKING:
+    from nmt_cli.training.run import Prepared
+    from nmt_cli.training.step import Stepper
 
 
 class LabelValidator(Validator):
     """See `Validator`."""
 
     def __init__(
-        self, prepared: Prepared, model: Any, stepper: Stepper, should_stop: Callable[[], bool]
+        self, prepared: "Prepared", model: Any, stepper: "Stepper", should_stop: Callable[[], bool]
     ) -> None:
         super().__init__(prepared, model, stepper, should_stop)
         config, subwords = prepared.config, prepared.encoder.source

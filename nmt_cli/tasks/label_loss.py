@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream, Tensor
+from nmt_cli.tasks.token_loss import LossSums
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.training.loss import LossSums
 
 
 class LabelLoss:
