@@ -49,7 +49,7 @@ class Started:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One optimizer step; losses in nats per target piece, or per example that gets labels.
+    """One optimizer step; losses in nats per target token, or per example that gets labels.
 
     `last_step` is where the run will end as far as one can tell now, patience aside.
     """

@@ -47,13 +47,13 @@ def _check_json(file: Path, values: Any, vocabulary: Mapping[str, Any]) -> None:
         allowed = (bool, str, float, type(None))
         if not isinstance(values, dict) or not all(isinstance(v, allowed) for v in values.values()):
             raise ValueError("not a configuration that nmt wrote")
-    elif not isinstance(values, list) or not all(isinstance(piece, str) for piece in values):
-        raise ValueError("not a list of pieces")
-    elif file.name != "source_2_vocabulary.json" and len(values) != _pieces(file.name, vocabulary):
-        raise ValueError(f"{len(values)} pieces, not {_pieces(file.name, vocabulary)}")
+    elif not isinstance(values, list) or not all(isinstance(token, str) for token in values):
+        raise ValueError("not a list of tokens")
+    elif file.name != "source_2_vocabulary.json" and len(values) != _tokens(file.name, vocabulary):
+        raise ValueError(f"{len(values)} tokens, not {_tokens(file.name, vocabulary)}")
 
 
-def _pieces(name: str, vocabulary: Mapping[str, Any]) -> int:
+def _tokens(name: str, vocabulary: Mapping[str, Any]) -> int:
     return int(vocabulary["target" if name.startswith("target") else "source"])
 
 

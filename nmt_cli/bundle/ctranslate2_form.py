@@ -5,7 +5,7 @@ the framework it was trained in. The names of `model/` map one to one: kernels a
 there, the fused projections are kept as they are.
 
 Turn embeddings are what CTranslate2 calls a source feature: its source tokens are then the number
-of a piece, U+FFE8 and how many turns ago it was said.
+of a token, U+FFE8 and how many turns ago it was said.
 
 Attention that CTranslate2 returns, for alignments and coverage, is the mean over the heads of the
 last decoder layer.
@@ -50,14 +50,14 @@ class Conversion:
     Attributes:
         model: The `model` section of the configuration.
         weights: Every weight by name.
-        source_pieces: The source vocabulary in the order of its ids.
-        target_pieces: The target vocabulary in the order of its ids.
+        source_tokens: The source vocabulary in the order of its ids.
+        target_tokens: The target vocabulary in the order of its ids.
     """
 
     model: Mapping[str, Any]
     weights: Arrays
-    source_pieces: Sequence[str]
-    target_pieces: Sequence[str]
+    source_tokens: Sequence[str]
+    target_tokens: Sequence[str]
 
     def write(self, folder: Path, number_format: str = "float32") -> None:
         """Write CTranslate2's files into a new folder.
@@ -96,23 +96,23 @@ class Conversion:
         spec.encoder.embeddings[0].weight = weights.get("source_embedding", shared)
         spec.decoder.embeddings.weight = target
         spec.decoder.projection.weight = weights.get("output_embedding", target)
-        spec.decoder.projection.bias = output_bias(len(self.target_pieces))
-        # No piece is unknown; a name that is no piece would be added beyond the table.
-        spec.config.unk_token = self.target_pieces[0]
+        spec.decoder.projection.bias = output_bias(len(self.target_tokens))
+        # No token is unknown; a name that is no token would be added beyond the table.
+        spec.config.unk_token = self.target_tokens[0]
         if _TURNS in weights:
             self._fill_turns(spec)
         else:
-            spec.register_source_vocabulary(list(self.source_pieces))
-        spec.register_target_vocabulary(list(self.target_pieces))
+            spec.register_source_vocabulary(list(self.source_tokens))
+        spec.register_target_vocabulary(list(self.target_tokens))
         return spec
 
     def _fill_turns(self, spec: Any) -> None:
         """Set the turn embeddings, which CTranslate2 adds before it scales the sum."""
         turns = self.weights[_TURNS]
         spec.encoder.embeddings[1].weight = turns / self.model["d_model"] ** 0.5
-        # By number, as a piece may hold the separator; but the unknown piece must be found.
-        numbers = map(str, range(1, len(self.source_pieces)))
-        spec.register_source_vocabulary([self.source_pieces[0], *numbers])
+        # By number, as a token may hold the separator; but the unknown token must be found.
+        numbers = map(str, range(1, len(self.source_tokens)))
+        spec.register_source_vocabulary([self.source_tokens[0], *numbers])
         spec.register_source_vocabulary(list(map(str, range(len(turns)))))
 
     def _layers(self) -> dict[str, Any]:
@@ -176,8 +176,8 @@ class EncoderConversion(Conversion):
         self._fill_stack(encoder, "encoder")
         encoder.embeddings[0].weight = self.weights["embedding"]
         spec = TransformerEncoderModelSpec(encoder)
-        spec.config.unk_token = self.source_pieces[0]
-        spec.register_vocabulary(list(self.source_pieces))
+        spec.config.unk_token = self.source_tokens[0]
+        spec.register_vocabulary(list(self.source_tokens))
         return spec
 
 

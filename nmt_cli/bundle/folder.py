@@ -338,8 +338,8 @@ def conversion_of(
     return kind(
         model=model,
         weights=weights,
-        source_pieces=vocabularies.source.all_pieces(),
-        target_pieces=vocabularies.target.all_pieces(),
+        source_tokens=vocabularies.source.all_tokens(),
+        target_tokens=vocabularies.target.all_tokens(),
     )
 
 

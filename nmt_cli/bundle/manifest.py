@@ -30,7 +30,7 @@ class Manifest:
         model: The `model` section of the configuration.
         decode: The `decode` section: the default search options.
         chat: The `chat` section.
-        vocabulary: `{"source": pieces, "target": pieces, "joint": bool}`.
+        vocabulary: `{"source": tokens, "target": tokens, "joint": bool}`.
         scores: `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`.
         training: Steps, pairs, data fingerprint.
         ctranslate2: `{"auto": number format to use, "formats": {name: what is known of it}}`.

@@ -54,7 +54,7 @@ def bench(
 
     Sentences come from --input, or from the model's development data. Each engine runs in a process
     of its own. Times are those of a call with one batch; start is a whole command for one sentence,
-    memory the most that the process ever held. Tokens are pieces that are written, or that a
+    memory the most that the process ever held. Tokens are those that are written, or that a
     classifier, which runs on CTranslate2 alone, reads.
 
     Example: nmt bench -i sentences.txt --format int8 --batch 1,32
@@ -80,7 +80,7 @@ def bench(
     rows = []
     if not json:
         unit = "sentences" if options else "texts"
-        facts = f"{len(sources)} {unit} of {statistics.mean(map(len, sources)):.1f} pieces"
+        facts = f"{len(sources)} {unit} of {statistics.mean(map(len, sources)):.1f} tokens"
         facts += f", beam {options.beam_size}" if options else ""
         console.result(f"{bundle.path}: {bundle.manifest.parameters:,} parameters, {facts}")
         console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
@@ -193,7 +193,7 @@ def _loaded(
     threads: int | None,
     options: "SearchOptions | None",
 ) -> "Callable[[Rows], int]":
-    """Return what searches, or gives labels, and counts pieces; see `measure_speed`."""
+    """Return what searches, or gives labels, and counts tokens; see `measure_speed`."""
     from nmt_cli.api.model import Model
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.search.loading import EngineOptions

@@ -37,7 +37,7 @@ TemperatureOption = Annotated[
     float | None, typer.Option("--temperature", metavar="T", help="Sample; below 1 is safer.")
 ]
 TopKOption = Annotated[
-    int | None, typer.Option("--top-k", metavar="K", help="Sample among the K likeliest pieces.")
+    int | None, typer.Option("--top-k", metavar="K", help="Sample among the K likeliest tokens.")
 ]
 TopPOption = Annotated[
     float | None,

@@ -129,7 +129,7 @@ def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str
         hint = "; ".join(filter(None, (error.hint, by_hand)))
         raise type(error)(str(error), hint=hint) from error
     except KeyboardInterrupt:
-        console.note("stopped; what has come is kept: the same command goes on from there")
+        console.note("stopped; what has come is kept: the same command resumes from there")
         raise
 
 

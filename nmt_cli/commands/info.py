@@ -49,9 +49,9 @@ def info(
         f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions"
         f"{', turn embeddings' if size.get('turn_embeddings') else ''}",
         "parameters": f"{manifest.parameters:,}{_parts(manifest.parts)}",
-        "vocabulary": f"{words['source']:,} pieces, joint"
+        "vocabulary": f"{words['source']:,} tokens, joint"
         if words["joint"]
-        else f"{words['source']:,} source and {words['target']:,} target pieces",
+        else f"{words['source']:,} source and {words['target']:,} target tokens",
         "trained on": f"{manifest.training['pairs']:,} {manifest.examples} "
         f"({manifest.training['fingerprint']})",
         "best at step": f"{manifest.training['step']:,}",

@@ -31,7 +31,7 @@ LayerOption = Annotated[
 HeadOption = Annotated[
     int | None, typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean.")
 ]
-PiecesOption = Annotated[bool, typer.Option("--pieces", help="Pieces instead of words.")]
+PiecesOption = Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")]
 
 
 def schedule(
@@ -144,7 +144,7 @@ def attention(
     kind: KindOption = None,
     layer: LayerOption = None,
     head: HeadOption = None,
-    pieces: PiecesOption = False,
+    tokens: PiecesOption = False,
     output: OutputOption = None,
 ) -> None:
     """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
@@ -170,7 +170,7 @@ def attention(
         layer=layer,
         head=head,
     )
-    choice = {"kind": kind, "layer": layer, "head": head, "by_piece": pieces}
+    choice = {"kind": kind, "layer": layer, "head": head, "by_token": tokens}
     show(
         attention_of(task_of(bundle.manifest.facts).attended(bundle, source, target), **choice),
         output,

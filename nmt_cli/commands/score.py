@@ -44,8 +44,8 @@ def score(
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
 
-    A score is the sum over the target's pieces divided by their number to the power of
-    --length-penalty; 0 prints plain log-probabilities. --json adds those of the pieces.
+    A score is the sum over the target's tokens divided by their number to the power of
+    --length-penalty; 0 prints plain log-probabilities. --json adds those of the tokens.
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """

@@ -13,7 +13,7 @@ def tokenize(
     data_dir: DataDirOption = None,
     show: Annotated[
         str | None,
-        typer.Option("--show", metavar="TEXT", help="Print the pieces and ids of a text."),
+        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of a text."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -28,16 +28,16 @@ def tokenize(
     done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"
-    console.note(f"vocabulary in {done.folder}: {size:,} pieces ({made})")
+    console.note(f"vocabulary in {done.folder}: {size:,} tokens ({made})")
     if done.warning:
         console.warn(done.warning)
     if show is not None:
         ids = found.encode(show)
-        pieces = found.pieces(ids)
+        tokens = found.tokens(ids)
         if json:
-            console.result_json({"text": show, "pieces": pieces, "ids": ids})
+            console.result_json({"text": show, "pieces": tokens, "ids": ids})
         else:
-            console.result(" ".join(pieces))
+            console.result(" ".join(tokens))
             console.result(" ".join(map(str, ids)))
     elif json:
         console.result_json({"folder": str(done.folder), "pieces": size, "trained": done.is_new})

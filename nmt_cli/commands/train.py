@@ -71,7 +71,7 @@ def train(
 ) -> None:
     """Train a model: from raw text to a model that translates or chats.
 
-    The same command, run again, goes on from the last checkpoint. With --time
+    The same command, run again, resumes from the last checkpoint. With --time
     the learning rate falls so that the run ends well within that time; what can
     be left out at the end, test scores, averages, other number formats, is done
     if it fits.

@@ -50,7 +50,7 @@ AlignOption = Annotated[
     bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
 ]
 TokenScoresOption = Annotated[
-    bool, typer.Option("--token-scores", help="Add each piece's log-probability to --json.")
+    bool, typer.Option("--token-scores", help="Add each token's log-probability to --json.")
 ]
 AttentionOption = Annotated[
     str | None,

@@ -68,11 +68,11 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """Lengths in subword pieces, each with its `</s>`.
+class TokenLengths:
+    """Lengths in tokens, each with its `</s>`.
 
     Attributes:
-        longest: Pieces that the longer side of nearly every training pair stays within.
+        longest: Tokens that the longer side of nearly every training pair stays within.
         mean: Of a training pair.
         dev: Likewise, of all development examples together.
     """
@@ -88,14 +88,14 @@ class Situation:
 
     Attributes:
         text: The training text.
-        pieces: Its lengths.
+        tokens: Its lengths.
         device: What trains.
         seconds: What there is for the steps; infinity without a time limit.
         machine: How fast the device is.
     """
 
     text: Text
-    pieces: Pieces
+    tokens: TokenLengths
     device: Device
     seconds: float = math.inf
     machine: Machine = USUAL_MACHINE
@@ -103,11 +103,11 @@ class Situation:
     @property
     def epoch_tokens(self) -> int:
         """Tokens of the training text, on the side that batches are counted by."""
-        return max(1, round(self.text.pairs * self.pieces.mean.counted))
+        return max(1, round(self.text.pairs * self.tokens.mean.counted))
 
     def steps(self, config: Config) -> float:
         """Return how many steps there is time for."""
-        return self.seconds / step_seconds(config, self.pieces.mean, self.machine)
+        return self.seconds / step_seconds(config, self.tokens.mean, self.machine)
 
     def epochs(self, config: Config) -> float:
         """Return how often a run could see the text."""
@@ -178,7 +178,7 @@ _FRESH_EPOCHS, _DROPOUT_EPOCHS = 5, 10  # no dropout up to the first; all of it 
 _DROPOUT_TOKENS = 6e6  # seen in a translator's run that needs all of it
 _FRESH_RATE = 0.6  # how much higher the peak rate is where the text is seen few times
 _MOST_EPOCHS = 3  # times those of a run without a limit: what more time would only memorise
-_CONTROL_AND_BYTE_PIECES = 262
+_CONTROL_AND_BYTE_TOKENS = 262
 _LARGEST_VOCABULARY = 32_000
 # Multiply-adds that a word needs to be worth its place, and words that always have one.
 _WORD_PRODUCTS, _FEWEST_WORDS = 2e8, 30_000
@@ -197,7 +197,7 @@ def vocab_size(
 ) -> Choice:
     """Return the size of the vocabulary: 25 words^0.4 merges over bytes and alphabet.
 
-    The curve goes through what is known to work: about 2,000 pieces for 100,000 words (Sennrich &
+    The curve goes through what is known to work: about 2,000 tokens for 100,000 words (Sennrich &
     Zhang 2019), 6,000 for Multi30k's 700,000, 32,000 for the hundreds of millions of WMT. Under a
     time limit fewer words count: the output layer is most of a small model's work, and rare tokens
     are not learned in minutes.
@@ -206,7 +206,7 @@ def vocab_size(
     side = max(sides, key=lambda side: side.words)
     words = min(side.words, max(_FEWEST_WORDS, seconds * machine.products / _WORD_PRODUCTS))
     merges = _round_up(25 * words**0.4)
-    size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_PIECES + side.alphabet + merges)
+    size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_TOKENS + side.alphabet + merges)
     seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
     return Choice(
         size,
@@ -282,9 +282,9 @@ def _needed(dropout: float, config: Config, plan: _Plan) -> float:
 
 
 def _max_length(config: Config, plan: _Plan) -> Choice:
-    longest = plan.pieces.longest
+    longest = plan.tokens.longest
     length = min(512, max(64, 32 * math.ceil(1.1 * longest / 32)))
-    return Choice(length, f"99.9 % of the pairs have at most {longest:,} pieces a side")
+    return Choice(length, f"99.9 % of the pairs have at most {longest:,} tokens a side")
 
 
 def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
@@ -322,7 +322,7 @@ def _optimizer(config: Config, plan: _Plan) -> Choice:
     """Return Muon where its products are few beside those of a step, as it needs half the steps."""
     adam, muon = (
         step_seconds(
-            with_values(config, {"train.optimizer": rule}, "auto"), plan.pieces.mean, plan.machine
+            with_values(config, {"train.optimizer": rule}, "auto"), plan.tokens.mean, plan.machine
         )
         for rule in ("adam", "muon")
     )
@@ -366,11 +366,11 @@ def _eval_steps(config: Config, plan: _Plan) -> Choice:
     Translating a token costs about what training on a token does.
     """
     train = config.train
-    cost = (plan.pieces.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
+    cost = (plan.tokens.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
     steps = _round_up(max(cost / _EVALUATION_SHARE, _planned_steps(config, plan) / 40))
     return Choice(
         min(steps, train.max_steps),
-        f"{plan.pieces.dev:,} tokens of dev take about the time of {cost:,.0f} steps",
+        f"{plan.tokens.dev:,} tokens of dev take about the time of {cost:,.0f} steps",
     )
 
 

@@ -164,8 +164,8 @@ class TokenizerConfig(Section):
 
     vocab_size: int = key(
         10000,
-        "pieces, the 256 bytes and the control tokens included",
-        unit="pieces",
+        "tokens, the 256 bytes and the control tokens included",
+        unit="tokens",
         ge=264,
         le=500000,
         may_be_auto=True,
@@ -200,7 +200,7 @@ class ModelConfig(Section):
     positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
     turn_embeddings: bool = key(
         False,
-        "chat: learn a vector for how many turns ago each piece was said, which is added to its "
+        "chat: learn a vector for how many turns ago each token was said, which is added to its "
         "embedding; what is to be answered is then soon told from what was said before",
         may_be_auto=True,
     )
@@ -208,7 +208,7 @@ class ModelConfig(Section):
         True, "one matrix for the output layer and the target (and joint source) embeddings"
     )
     max_length: int = key(
-        256, "longest sequence a side", unit="pieces with </s>", ge=2, may_be_auto=True
+        256, "longest sequence a side", unit="tokens with </s>", ge=2, may_be_auto=True
     )
 
     @field_validator("num_heads")
@@ -264,7 +264,7 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         2,
         "targets whose lengths differ by less, and sources by less than half of it, come together "
         "in a batch: a small one has little padding, a large one makes small batches fair samples",
-        unit="pieces",
+        unit="tokens",
         ge=2,
     )
     optimizer: Literal["adam", "muon"] = key(
@@ -289,7 +289,7 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1, may_be_auto=True
     )
     label_smoothing: Probability = key(
-        0.1, "probability spread evenly over the pieces that an output can hold"
+        0.1, "probability spread evenly over the tokens that an output can hold"
     )
     clip_norm: float = key(1.0, "largest norm of the gradient; 0 never clips", ge=0.0)
     weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
@@ -366,36 +366,36 @@ class DecodeConfig(Section):
         may_change=True,
         ge=0.0,
     )
-    max_length: int = key(256, "longest output", unit="pieces with </s>", may_change=True, ge=1)
+    max_length: int = key(256, "longest output", unit="tokens with </s>", may_change=True, ge=1)
     max_length_ratio: float | None = key(
         None,
-        "longest output as a multiple of the source's pieces (plus 10)",
+        "longest output as a multiple of the source's tokens (plus 10)",
         may_change=True,
         gt=0.0,
     )
-    min_length: int = key(1, "shortest output", unit="pieces", may_change=True, ge=0)
+    min_length: int = key(1, "shortest output", unit="tokens", may_change=True, ge=0)
     min_length_ratio: float = key(
-        0.0, "shortest output as a multiple of the source's pieces", may_change=True, ge=0.0
+        0.0, "shortest output as a multiple of the source's tokens", may_change=True, ge=0.0
     )
     no_repeat_ngram_size: int = key(
-        0, "never write the same n pieces in a row twice; 0 allows it", may_change=True, ge=0
+        0, "never write the same n tokens in a row twice; 0 allows it", may_change=True, ge=0
     )
     repetition_penalty: float = key(
         1.0,
-        "above 1 makes pieces already written less likely (Keskar et al. 2019)",
+        "above 1 makes tokens already written less likely (Keskar et al. 2019)",
         may_change=True,
         gt=0.0,
     )
-    sample: bool = key(False, "draw pieces at random instead of searching", may_change=True)
+    sample: bool = key(False, "draw tokens at random instead of searching", may_change=True)
     temperature: float = key(
         1.0, "when sampling: below 1 is safer, above 1 is wilder", may_change=True, gt=0.0
     )
     top_k: int = key(
-        0, "when sampling: only among the k likeliest pieces; 0 is all", may_change=True, ge=0
+        0, "when sampling: only among the k likeliest tokens; 0 is all", may_change=True, ge=0
     )
     top_p: float = key(
         1.0,
-        "when sampling: only among the likeliest pieces that hold this share",
+        "when sampling: only among the likeliest tokens that hold this share",
         may_change=True,
         gt=0.0,
         le=1.0,
@@ -454,7 +454,7 @@ class ClassificationConfig(Section):
     )  # fmt: skip
     pooling: Literal["mean", "max", "first"] = key(
         "mean",
-        "one vector of all pieces: their mean or maximum, or that of a <s> put in front",
+        "one vector of all tokens: their mean or maximum, or that of a <s> put in front",
     )
     dropout: Probability = key(0.1, "dropout between that vector and the outputs")
     class_weights: Literal["none", "balanced"] = key(

@@ -32,7 +32,7 @@ class TaskFacts:
     is_parallel: bool = False
     best_by: str
     unit: str = "tokens"
-    targets: str = "target pieces"
+    targets: str = "target tokens"
     command: str
     made_by: str
     does: str

@@ -142,7 +142,7 @@ def fetch(
     on_progress: OnProgress = lambda *_: None,
     pause_s: float = 1.0,
 ) -> None:
-    """Put a file in its place, going on with what came of it before.
+    """Put a file in its place, resuming an earlier download.
 
     Args:
         origin: An http or https address, or a file.
@@ -258,7 +258,7 @@ class _Transfer:
         part: Where that part is.
         on_progress: As for `fetch`.
         pause_s: As for `fetch`.
-        is_known: Whether the hash of the whole will tell if a wrong part was gone on with; else a
+        is_known: Whether the hash of the whole will tell if a wrong part was resumed; else a
             server that does not name versions exactly is asked for all of the file again.
     """
 
@@ -297,7 +297,7 @@ class _Transfer:
                 if failures == _ATTEMPTS:
                     raise FetchError(
                         f"{self._origin}: {error} (tried {failures} times)",
-                        hint="what has come is kept: the same command goes on from there",
+                        hint="what has come is kept: the same command resumes from there",
                     ) from error
                 time.sleep(self._pause_s * 2 ** (failures - 1))
 

@@ -146,7 +146,7 @@ class _Caller:
 
 
 class _Chief(_Machine):
-    """Takes the calls of the others; who hangs up is missing again."""
+    """Takes the calls of the others; one that hangs up has to call again."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster)

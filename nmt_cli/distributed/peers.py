@@ -20,7 +20,7 @@ HEARTBEAT_S = 40  # a machine that is silent for so long is given up by worker 0
 
 _INTERVAL_S = 10.0
 _TIMEOUT_S = 3.0
-_AGAIN = "start all machines again with the same commands: they go on from the last checkpoint"
+_AGAIN = "start all machines again with the same commands: they resume from the last checkpoint"
 _SERVICE = "/tensorflow.CoordinationService/"  # calls to worker 0, which counts heartbeats
 _TASK = re.compile(r"/job:worker/(?:replica:0/)?task:([0-9]+)")
 

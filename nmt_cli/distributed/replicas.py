@@ -2,7 +2,7 @@
 
 Each device holds a replica of all weights. A micro-batch is split by rows, each replica adds up
 the gradients of its share, the sums of all replicas are added, and every replica takes the same
-step. All is summed and divided once by the target pieces of the whole effective batch, so nothing
+step. All is summed and divided once by the target tokens of the whole effective batch, so nothing
 depends on how many replicas there are.
 
 Every machine computes the same plan of batches. What only the first one, the chief, can know (what

@@ -13,7 +13,7 @@ from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.label_balance import Counts, counted, label_findings
 from nmt_cli.doctor.lengths import LengthModel, shift_of
 from nmt_cli.doctor.lines import Rows, build_tests
-from nmt_cli.doctor.overview import language_findings, piece_findings, size_findings
+from nmt_cli.doctor.overview import language_findings, size_findings, token_findings
 from nmt_cli.doctor.profile import Profile, build_profile
 from nmt_cli.doctor.repeated_rows import (
     SplitRows,
@@ -23,13 +23,13 @@ from nmt_cli.doctor.repeated_rows import (
     stock_findings,
 )
 from nmt_cli.doctor.result import CorpusRows, Report, in_order
-from nmt_cli.doctor.token_counts import PieceCounter, piece_statistics
+from nmt_cli.doctor.token_counts import TokenCounter, token_statistics
 from nmt_cli.encoding import find_encoding
 from nmt_cli.errors import DataError, LineError
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, texts
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.records import has_broken_bytes
-from nmt_cli.text.statistics import count_pieces, describe_text, sample_evenly
+from nmt_cli.text.statistics import count_tokens, describe_text, sample_evenly
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -59,12 +59,12 @@ def check_up(
         profile = _profile(loaded.config, sample)
         findings += language_findings(loaded.config, sample)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
-        statistics = piece_statistics(sample, vocabularies, config)
+        statistics = token_statistics(sample, vocabularies, config)
         sides = 1 if config.facts.has_labels else 2
-        findings += piece_findings(
+        findings += token_findings(
             config, statistics, vocabularies.largest, learned=learned, sides=sides
         )
-        counter = PieceCounter(vocabularies, config.model.max_length, statistics.shortest)
+        counter = TokenCounter(vocabularies, config.model.max_length, statistics.shortest)
         labels: Counts = {}
         _test(corpora, found, profile, counter, on_progress, labels)
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
@@ -142,8 +142,8 @@ def _vocabulary(
         size = vocab_size(text, joint=config.tokenizer.joint).value
         config = with_values(config, {_VOCAB_SIZE: size}, _VOCAB_SIZE)
     if auto := loaded.auto & set(_NEEDED):
-        pieces = count_pieces(sample, config, [])
-        config, _ = choose(config, auto, Situation(text, pieces, "cpu"))
+        tokens = count_tokens(sample, config, [])
+        config, _ = choose(config, auto, Situation(text, tokens, "cpu"))
     if known is not None:
         return config, known, False
     if config.tokenizer.joint:
@@ -159,7 +159,7 @@ def _test(
     corpora: Corpora,
     found: list[CorpusRows],
     profile: Profile,
-    counter: PieceCounter,
+    counter: TokenCounter,
     on_progress: Progress,
     labels: Counts,
 ) -> None:

@@ -13,7 +13,7 @@ from nmt_cli.doctor.languages import wrong_language
 from nmt_cli.doctor.lengths import odd_lengths
 from nmt_cli.doctor.numbers import numbers
 from nmt_cli.doctor.profile import Profile
-from nmt_cli.doctor.token_counts import PieceCounter, too_long
+from nmt_cli.doctor.token_counts import TokenCounter, too_long
 from nmt_cli.text.held_out import TELLING_LENGTH
 
 KEPT = 1000  # rows of a chunk that are described for each test, the worst ones
@@ -80,7 +80,7 @@ class Tested(NamedTuple):
     worst: list[Mark]
 
 
-def build_tests(profile: Profile, counter: PieceCounter | None) -> Callable[[Rows], Tested]:
+def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Rows], Tested]:
     """Return the function that tests rows (see `parallel.map_in_order`)."""
 
     def test(rows: Rows) -> Tested:
@@ -101,7 +101,7 @@ def build_tests(profile: Profile, counter: PieceCounter | None) -> Callable[[Row
 
 
 def _all_marks(
-    chunk: Chunk, keys: tuple[Keys, Keys], profile: Profile, counter: PieceCounter | None
+    chunk: Chunk, keys: tuple[Keys, Keys], profile: Profile, counter: TokenCounter | None
 ) -> Iterator[Marks]:
     yield from characters.broken_bytes(chunk)
     yield from characters.strange_characters(chunk)

@@ -10,7 +10,7 @@ from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.languages import contradicts, script_of
 from nmt_cli.doctor.profile import MAIN_SCRIPT
 from nmt_cli.doctor.result import CorpusRows
-from nmt_cli.doctor.token_counts import PieceStatistics
+from nmt_cli.doctor.token_counts import TokenStatistics
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.scripts import NAMES
 
@@ -53,14 +53,14 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
             yield Finding("size", "warning", None, None, f"{name} has only {rows:,} rows: {why}")
 
 
-def piece_findings(
-    config: Config, found: PieceStatistics, vocab_size: int, *, learned: bool, sides: int
+def token_findings(
+    config: Config, found: TokenStatistics, vocab_size: int, *, learned: bool, sides: int
 ) -> Iterator[Finding]:
     """Yield what the vocabulary makes of the text: of both sides, or of the source alone."""
     origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
     names = ("source", "target")[:sides]
     words = [
-        f"{n:.2f} in the {name}" for name, n in zip(names, found.pieces_per_word, strict=False)
+        f"{n:.2f} in the {name}" for name, n in zip(names, found.tokens_per_word, strict=False)
     ]
     rare = [
         f"{share:.2%} of the {name}'s"

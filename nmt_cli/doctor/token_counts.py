@@ -1,4 +1,4 @@
-"""What the vocabulary makes of the text: pieces a word, coverage, length, padding."""
+"""What the vocabulary makes of the text: tokens a word, coverage, length, padding."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
-_SHORTEST_PIECES = 0.001  # quantile of characters a piece
+_SHORTEST_TOKENS = 0.001  # quantile of characters a token
 _ENDLESS = 2**31 - 1
-_FIRST_WORD_PIECE = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
+_FIRST_WORD_TOKEN = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 
 
 @dataclass(frozen=True)
-class PieceCounter:
-    """Counts the pieces of lines that may be too long.
+class TokenCounter:
+    """Counts the tokens of lines that may be too long.
 
     Attributes:
         vocabularies: Of both sides.
-        max_length: The longest side that the model takes, in pieces with `</s>`.
-        shortest: Characters a piece that next to no line is below, by side: a line of fewer
+        max_length: The longest side that the model takes, in tokens with `</s>`.
+        shortest: Characters a token that next to no line is below, by side: a line of fewer
             than `max_length` times that is not looked at.
     """
 
@@ -37,21 +37,21 @@ class PieceCounter:
 
 
 @dataclass(frozen=True)
-class PieceStatistics:
+class TokenStatistics:
     """What a sample of the training pairs becomes.
 
     Attributes:
-        pieces_per_word: Pieces of a word between spaces, by side.
-        bytes_share: Share of the pieces that are single bytes: of characters that the vocabulary
+        tokens_per_word: Tokens of a word between spaces, by side.
+        bytes_share: Share of the tokens that are single bytes: of characters that the vocabulary
             lacks; by side.
-        used_share: Share of the vocabulary's pieces that the sample uses.
+        used_share: Share of the vocabulary's tokens that the sample uses.
         left_out_share: Share of the pairs with a side longer than the model takes.
-        longest: Pieces that 99.9 % of the sides stay within.
-        padding_share: Share of a batch's positions that hold no piece.
-        shortest: See `PieceCounter`.
+        longest: Tokens that 99.9 % of the sides stay within.
+        padding_share: Share of a batch's positions that hold no token.
+        shortest: See `TokenCounter`.
     """
 
-    pieces_per_word: tuple[float, float]
+    tokens_per_word: tuple[float, float]
     bytes_share: tuple[float, float]
     used_share: float
     left_out_share: float
@@ -60,9 +60,9 @@ class PieceStatistics:
     shortest: tuple[float, float]
 
 
-def piece_statistics(
+def token_statistics(
     sample: Sequence[Example], vocabularies: Vocabularies, config: Config
-) -> PieceStatistics:
+) -> TokenStatistics:
     """Return what a sample of at least one pair becomes with a configuration without `auto`."""
     whole = _ENDLESS if config.facts.has_labels else None  # others are left out, not cut
     encoder = build_encoder(config, vocabularies, max_length=whole)
@@ -78,13 +78,13 @@ def piece_statistics(
     num_used = len(np.union1d(*used)) if vocabularies.joint else sum(map(len, used))
     size = sum({id(v): v.vocab_size for v in (vocabularies.source, vocabularies.target)}.values())
     too_long = (lengths > config.model.max_length).any(axis=0)
-    return PieceStatistics(
-        pieces_per_word=_by_side(
+    return TokenStatistics(
+        tokens_per_word=_by_side(
             len(ids) / max(1, sum(len(text.split()) for text in side))
             for ids, side in zip(flat, texts, strict=True)
         ),
         bytes_share=_by_side(
-            float(((ids > EOS_ID) & (ids < _FIRST_WORD_PIECE)).mean()) if len(ids) else 0.0
+            float(((ids > EOS_ID) & (ids < _FIRST_WORD_TOKEN)).mean()) if len(ids) else 0.0
             for ids in flat
         ),
         used_share=num_used / size,
@@ -102,11 +102,11 @@ def _by_side(values: Iterator[float]) -> tuple[float, float]:
 
 def _shortest(encoded: Sequence[Sequence[int]], texts: Sequence[str]) -> float:
     ratios = [len(text) / len(ids) for ids, text in zip(encoded, texts, strict=True) if ids]
-    return float(np.quantile(ratios, _SHORTEST_PIECES)) if ratios else 0.0
+    return float(np.quantile(ratios, _SHORTEST_TOKENS)) if ratios else 0.0
 
 
 def _padding_share(lengths: Ints, config: Config) -> float:
-    """Return the share of positions without a piece in the batches of an epoch of the sample."""
+    """Return the share of positions without a token in the batches of an epoch of the sample."""
     if not lengths.size:
         return 0.0
     source, target = (np.concatenate(([0], np.cumsum(side))) for side in lengths)
@@ -126,8 +126,8 @@ def _padding_share(lengths: Ints, config: Config) -> float:
     return 1.0 - float(ordered.sum() / positions)
 
 
-def too_long(chunk: Chunk, counter: PieceCounter) -> Iterator[Marks]:
-    """Find lines with more pieces than the model takes."""
+def too_long(chunk: Chunk, counter: TokenCounter) -> Iterator[Marks]:
+    """Find lines with more tokens than the model takes."""
     subwords = (counter.vocabularies.source, counter.vocabularies.target)
     for number, side in enumerate(chunk.sides):
         characters = np.array([len(line) for line in side.lines])
@@ -145,4 +145,4 @@ def _as_text(line: str) -> str:
 
 
 def _describe(counts: dict[int, np.int64]) -> Callable[[int], str]:
-    return lambda row: f"{counts[row]:,} pieces"
+    return lambda row: f"{counts[row]:,} tokens"

@@ -1,4 +1,4 @@
-"""How fast a model is: time per call, sentences and pieces a second, at several batch sizes."""
+"""How fast a model is: time per call, sentences and tokens a second, at several batch sizes."""
 
 import math
 import statistics
@@ -16,7 +16,7 @@ class Speed:
     Attributes:
         batch_size: Sources in a call.
         sentences_per_second: Of all calls together.
-        tokens_per_second: Pieces, as `measure_speed` is told to count them.
+        tokens_per_second: Tokens, as `measure_speed` is told to count them.
         p50_ms: Median time of a call in milliseconds.
         p95_ms: What 95 % of the calls stayed below.
     """
@@ -34,7 +34,7 @@ def measure_speed(
     """Run a model over the sources once, in input order, or over as many as the time allows.
 
     Args:
-        run: Takes sources and returns how many pieces came of it: those of the best hypotheses, or
+        run: Takes sources and returns how many tokens came of it: those of the best hypotheses, or
             of what a classifier read. A first call warms it up and does not count.
         sources: Source ids with `</s>`; at least one.
         batch_size: Sources in a call; the last call may have fewer.
@@ -45,10 +45,10 @@ def measure_speed(
     sentences = tokens = 0
     for batch in _batches(sources, batch_size):
         started = time.perf_counter()
-        pieces = run(batch)
+        count = run(batch)
         seconds.append(time.perf_counter() - started)
         sentences += len(batch)
-        tokens += pieces
+        tokens += count
         if sum(seconds) > max_seconds:
             break
     return Speed(

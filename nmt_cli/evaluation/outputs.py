@@ -18,7 +18,7 @@ from nmt_cli.text.shards import Encoder
 _COLLAPSED = 0.2  # share of the outputs
 _NUM_SAMPLES = 4  # outputs to look at
 _MIN_OUTPUTS = 20  # below, a share says little
-_MAX_LENGTH_RATIO = 3.0  # target pieces per source piece, where the configuration sets no limit
+_MAX_LENGTH_RATIO = 3.0  # target tokens per source token, where the configuration sets no limit
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def score_outputs(
 
 
 def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:
-    """Return exp(cross-entropy per piece) of the references; those too long are left out."""
+    """Return exp(cross-entropy per token) of the references; those too long are left out."""
     sources = encoder.encode_sources([example.source for example in examples])
     targets = encoder.encode_targets([example.target for example in examples])
     pairs = [
@@ -78,8 +78,8 @@ def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) ->
         if max(len(source), len(target)) <= engine.max_length
     ]
     rows = engine.score([source for source, _ in pairs], [target for _, target in pairs])
-    num_pieces = sum(map(len, rows))
-    return math.exp(-sum(map(sum, rows)) / num_pieces) if num_pieces else math.nan
+    num_tokens = sum(map(len, rows))
+    return math.exp(-sum(map(sum, rows)) / num_tokens) if num_tokens else math.nan
 
 
 def collapse_warning(outputs: Sequence[str]) -> str | None:

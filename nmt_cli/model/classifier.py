@@ -20,7 +20,7 @@ class Classifier(EncoderModel):
 
     Args:
         config: The architecture; keys of the decoder have no meaning.
-        vocab_size: Pieces of the vocabulary.
+        vocab_size: Tokens of the vocabulary.
         num_labels: Y.
         pooling: "mean", "max" or "first".
         head_dropout: Dropout between the pooled vector and the head.

@@ -37,9 +37,9 @@ class Memory(NamedTuple):
     """What the encoder leaves for the decoder.
 
     Attributes:
-        states: [N, D] at the real source pieces.
+        states: [N, D] at the real source tokens.
         packing: Where these lie in the batch.
-        mask: [B, S] bool, True at real pieces.
+        mask: [B, S] bool, True at real tokens.
     """
 
     states: Tensor
@@ -261,8 +261,8 @@ class Transformer(EncoderModel):
 
     Args:
         config: The architecture.
-        source_vocab_size: Pieces of the source vocabulary.
-        target_vocab_size: Pieces of the target vocabulary.
+        source_vocab_size: Tokens of the source vocabulary.
+        target_vocab_size: Tokens of the target vocabulary.
         joint: Whether both sides share one vocabulary.
         seed: Decides the initial weights.
         compute_dtype: Number format of activations, "float32" or "bfloat16".

@@ -1,8 +1,8 @@
 """What the heads of a model look at, for a source and its target if any: the data and its picture.
 
 The arrays come from `NativeEngine.attention_by_kind`, or from `NativeScorer.attention_by_kind` of a
-classifier, which has an encoder alone. A word gets what its pieces get together and looks as its
-pieces do on average; control tokens count as words, so rows of words sum to one, too.
+classifier, which has an encoder alone. A word gets what its tokens get together and looks as its
+tokens do on average; control tokens count as words, so rows of words sum to one, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,32 +43,32 @@ _POINTS_PER_INCH = 72
 
 @dataclass(frozen=True)
 class Tokens:
-    """A sequence of pieces and the words that they form.
+    """A sequence of tokens and the words that they form.
 
     Attributes:
-        pieces: As written, with the word marker.
+        tokens: As written, with the word marker.
         words: Each word's text; control tokens as written.
-        groups: For each word, the indices of its pieces.
+        groups: For each word, the indices of its tokens.
     """
 
-    pieces: list[str]
+    tokens: list[str]
     words: list[str]
     groups: list[list[int]]
 
     @classmethod
     def of(cls, vocabulary: Subwords, ids: Sequence[int]) -> "Tokens":
         """Return the tokens of ids."""
-        pieces = vocabulary.pieces(ids)
-        groups = groups_of(pieces)
+        tokens = vocabulary.tokens(ids)
+        groups = groups_of(tokens)
         texts = (vocabulary.decode([ids[i] for i in group]).strip() for group in groups)
-        written = ("".join(pieces[i] for i in group) for group in groups)
-        words = [text or pieces for text, pieces in zip(texts, written, strict=True)]
-        return cls(pieces, words, groups)
+        written = ("".join(tokens[i] for i in group) for group in groups)
+        words = [text or tokens for text, tokens in zip(texts, written, strict=True)]
+        return cls(tokens, words, groups)
 
 
 @dataclass(frozen=True)
 class Heads:
-    """All heads of one kind of attention, over pieces or over words.
+    """All heads of one kind of attention, over tokens or over words.
 
     Attributes:
         name: The kind, for people.
@@ -92,9 +92,9 @@ class Attention(Picture):
     Attributes:
         title: One line.
         sides: By kind, the tokens that look and those that are looked at.
-        arrays: By kind, weights between pieces; see `NativeEngine.attention_by_kind`.
+        arrays: By kind, weights between tokens; see `NativeEngine.attention_by_kind`.
         kind: One of these; None is the first.
-        by_piece: Pieces instead of words.
+        by_token: Tokens instead of words.
         layer: From 1; None is all of them (on a terminal the last).
         head: From 1; None is all of them (on a terminal their mean).
     """
@@ -103,26 +103,26 @@ class Attention(Picture):
     sides: Mapping[str, tuple[Tokens, Tokens]]
     arrays: Mapping[str, Weights]
     kind: str | None = None
-    by_piece: bool = False
+    by_token: bool = False
     layer: int | None = None
     head: int | None = None
 
     @cached_property
     def chosen(self) -> Heads:
         """The kind of attention that is drawn."""
-        return self.heads(self.kind or next(iter(self.sides)), by_piece=self.by_piece)
+        return self.heads(self.kind or next(iter(self.sides)), by_token=self.by_token)
 
     @property
     def caption(self) -> str:
         """See `Picture.caption`."""
         return f"{self.chosen.name}: {self.title}"
 
-    def heads(self, kind: str, *, by_piece: bool) -> Heads:
-        """Return all heads of a kind between pieces or between words."""
+    def heads(self, kind: str, *, by_token: bool) -> Heads:
+        """Return all heads of a kind between tokens or between words."""
         rows, columns = self.sides[kind]
         weights = self.arrays[kind]
-        if by_piece:
-            return Heads(*_NAMES[kind], rows.pieces, columns.pieces, weights)
+        if by_token:
+            return Heads(*_NAMES[kind], rows.tokens, columns.tokens, weights)
         by_word: Any = [
             [word_attention(head.tolist(), columns.groups, rows.groups) for head in layer]
             for layer in weights
@@ -137,10 +137,10 @@ class Attention(Picture):
         """Return a page where every kind, layer and head can be chosen and walked over."""
         kinds = list(self.sides)
         views = [
-            [self.heads(kind, by_piece=by_piece) for by_piece in (False, True)] for kind in kinds
+            [self.heads(kind, by_token=by_token) for by_token in (False, True)] for kind in kinds
         ]
         kind = kinds.index(self.kind) if self.kind else 0
-        chosen = (kind, int(self.by_piece), self.layer, self.head)
+        chosen = (kind, int(self.by_token), self.layer, self.head)
         return attention_page(self.title, views, chosen)
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
@@ -226,7 +226,7 @@ def attention_of(found: "Attended", **choice: Any) -> Attention:
 
     Args:
         found: What the model looked at.
-        choice: `kind`, `by_piece`, `layer` and `head` of `Attention`.
+        choice: `kind`, `by_token`, `layer` and `head` of `Attention`.
     """
     vocabularies, ids = found.vocabularies, found.ids
     source = Tokens.of(vocabularies.source, ids[0])

@@ -19,7 +19,7 @@ _BODY = """\
 <noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
 <form id="controls" aria-label="What is shown">
 <label class="kinds">Attention <select id="kind"></select></label>
-<label>Of <select id="level"><option value="0">words</option><option value="1">pieces</option>
+<label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>
 </select></label>
 <label>Layer <select id="layer"></select></label>
 <label>Head <select id="head"></select></label>
@@ -33,7 +33,7 @@ _BODY = """\
 <p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
 and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
 <kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
-<kbd>W</kbd> words or pieces.</p>
+<kbd>W</kbd> words or tokens.</p>
 <script type="application/json" id="data">{data}</script>
 """
 
@@ -47,8 +47,8 @@ def attention_page(
 
     Args:
         title: One line.
-        views: For each kind of attention its heads between words and between pieces.
-        chosen: The kind, 0 for words or 1 for pieces, and layer and head from 1 that it opens
+        views: For each kind of attention its heads between words and between tokens.
+        chosen: The kind, 0 for words or 1 for tokens, and layer and head from 1 that it opens
             with; None is the last layer and the mean of the heads.
     """
     data = {

@@ -39,9 +39,9 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
     languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
     longest = config.model.max_length
     targets = config.facts.targets
-    pieces = f"{words.source.vocab_size:,}"
+    tokens = f"{words.source.vocab_size:,}"
     if not words.joint:
-        pieces = f"{pieces} source and {words.target.vocab_size:,} target"
+        tokens = f"{tokens} source and {words.target.vocab_size:,} target"
     return {
         "languages": languages or "not told",
         "licence": config.data.licence or "not told",
@@ -50,8 +50,8 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
         f"{int(train.target_offsets[-1]):,} {targets}",
         "dev": f"{len(prepared.dev):,} pairs",
         "left out of train": f"{_blank(prepared)}; "
-        f"{num_too_long(train, longest):,} pairs longer than model.max_length ({longest:,} pieces)",
-        "vocabulary": f"{pieces} pieces{', joint' if words.joint else ''}",
+        f"{num_too_long(train, longest):,} pairs longer than model.max_length ({longest:,} tokens)",
+        "vocabulary": f"{tokens} tokens{', joint' if words.joint else ''}",
         "fingerprint": prepared.fingerprint,
     }
 

@@ -225,7 +225,7 @@ def _embedding(
     name = "embedding + positions"
     if f"{side}.turns" in shapes:
         name += " + turns"
-    sizes = f"{vocabulary[which]:,}{' shared' if is_shared else ''} pieces, {model['positions']}"
+    sizes = f"{vocabulary[which]:,}{' shared' if is_shared else ''} tokens, {model['positions']}"
     shape = f"[B, {letter}, {model['d_model']}]"
     return Block(name, sizes, shape, _count(shapes, *owned))
 

@@ -67,13 +67,13 @@ def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
 
     Args:
         loaded: The configuration.
-        unit: One of "pieces", "words" and "characters".
+        unit: One of "tokens", "words" and "characters".
         split: One of "train", "dev" and "test".
 
     Raises:
         ConfigError: There is no such unit or split, or no text in it.
         DataError: The text cannot be read.
-        ModelFileError: Pieces are asked for, and the run has no vocabulary yet.
+        ModelFileError: Tokens are asked for, and the run has no vocabulary yet.
     """
     for option, value, choices in (("--unit", unit, _UNITS), ("--split", split, _SPLITS)):
         if value not in choices:
@@ -90,7 +90,7 @@ def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
         raise DataError(f"{loaded.name}: there is nothing in {split}")
     is_known = unit == "pieces" and "model.max_length" not in loaded.auto
     limit = loaded.config.model.max_length if is_known else None
-    name = "pieces, </s> included" if unit == "pieces" else unit
+    name = "tokens, </s> included" if unit == "pieces" else unit
     return lengths_chart(f"{loaded.config.name}: lengths in {split}", name, counts, limit)
 
 
@@ -117,6 +117,6 @@ def _vocabularies_of(config: Config) -> Vocabularies:
         return Vocabularies.load(folder)
     except ModelFileError as error:
         raise ModelFileError(
-            f"{folder}: no vocabulary to count pieces with ({error})",
+            f"{folder}: no vocabulary to count tokens with ({error})",
             hint="nmt tokenize CONFIG makes it; --unit words needs none",
         ) from error

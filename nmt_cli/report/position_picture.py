@@ -1,4 +1,4 @@
-"""The matrices that tell a model where in a sentence a piece stands."""
+"""The matrices that tell a model where in a sentence a token stands."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""Attention between pieces -> attention and pairs between words."""
+"""Attention between tokens -> attention and pairs between words."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ from nmt_cli.text.tokenizer import CONTROL_TOKENS, WORD_MARKER
 Matrix = list[list[float]]
 
 
-def groups_of(pieces: Sequence[str]) -> list[list[int]]:
-    """Return the indices of the pieces of each word, control token or extra space.
+def groups_of(tokens: Sequence[str]) -> list[list[int]]:
+    """Return the indices of the tokens of each word, control token or extra space.
 
-    Words are what white space separates. Every piece is in exactly one group.
+    Words are what white space separates. Every token is in exactly one group.
     """
     groups: list[list[int]] = []
-    for index, piece in enumerate(pieces):
-        begins = piece.startswith(WORD_MARKER) or piece in CONTROL_TOKENS
-        if begins or not groups or pieces[index - 1] in CONTROL_TOKENS:
+    for index, token in enumerate(tokens):
+        begins = token.startswith(WORD_MARKER) or token in CONTROL_TOKENS
+        if begins or not groups or tokens[index - 1] in CONTROL_TOKENS:
             groups.append([])
         groups[-1].append(index)
     return groups
 
 
-def words_of(pieces: Sequence[str]) -> list[list[int]]:
-    """Return the indices of each word's pieces, without control tokens and markers of a space."""
+def words_of(tokens: Sequence[str]) -> list[list[int]]:
+    """Return the indices of each word's tokens, without control tokens and markers of a space."""
     no_word = {*CONTROL_TOKENS, WORD_MARKER}
-    groups = ([i for i in group if pieces[i] not in no_word] for group in groups_of(pieces))
+    groups = ([i for i in group if tokens[i] not in no_word] for group in groups_of(tokens))
     return [group for group in groups if group]
 
 
@@ -33,11 +33,11 @@ def word_attention(
 ) -> Matrix:
     """Return how much each target word looks at each source word.
 
-    A word gets what its pieces get together; a target word looks as its pieces do on average.
+    A word gets what its tokens get together; a target word looks as its tokens do on average.
 
     Args:
-        attention: [T, S] weights between pieces.
-        sources: Indices of each source word's pieces, from `words_of` or `groups_of`.
+        attention: [T, S] weights between tokens.
+        sources: Indices of each source word's tokens, from `words_of` or `groups_of`.
         targets: The same of the target. With all groups on both sides rows keep their sums.
     """
     return [

@@ -61,7 +61,7 @@ def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
         (target_ids,) = encoder.encode_targets([target])
     for side, ids in (("source", source_ids), ("target", target_ids or [])):
         if len(ids) > longest:
-            raise ConfigError(f"the {side} has {len(ids)} pieces; the model reads {longest}")
+            raise ConfigError(f"the {side} has {len(ids)} tokens; the model reads {longest}")
     engine = _tensorflow_model(bundle)
     if target_ids is None:
         target_ids = engine.search([source_ids], search_options(bundle, n_best=1))[0][0].ids

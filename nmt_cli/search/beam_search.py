@@ -62,11 +62,11 @@ class GreedyState(NamedTuple):
     """One hypothesis a sentence.
 
     Attributes:
-        position: Scalar, pieces written so far.
+        position: Scalar, tokens written so far.
         limits: [B] longest output.
         floors: [B] shortest output.
-        sequences: [B, C] int32 pieces written, 0 beyond the end.
-        log_probs: [B] sum over the pieces written.
+        sequences: [B, C] int32 tokens written, 0 beyond the end.
+        log_probs: [B] sum over the tokens written.
         done: [B] bool.
         noise: [B, L] uniform numbers that decide the samples, one for each position.
         cache: The step function's.
@@ -86,10 +86,10 @@ class BeamState(NamedTuple):
     """K live hypotheses and the best K ended ones of each sentence.
 
     Attributes:
-        position: Scalar, pieces written so far.
+        position: Scalar, tokens written so far.
         limits: [B] longest output.
         floors: [B] shortest output.
-        sequences: [B, K, C] int32 pieces of live hypotheses.
+        sequences: [B, K, C] int32 tokens of live hypotheses.
         log_probs: [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken.
         ended_sequences: [B, K, C] ended hypotheses, best first.
         ended_scores: [B, K] their scores; IMPOSSIBLE for a place that is not taken.
@@ -118,7 +118,7 @@ State = TypeVar("State", GreedyState, BeamState)
 def start_greedy(
     cache: Cache, limits: Tensor, floors: Tensor, noise: Tensor, capacity: Tensor
 ) -> GreedyState:
-    """Return the state before the first piece."""
+    """Return the state before the first token."""
     batch = tf.shape(limits)[0]
     return GreedyState(
         position=tf.constant(0),
@@ -135,7 +135,7 @@ def start_greedy(
 def start_beam(
     cache: Cache, limits: Tensor, floors: Tensor, beam_size: Tensor, capacity: Tensor
 ) -> BeamState:
-    """Return the state before the first piece: one live hypothesis, K - 1 free places."""
+    """Return the state before the first token: one live hypothesis, K - 1 free places."""
     batch = tf.shape(limits)[0]
     sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
     free = tf.fill([batch, beam_size], IMPOSSIBLE)
@@ -158,27 +158,27 @@ def start_beam(
 def advance_greedy(
     state: GreedyState, step: StepFn, parameters: Parameters, features: Features
 ) -> GreedyState:
-    """Write pieces until the capacity is full or all sentences are done."""
+    """Write tokens until the capacity is full or all sentences are done."""
     capacity = tf.shape(state.sequences)[1]
 
     def body(state: GreedyState) -> tuple[GreedyState]:
         logits, cache = step(
-            _last_pieces(state.sequences, state.position), state.cache, state.position
+            _last_tokens(state.sequences, state.position), state.cache, state.position
         )
         log_probs = _log_probs(logits, state.sequences, state, parameters, features)
         if features.sample:
             noise = tf.gather(state.noise, state.position, axis=1)
-            pieces = _draw(log_probs, noise, parameters)
+            tokens = _draw(log_probs, noise, parameters)
         else:
-            pieces = _likeliest(log_probs)
-        chosen = tf.gather(log_probs, pieces, batch_dims=1)
+            tokens = _likeliest(log_probs)
+        chosen = tf.gather(log_probs, tokens, batch_dims=1)
         length = state.position + 1
         return (
             state._replace(
                 position=length,
-                sequences=_write(state.sequences, state.position, tf.where(state.done, 0, pieces)),
+                sequences=_write(state.sequences, state.position, tf.where(state.done, 0, tokens)),
                 log_probs=state.log_probs + tf.where(state.done, 0.0, chosen),
-                done=state.done | (pieces == EOS_ID) | (length >= state.limits),
+                done=state.done | (tokens == EOS_ID) | (length >= state.limits),
                 cache=cache,
             ),
         )
@@ -187,7 +187,7 @@ def advance_greedy(
 
 
 def _likeliest(log_probs: Tensor) -> Tensor:
-    """Return the first of each row's best pieces: [N, V] -> [N]; XLA's argmax goes one by one."""
+    """Return the first of each row's best tokens: [N, V] -> [N]; XLA's argmax goes one by one."""
     vocab_size = tf.shape(log_probs)[1]
     best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)
     return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)
@@ -201,7 +201,7 @@ def advance_beam(
     parameters: Parameters,
     features: Features,
 ) -> BeamState:
-    """Write pieces until the capacity is full or all sentences are done.
+    """Write tokens until the capacity is full or all sentences are done.
 
     A step takes the best 2K continuations of a sentence's K hypotheses. Those among the best K that
     end are set aside with their score; the best K that do not end live on. A sentence is done when
@@ -209,7 +209,7 @@ def advance_beam(
     ended and one of them was the likeliest of all, since no other can then overtake it.
 
     Args:
-        state: What to go on from.
+        state: Where the search is.
         step: The model.
         reorder: Lets rows continue from others.
         bonus: Gives what the rows of a cache add to the score of a hypothesis that ends, [N].
@@ -220,16 +220,16 @@ def advance_beam(
 
     def body(state: BeamState) -> tuple[BeamState]:
         sequences = tf.reshape(state.sequences, [-1, capacity])
-        logits, cache = step(_last_pieces(sequences, state.position), state.cache, state.position)
+        logits, cache = step(_last_tokens(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
         totals = tf.reshape(log_probs, [batch, beam_size, -1]) + state.log_probs[:, :, None]
-        values, beams, pieces = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
+        values, beams, tokens = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
         extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None
-        state = _set_aside(state, values, beams, pieces, extra, parameters)
-        live, kept = tf.math.top_k(tf.where(pieces == EOS_ID, IMPOSSIBLE, values), beam_size)
-        beams, pieces = (tf.gather(x, kept, batch_dims=1) for x in (beams, pieces))  # [B, K]
+        state = _set_aside(state, values, beams, tokens, extra, parameters)
+        live, kept = tf.math.top_k(tf.where(tokens == EOS_ID, IMPOSSIBLE, values), beam_size)
+        beams, tokens = (tf.gather(x, kept, batch_dims=1) for x in (beams, tokens))  # [B, K]
         rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])
-        grown = _write(tf.gather(sequences, rows), state.position, tf.reshape(pieces, [-1]))
+        grown = _write(tf.gather(sequences, rows), state.position, tf.reshape(tokens, [-1]))
         return (
             state._replace(
                 position=state.position + 1,
@@ -243,10 +243,10 @@ def advance_beam(
 
 
 def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best of totals [B, K, V], best first, their beams and pieces, all [B, count].
+    """Return the best of totals [B, K, V], best first, their beams and tokens, all [B, count].
 
-    They lie in the `count` pieces that are best over all beams, or as many: finding the best beam
-    of each piece is one quick pass, which leaves a K-th to choose from.
+    They lie in the `count` tokens that are best over all beams, or as many: finding the best beam
+    of each token is one quick pass, which leaves a K-th to choose from.
     """
     columns = tf.minimum(count, tf.shape(totals)[2])
     _, likely = tf.math.top_k(tf.reduce_max(totals, axis=1), columns)  # [B, columns]
@@ -259,16 +259,16 @@ def _set_aside(
     state: BeamState,
     values: Tensor,
     beams: Tensor,
-    pieces: Tensor,
+    tokens: Tensor,
     extra: Tensor | None,
     parameters: Parameters,
 ) -> BeamState:
     """Put those of the best K candidates that end among the ended hypotheses."""
     beam_size = tf.shape(state.log_probs)[1]
-    values, beams, pieces = values[:, :beam_size], beams[:, :beam_size], pieces[:, :beam_size]
+    values, beams, tokens = values[:, :beam_size], beams[:, :beam_size], tokens[:, :beam_size]
     length = state.position + 1
     at_limit = length >= state.limits  # [B]
-    is_end = (pieces == EOS_ID) & (values > IMPOSSIBLE / 2)
+    is_end = (tokens == EOS_ID) & (values > IMPOSSIBLE / 2)
     ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
     scores = normalised_score(values, length, parameters.length_penalty)
     if extra is not None:
@@ -280,7 +280,7 @@ def _set_aside(
             tf.gather(state.sequences, beams, batch_dims=1), [-1, tf.shape(state.sequences)[2]]
         ),
         state.position,
-        tf.reshape(pieces, [-1]),
+        tf.reshape(tokens, [-1]),
     )
     candidates = tf.reshape(candidates, tf.shape(state.sequences))
     everything = tf.concat([state.ended_sequences, candidates], axis=1)
@@ -323,16 +323,16 @@ def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor)
     return cast("State", final)
 
 
-def _last_pieces(sequences: Tensor, position: Tensor) -> Tensor:
-    """Return the piece each row wrote last, `<s>` at the start: [N, C] -> [N]."""
+def _last_tokens(sequences: Tensor, position: Tensor) -> Tensor:
+    """Return the token each row wrote last, `<s>` at the start: [N, C] -> [N]."""
     last = tf.gather(sequences, tf.maximum(position - 1, 0), axis=1)
     return tf.where(position == 0, BOS_ID, last)
 
 
-def _write(sequences: Tensor, position: Tensor, pieces: Tensor) -> Tensor:
-    """Return sequences [N, C] with pieces [N] written at `position`."""
+def _write(sequences: Tensor, position: Tensor, tokens: Tensor) -> Tensor:
+    """Return sequences [N, C] with tokens [N] written at `position`."""
     here = tf.range(tf.shape(sequences)[1]) == position
-    return tf.where(here[None, :], pieces[:, None], sequences)
+    return tf.where(here[None, :], tokens[:, None], sequences)
 
 
 def _log_probs(
@@ -363,9 +363,9 @@ def _log_probs(
 
 
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
-    """Draw a piece for each row by inverting the cumulative distribution at `noise`.
+    """Draw a token for each row by inverting the cumulative distribution at `noise`.
 
-    One uniform number decides a row's piece, so a sentence's sample depends on its own numbers
+    One uniform number decides a row's token, so a sentence's sample depends on its own numbers
     only, never on its neighbours in the batch.
 
     Args:
@@ -375,11 +375,11 @@ def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
     """
     vocab_size = tf.shape(log_probs)[1]
     limit = tf.where(parameters.top_k > 0, tf.minimum(parameters.top_k, vocab_size), vocab_size)
-    values, pieces = tf.math.top_k(log_probs / parameters.temperature, limit)
+    values, tokens = tf.math.top_k(log_probs / parameters.temperature, limit)
     probabilities = tf.nn.softmax(values)
     before = tf.cumsum(probabilities, axis=1, exclusive=True)
     kept = tf.where(before < parameters.top_p, probabilities, 0.0)
     passed = tf.cumsum(kept, axis=1) <= noise[:, None] * tf.reduce_sum(kept, axis=1, keepdims=True)
     num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)
     index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)
-    return tf.gather(pieces, index, batch_dims=1)
+    return tf.gather(tokens, index, batch_dims=1)

@@ -30,7 +30,7 @@ _FEATURE_MARK = "\uffe8"
 _TURNS = (
     "source_2_vocabulary.json"  # a model with turn embeddings has it: see `ctranslate2_form.py`
 )
-BATCH_PIECES = 1024
+BATCH_TOKENS = 1024
 _POLL_SECONDS = 0.001
 
 
@@ -40,11 +40,11 @@ class FastEngine:
     Args:
         folder: What `ctranslate2_form.py` wrote.
         vocabularies: The model's subwords.
-        max_length: Longest source and output in pieces, with `</s>`.
+        max_length: Longest source and output in tokens, with `</s>`.
         device: "cpu" or "cuda".
         threads: Processor cores to use; 0 is all.
-        batch_pieces: Source pieces, padding counted, in one of CTranslate2's batches; None is what
-            measured best on processors: `BATCH_PIECES`, and half of it with a beam.
+        batch_tokens: Source tokens, padding counted, in one of CTranslate2's batches; None is what
+            measured best on processors: `BATCH_TOKENS`, and half of it with a beam.
 
     Raises:
         ModelFileError: The folder is damaged, or this machine cannot run its number format.
@@ -58,9 +58,9 @@ class FastEngine:
         max_length: int,
         device: str = "cpu",
         threads: int = 0,
-        batch_pieces: int | None = None,
+        batch_tokens: int | None = None,
     ) -> None:
-        self._batch_pieces = batch_pieces
+        self._batch_tokens = batch_tokens
         self.max_length = max_length
         self._folder = folder
         self._vocabularies = vocabularies
@@ -92,7 +92,7 @@ class FastEngine:
         jobs: list[Any] = [None] * len(sources)
         for shortest, longest, indices in self._groups(sources, options):
             begun = translator.translate_batch(
-                self._source_pieces(sources[i] for i in indices),
+                self._source_tokens(sources[i] for i in indices),
                 **self._arguments(options, len(indices)),
                 min_decoding_length=shortest,
                 max_decoding_length=longest,
@@ -107,8 +107,8 @@ class FastEngine:
             time.sleep(_POLL_SECONDS)
         result = job.result()
         return [
-            Hypothesis(self._vocabularies.target.ids(pieces), score)
-            for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+            Hypothesis(self._vocabularies.target.ids(tokens), score)
+            for tokens, score in zip(result.hypotheses, result.scores, strict=True)
         ]
 
     def stream(
@@ -127,7 +127,7 @@ class FastEngine:
         translator = self._seeded(options.seed) if options.sample else self._translator
         ((shortest, longest, _),) = self._groups([source], options)
         (job,) = translator.translate_batch(
-            self._source_pieces([source]),
+            self._source_tokens([source]),
             **self._arguments(options, 1),
             min_decoding_length=shortest,
             max_decoding_length=longest,
@@ -149,9 +149,9 @@ class FastEngine:
     ) -> list[list[float]]:
         """See `Engine.score`."""
         found = self._translator.score_batch(
-            self._source_pieces(sources),
-            [self._vocabularies.target.pieces(_without_end(target)) for target in targets],
-            max_batch_size=self._batch_pieces or BATCH_PIECES,
+            self._source_tokens(sources),
+            [self._vocabularies.target.tokens(_without_end(target)) for target in targets],
+            max_batch_size=self._batch_tokens or BATCH_TOKENS,
             batch_type="tokens",
             max_input_length=0,
         )  # CTranslate2 appends `</s>` and scores it
@@ -166,8 +166,8 @@ class FastEngine:
         results = []
         for source, target in zip(sources, targets, strict=True):
             (found,) = self._translator.translate_batch(
-                self._source_pieces([source]),
-                target_prefix=[self._vocabularies.target.pieces(target)],
+                self._source_tokens([source]),
+                target_prefix=[self._vocabularies.target.tokens(target)],
                 beam_size=1,
                 max_decoding_length=len(target),
                 max_input_length=0,
@@ -177,9 +177,9 @@ class FastEngine:
             results.append(found.attention[0])
         return results
 
-    def _source_pieces(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
+    def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
-            return [self._vocabularies.source.pieces(source) for source in sources]
+            return [self._vocabularies.source.tokens(source) for source in sources]
         return [
             [
                 f"{i}{_FEATURE_MARK}{turns}"
@@ -214,15 +214,15 @@ class FastEngine:
             "coverage_penalty": options.coverage_penalty,
             "repetition_penalty": options.repetition_penalty,
             "no_repeat_ngram_size": options.no_repeat_ngram_size,
-            "suppress_sequences": [*_NEVER_WRITTEN, *map(target.pieces, options.suppressed)],
+            "suppress_sequences": [*_NEVER_WRITTEN, *map(target.tokens, options.suppressed)],
             "return_scores": True,
             "return_end_token": True,
             "max_input_length": 0,
-            "max_batch_size": self._batch_pieces or BATCH_PIECES // (1 + (options.beam_size > 1)),
+            "max_batch_size": self._batch_tokens or BATCH_TOKENS // (1 + (options.beam_size > 1)),
             "batch_type": "tokens",
         }
         if options.prefix:
-            arguments["target_prefix"] = [target.pieces(options.prefix)] * count
+            arguments["target_prefix"] = [target.tokens(options.prefix)] * count
         if options.sample:
             arguments |= {
                 "beam_size": 1,
@@ -236,7 +236,7 @@ class FastEngine:
         return arguments
 
     def _seeded(self, seed: int) -> Any:
-        """Return a translator whose random numbers began with the seed, going on where it was.
+        """Return a translator whose random numbers began with the seed, where it stopped.
 
         A live translator keeps its generators, whatever `set_random_seed` says later; so each seed
         gets a translator of its own, with one worker, since two would race for the numbers.

@@ -11,7 +11,7 @@ import numpy as np
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.resources import available_cores
-from nmt_cli.search.ctranslate2_engine import BATCH_PIECES, cannot_load
+from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, cannot_load
 from nmt_cli.search.labeller import Floats, Labeller
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -114,10 +114,10 @@ def pooled(states: Floats, lengths: Any, pooling: str) -> Floats:
 
 
 def _batches(sources: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield the indices of texts of about one length, so many pieces at a time."""
+    """Yield the indices of texts of about one length, so many tokens at a time."""
     batch: list[int] = []
     for index in sorted(range(len(sources)), key=lambda i: len(sources[i])):
-        if batch and (len(batch) + 1) * len(sources[index]) > BATCH_PIECES:
+        if batch and (len(batch) + 1) * len(sources[index]) > BATCH_TOKENS:
             yield batch
             batch = []
         batch.append(index)

@@ -25,7 +25,7 @@ class Searcher(Protocol):
     """A model that is ready to search.
 
     Attributes:
-        max_length: Longest source and output in pieces, with `</s>`.
+        max_length: Longest source and output in tokens, with `</s>`.
     """
 
     max_length: int

@@ -121,7 +121,7 @@ def load_engine(
         max_length=bundle.manifest.model["max_length"],
         device=_ctranslate2_device(options.device),
         threads=options.threads or 0,
-        batch_pieces=options.batch_tokens,
+        batch_tokens=options.batch_tokens,
     )
 
 
@@ -165,12 +165,12 @@ def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
 
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
-    from nmt_cli.search.tensorflow_engine import BATCH_PIECES, has_gpu, load_engine
+    from nmt_cli.search.tensorflow_engine import BATCH_TOKENS, has_gpu, load_engine
 
     if options.device == "gpu" and not has_gpu():
         raise ConfigError("--device gpu: TensorFlow finds no GPU here")
     return load_engine(
-        bundle, batch_pieces=options.batch_tokens or BATCH_PIECES, threads=options.threads or 0
+        bundle, batch_tokens=options.batch_tokens or BATCH_TOKENS, threads=options.threads or 0
     )
 
 

@@ -25,20 +25,20 @@ class SearchOptions:
         beam_size: Hypotheses kept at each step; 1 is greedy.
         n_best: Hypotheses returned; at most `beam_size`.
         length_penalty: alpha in score = log-probability / length^alpha, length with `</s>`.
-        coverage_penalty: beta in score + beta * sum over source pieces of log(min(attention that
-            the piece got, 1)) (Wu et al. 2016, section 7, arXiv 1609.08144), with the attention of
+        coverage_penalty: beta in score + beta * sum over source tokens of log(min(attention that
+            the token got, 1)) (Wu et al. 2016, section 7, arXiv 1609.08144), with the attention of
             the last decoder layer, mean over its heads; beam search only.
-        max_length: Longest output in pieces, with `</s>`.
-        max_length_ratio: Longest output as a multiple of the source's pieces, plus 10; None is off.
-        min_length: Shortest output in pieces, without `</s>`.
-        min_length_ratio: Shortest output as a multiple of the source's pieces; 0 is off.
-        no_repeat_ngram_size: No n pieces in a row are written twice; 0 is off.
-        repetition_penalty: Divides the positive logits (multiplies the negative ones) of pieces
+        max_length: Longest output in tokens, with `</s>`.
+        max_length_ratio: Longest output as a multiple of the source's tokens, plus 10; None is off.
+        min_length: Shortest output in tokens, without `</s>`.
+        min_length_ratio: Shortest output as a multiple of the source's tokens; 0 is off.
+        no_repeat_ngram_size: No n tokens in a row are written twice; 0 is off.
+        repetition_penalty: Divides the positive logits (multiplies the negative ones) of tokens
             already written (Keskar et al. 2019, section 4.1, arXiv 1909.05858); 1 is off.
-        sample: Draw pieces at random instead of searching.
+        sample: Draw tokens at random instead of searching.
         temperature: Sampling from softmax(logits / temperature).
-        top_k: Sampling among the k likeliest pieces; 0 is all.
-        top_p: Sampling among the likeliest pieces that together hold this probability
+        top_k: Sampling among the k likeliest tokens; 0 is all.
+        top_p: Sampling among the likeliest tokens that together hold this probability
             (Holtzman et al. 2020, arXiv 1904.09751).
         seed: Random state of sampling.
         prefix: Target ids that every output begins with. Scores count what follows, divided by the
@@ -158,14 +158,14 @@ class SearchOptions:
         return dataclasses.replace(self, beam_size=1, n_best=1, coverage_penalty=0.0)
 
     def output_limit(self, source_length: int, model_max_length: int) -> int:
-        """Return the longest output, in pieces with `</s>`, for a source of that many pieces."""
+        """Return the longest output, in tokens with `</s>`, for a source of that many tokens."""
         limit = min(self.max_length, model_max_length)
         if self.max_length_ratio is not None:
             limit = min(limit, int(source_length * self.max_length_ratio) + 10)
         return max(1, limit)
 
     def output_floor(self, source_length: int) -> int:
-        """Return the shortest output, in pieces without `</s>`, for a source of that length."""
+        """Return the shortest output, in tokens without `</s>`, for a source of that length."""
         return max(self.min_length, int(source_length * self.min_length_ratio))
 
 

@@ -17,8 +17,8 @@ class PairScore:
 
     Attributes:
         score: Sum of `log_probs` / length^alpha, as a search would give; see `SearchOptions`.
-        tokens: The target's pieces, with `</s>`.
-        log_probs: Natural logarithm of each piece's probability given those before it.
+        tokens: The target's tokens, with `</s>`.
+        log_probs: Natural logarithm of each token's probability given those before it.
     """
 
     score: float
@@ -52,10 +52,10 @@ def score_pairs(
         )
         for (number, _), *ids in zip(window, *sides, strict=True):
             if max(map(len, ids)) > room:
-                on_warning(f"pair {number} is longer than {room} pieces; only these are scored")
+                on_warning(f"pair {number} is longer than {room} tokens; only these are scored")
         sources, targets = ([[*row[:room], EOS_ID] for row in side] for side in sides)
         for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
-            tokens = vocabularies.target.pieces(target)
+            tokens = vocabularies.target.tokens(target)
             yield PairScore(_normalised(log_probs, length_penalty), tokens, log_probs)
 
 

@@ -52,7 +52,7 @@ class ServedEngine(Searcher):
 
     Args:
         path: The folder.
-        max_length: Longest source and output in pieces, with `</s>`.
+        max_length: Longest source and output in tokens, with `</s>`.
     """
 
     def __init__(self, path: Path, *, max_length: int) -> None:
@@ -74,7 +74,7 @@ class ServedEngine(Searcher):
             for i, rows, values in zip(batch, ids, scores, strict=True):
                 pairs = [(rows, values)] if name == "greedy" else zip(rows, values, strict=True)
                 results[i] = [
-                    Hypothesis([int(piece) for piece in row if piece], float(value))
+                    Hypothesis([int(token) for token in row if token], float(value))
                     for row, value in list(pairs)[: options.n_best]
                 ]
         return results

@@ -15,17 +15,17 @@ IMPOSSIBLE = -1e9
 
 
 def is_control(vocab_size: Tensor) -> Tensor:
-    """Return which pieces are control tokens that no output may hold, [V] bool."""
+    """Return which tokens are control tokens that no output may hold, [V] bool."""
     ids = tf.range(vocab_size)
     return (ids < len(CONTROL_TOKENS)) & (ids != EOS_ID)
 
 
 def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tensor:
-    """Return [N, V] bool, True at `</s>` while a row has fewer pieces than its floor.
+    """Return [N, V] bool, True at `</s>` while a row has fewer tokens than its floor.
 
     Args:
         vocab_size: V.
-        position: Scalar, the number of pieces written.
+        position: Scalar, the number of tokens written.
         floors: [N] shortest outputs.
     """
     is_end = tf.range(vocab_size) == EOS_ID
@@ -33,11 +33,11 @@ def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tenso
 
 
 def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
-    """Give the next piece of the prefix probability one while there is one.
+    """Give the next token of the prefix probability one while there is one.
 
     Args:
         log_probs: [N, V].
-        position: Scalar, the number of pieces written.
+        position: Scalar, the number of tokens written.
         prefix: [P] ids.
     """
     length = tf.shape(prefix)[0]
@@ -50,21 +50,21 @@ def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
 def sequences_blocked(
     logits: Tensor, sequences: Tensor, position: Tensor, suppressed: tuple[tuple[int, ...], ...]
 ) -> Tensor:
-    """Forbid the last piece of each suppressed row of ids where the others have been written.
+    """Forbid the last token of each suppressed row of ids where the others have been written.
 
     Args:
         logits: [N, V].
         sequences: [N, C] what each row has written before `position`.
-        position: Scalar, the number of pieces written.
+        position: Scalar, the number of tokens written.
         suppressed: Rows of ids, none empty.
     """
-    pieces = tf.range(tf.shape(logits)[1])
+    tokens = tf.range(tf.shape(logits)[1])
     for *before, last in suppressed:
         matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))
-        for distance, piece in enumerate(reversed(before), start=1):
+        for distance, token in enumerate(reversed(before), start=1):
             written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)
-            matches &= written == piece
-        logits = tf.where(matches[:, None] & (pieces == last)[None, :], IMPOSSIBLE, logits)
+            matches &= written == token
+        logits = tf.where(matches[:, None] & (tokens == last)[None, :], IMPOSSIBLE, logits)
     return logits
 
 
@@ -72,8 +72,8 @@ def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
     """Return sum over the source of log(min(coverage, 1)) (Wu et al. 2016, equation 14).
 
     Args:
-        coverage: [N, S] attention that each source piece got in all steps so far.
-        mask: [N, S] bool, True at real pieces.
+        coverage: [N, S] attention that each source token got in all steps so far.
+        mask: [N, S] bool, True at real tokens.
     """
     covered = mask & (coverage > 0.0)  # CTranslate2 leaves out what got nothing at all, too
     logs = tf.math.log(tf.where(covered, tf.minimum(coverage, 1.0), 1.0))
@@ -81,7 +81,7 @@ def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
 
 
 def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> Tensor:
-    """Make pieces already written less likely (Keskar et al. 2019, section 4.1).
+    """Make tokens already written less likely (Keskar et al. 2019, section 4.1).
 
     Args:
         logits: [N, V].
@@ -94,12 +94,12 @@ def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> 
 
 
 def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int) -> Tensor:
-    """Forbid pieces that would complete n pieces already written in this order.
+    """Forbid tokens that would complete n tokens already written in this order.
 
     Args:
         logits: [N, V].
         sequences: [N, C] what each row has written before `position`.
-        position: Scalar, the number of pieces written.
+        position: Scalar, the number of tokens written.
         size: n, at least 1.
     """
     capacity = tf.shape(sequences)[1]

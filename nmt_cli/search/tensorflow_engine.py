@@ -47,7 +47,7 @@ from nmt_cli.text.tokenizer import EOS_ID, PAD_ID
 Tensor = Any
 _FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
-BATCH_PIECES = 4096
+BATCH_TOKENS = 4096
 _MAX_BATCH = 64
 
 
@@ -56,7 +56,7 @@ class NativeEngine(Searcher):
 
     Args:
         model: The model; its weights are read anew at every call.
-        batch_pieces: Source pieces, padding counted, in one search.
+        batch_tokens: Source tokens, padding counted, in one search.
         workers: Searches at a time.
         compile_after: Multiplications in one shape after which it is compiled; infinity for never,
             where a result must repeat to the last bit whatever was searched before.
@@ -66,11 +66,11 @@ class NativeEngine(Searcher):
         self,
         model: Transformer,
         *,
-        batch_pieces: int = BATCH_PIECES,
+        batch_tokens: int = BATCH_TOKENS,
         workers: int = 1,
         compile_after: float = COMPILE_AFTER,
     ) -> None:
-        self._batch_pieces = batch_pieces
+        self._batch_tokens = batch_tokens
         self._workers = workers
         self._compile_after = compile_after
         self._model = model
@@ -139,7 +139,7 @@ class NativeEngine(Searcher):
         capacity: int,
         is_compiled: bool = False,
     ) -> Any:
-        """Return the state before the first piece; a compiled search gets one of few shapes."""
+        """Return the state before the first token; a compiled search gets one of few shapes."""
         limits = [options.output_limit(len(source), self.max_length) for source in sources]
         floors = [options.output_floor(len(source)) for source in sources]
         noise = _noise(options, first_index, len(sources), max(limits))
@@ -160,7 +160,7 @@ class NativeEngine(Searcher):
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
     ) -> Generator[int, None, None]:
-        """See `Engine.stream`: the same search, with room for one piece more at a time."""
+        """See `Engine.stream`: the same search, with room for one token more at a time."""
         options = options.without_beam()
         graph, parameters = self._graph(options), parameters_of(options)
         state = self._start(graph, [source], options, index, capacity=1)
@@ -272,7 +272,7 @@ class NativeEngine(Searcher):
             yield batch
 
     def _batch_size(self, width: int) -> int:
-        return max(1, min(_MAX_BATCH, self._batch_pieces // width))
+        return max(1, min(_MAX_BATCH, self._batch_tokens // width))
 
     def _graph(self, options: SearchOptions) -> "SearchGraph":
         key = (options.beam_size > 1 and not options.sample, features_of(options))
@@ -284,7 +284,7 @@ class NativeEngine(Searcher):
 def load_engine(
     bundle: Bundle,
     *,
-    batch_pieces: int = BATCH_PIECES,
+    batch_tokens: int = BATCH_TOKENS,
     threads: int = 0,
     compile_after: float = COMPILE_AFTER,
 ) -> NativeEngine:
@@ -292,7 +292,7 @@ def load_engine(
 
     Args:
         bundle: The model.
-        batch_pieces: Source pieces, padding counted, in one search.
+        batch_tokens: Source tokens, padding counted, in one search.
         threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
         compile_after: See `NativeEngine`.
 
@@ -301,7 +301,7 @@ def load_engine(
     """
     return NativeEngine(
         load_model(bundle),
-        batch_pieces=batch_pieces,
+        batch_tokens=batch_tokens,
         workers=1 if has_gpu() else threads or available_cores(),
         compile_after=compile_after,
     )
@@ -334,7 +334,7 @@ class _Cache(NamedTuple):
 
     Attributes:
         decoder: The model's.
-        coverage: [N, S] attention that each source piece got so far; [N, 0] when not asked for.
+        coverage: [N, S] attention that each source token got so far; [N, 0] when not asked for.
     """
 
     decoder: DecoderCache
@@ -347,7 +347,7 @@ class SearchGraph:
     Attributes:
         read: Source ids [B, S] -> the encoder's side of the decoder's cache.
         start: That, how many source positions it shall have, and each sentence's limits -> the
-            state before the first piece.
+            state before the first token.
         advance: State, parameters -> the state when its room is full or all sentences are done.
         grow: State, capacity -> the state with more room.
         compiled_advance: As `advance`, compiled anew for each shape.
@@ -526,4 +526,4 @@ def _hypotheses(
 
 
 def _trimmed(sequence: Any) -> list[int]:
-    return [int(piece) for piece in sequence[: np.count_nonzero(sequence)]]
+    return [int(token) for token in sequence[: np.count_nonzero(sequence)]]

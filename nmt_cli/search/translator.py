@@ -35,7 +35,7 @@ class TextHypothesis:
     Attributes:
         text: Detokenised, on one line.
         score: See `SearchOptions.length_penalty`; the mean over the parts.
-        tokens: The pieces it is made of, with `</s>`.
+        tokens: The tokens it is made of, with `</s>`.
         parts: What was searched; none for a blank line.
     """
 
@@ -174,11 +174,11 @@ class Translator:
         """Return a line's sentences; a line of usual length stays whole."""
         if self._splitter is None or not self._splitter.is_long(len(ids) + 1):
             return [_Sentence(self._cut(ids, number), "")]
-        pieces = self._splitter.split(line.strip())
-        encoded = self._vocabularies.source.encode_batch([text for text, _ in pieces])
+        tokens = self._splitter.split(line.strip())
+        encoded = self._vocabularies.source.encode_batch([text for text, _ in tokens])
         return [
             _Sentence(self._cut(row, number), space)
-            for row, (_, space) in zip(encoded, pieces, strict=True)
+            for row, (_, space) in zip(encoded, tokens, strict=True)
         ]
 
     def _cut(self, ids: list[int], number: int) -> list[list[int]]:
@@ -186,7 +186,7 @@ class Translator:
         room = self._engine.max_length - 1
         if len(ids) > room:
             self._on_warning(
-                f"line {number} has a sentence of {len(ids)} pieces; it is translated in cuts of "
+                f"line {number} has a sentence of {len(ids)} tokens; it is translated in cuts of "
                 f"{room} (model.max_length is {self._engine.max_length})"
             )
         return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
@@ -221,7 +221,7 @@ class Translator:
         return TextHypothesis(
             text=before + "".join(texts) + after,
             score=sum(scores) / len(scores),
-            tokens=[piece for part in parts for piece in target.pieces(part.target)],
+            tokens=[token for part in parts for token in target.tokens(part.target)],
             parts=parts,
         )
 

@@ -46,7 +46,7 @@ class LabelLoss:
             random: Seeds of the dropouts, or None for none.
 
         Returns:
-            Sums over examples; their number stands where that of pieces does.
+            Sums over examples; their number stands where that of tokens does.
         """
         logits = model(source, random=random)
         is_label = tf.reduce_sum(tf.one_hot(target - 1, len(self._weights)), axis=1)  # [B, Y]

@@ -69,7 +69,7 @@ class OutputValidator(Validator):
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[Searcher]:
-        """Give an engine that has the weights of now."""
+        """Give an engine with the model's current weights."""
         if find_device() == "gpu":
             yield NativeEngine(self._model, compile_after=math.inf)
             return

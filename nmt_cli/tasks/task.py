@@ -46,8 +46,8 @@ class Task(Protocol):
 
         Args:
             config: The configuration; its labels are known if it has any.
-            source_vocab_size: Pieces of the source vocabulary.
-            target_vocab_size: Pieces of the target vocabulary.
+            source_vocab_size: Tokens of the source vocabulary.
+            target_vocab_size: Tokens of the target vocabulary.
             joint: Whether both sides share one vocabulary.
             compute_dtype: Number format of activations, "float32" or "bfloat16".
         """

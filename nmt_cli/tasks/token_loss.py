@@ -1,6 +1,6 @@
-"""Label-smoothed cross-entropy, summed over real target pieces (Szegedy et al. 2016, section 7).
+"""Label-smoothed cross-entropy, summed over real target tokens (Szegedy et al. 2016, section 7).
 
-The target distribution is (1 - eps) at the label plus eps / V over the V pieces that an output can
+The target distribution is (1 - eps) at the label plus eps / V over the V tokens that an output can
 hold. Control tokens are none of these (see `output_logits`). Written out,
 
     CE_smooth = CE + eps * (logit_label - mean logit)
@@ -29,12 +29,12 @@ Tensor = Any
 
 
 class LossSums(NamedTuple):
-    """Sums over a batch's real target pieces; divide once, over the whole effective batch.
+    """Sums over a batch's real target tokens; divide once, over the whole effective batch.
 
     Attributes:
         smoothed: Scalar, label-smoothed cross-entropy in nats: what training minimises.
         plain: Scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity.
-        num_tokens: Scalar float, real target pieces with `</s>` (for labels: examples).
+        num_tokens: Scalar float, real target tokens with `</s>` (for labels: examples).
     """
 
     smoothed: Tensor
@@ -121,6 +121,6 @@ def _safe_log(probability: Tensor) -> Tensor:
 
 
 def _mean_row(table: Tensor) -> Tensor:
-    """Return the mean [D] of the rows of a table [V, D] whose pieces an output can hold."""
+    """Return the mean [D] of the rows of a table [V, D] whose tokens an output can hold."""
     total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, NEVER_WRITTEN), axis=0)
     return total / tf.cast(tf.shape(table)[0] - len(NEVER_WRITTEN), tf.float32)

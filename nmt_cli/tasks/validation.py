@@ -21,7 +21,7 @@ class DevScores:
     """What one evaluation found.
 
     Attributes:
-        loss: Cross-entropy in nats per target piece.
+        loss: Cross-entropy in nats per target token.
         score: What the best model is chosen by; higher is better.
         scores: To show.
         samples: To look at.

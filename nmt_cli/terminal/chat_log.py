@@ -99,7 +99,7 @@ def as_json(record: dict[str, Any]) -> str:
 
 
 def last_conversation() -> tuple[Path, Path, list[str]]:
-    """Return the file, the model and the turns of the conversation that was last gone on with.
+    """Return the file, the model and the turns of the newest conversation.
 
     Raises:
         DataError: There is none, or it cannot be read.

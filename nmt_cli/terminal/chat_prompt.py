@@ -23,7 +23,7 @@ class ChatPrompt:
     """Talks with whoever sits at the terminal until Ctrl-D.
 
     Args:
-        conversation: What is gone on with.
+        conversation: The one to continue.
         keep_history: Whether typed lines are kept for the next time.
     """
 

@@ -28,7 +28,7 @@ LengthPenaltyOption = Annotated[
     float | None, typer.Option("--length-penalty", metavar="A", help="0 favours short outputs.")
 ]
 MaxLengthOption = Annotated[
-    int | None, typer.Option("--max-length", metavar="N", help="Longest output in pieces.")
+    int | None, typer.Option("--max-length", metavar="N", help="Longest output in tokens.")
 ]
 EngineOption = Annotated[
     str, typer.Option("--engine", metavar="E", help="auto, ctranslate2 or tensorflow.")
@@ -45,7 +45,7 @@ DeviceOption = Annotated[
 ]
 BatchOption = Annotated[
     int | None,
-    typer.Option("--batch-tokens", metavar="N", help="Source pieces searched at a time."),
+    typer.Option("--batch-tokens", metavar="N", help="Source tokens searched at a time."),
 ]
 SearchSetOption = Annotated[
     list[str] | None,

@@ -17,7 +17,7 @@ class TrainingReport:
 
     Attributes:
         path: The page.
-        is_written: Whether it tells all by now.
+        is_written: Whether it is up to date.
     """
 
     def __init__(self, prepared: "Prepared") -> None:

@@ -96,7 +96,7 @@ class TrainingView:
             console.warn(warning)
         console.note(f"model: {event.parameters:,} parameters, {event.precision}")
         if event.step:
-            console.note(f"going on from step {event.step:,}")
+            console.note(f"resuming from step {event.step:,}")
         self._begin, self._begin_step = time.monotonic(), event.step
         self._told = self._begin
 
@@ -169,7 +169,7 @@ class TrainingView:
             self.signal = event.signal
             if event.stopped_by:
                 console.note(f"{event.stopped_by} was asked to stop")
-            console.note(f"saved at step {event.step:,}; the same command goes on from there")
+            console.note(f"saved at step {event.step:,}; the same command resumes from there")
             self._tell_report()
             return
         console.note(f"finished: {event.reason}")

@@ -13,11 +13,11 @@ class TranslationLines:
     """Makes output lines of translations.
 
     Attributes:
-        model: Gives attention and the pieces' scores when these are wanted.
+        model: Gives attention and the tokens' scores when these are wanted.
         json: One JSON object a line.
         n_best: All hypotheses with rank and score.
-        align: Word pairs, and with `json` the attention between pieces.
-        scores: Each piece's log-probability, with `json`.
+        align: Word pairs, and with `json` the attention between tokens.
+        scores: Each token's log-probability, with `json`.
     """
 
     model: "Model"
@@ -64,15 +64,15 @@ class TranslationLines:
     def _alignment(
         self, hypothesis: "TextHypothesis"
     ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
-        """Return word pairs over the whole line, and for each part its pieces and attention."""
+        """Return word pairs over the whole line, and for each part its tokens and attention."""
         from nmt_cli.search.alignment import word_attention, word_pairs, words_of
 
         pairs, maps = [], []
         words_before = [0, 0]
         for part in hypothesis.parts:
             (attention,) = self.model.engine.attention([part.source], [part.target])
-            source = self.model.vocabularies.source.pieces(part.source)
-            target = self.model.vocabularies.target.pieces(part.target)
+            source = self.model.vocabularies.source.tokens(part.source)
+            target = self.model.vocabularies.target.tokens(part.target)
             words = words_of(source), words_of(target)
             for s, t in word_pairs(word_attention(attention, *words)):
                 pairs.append((s + words_before[0], t + words_before[1]))

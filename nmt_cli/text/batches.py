@@ -75,17 +75,17 @@ class WindowPlan:
 
 
 def usable_examples(corpus: EncodedCorpus, max_length: int) -> Indices:
-    """Return the indices of examples whose sides both fit `max_length` pieces."""
+    """Return the indices of examples whose sides both fit `max_length` tokens."""
     return np.flatnonzero(np.maximum(corpus.source_lengths, corpus.target_lengths) <= max_length)
 
 
 def num_too_long(corpus: EncodedCorpus, max_length: int) -> int:
-    """Return how many examples have a side of more than `max_length` pieces."""
+    """Return how many examples have a side of more than `max_length` tokens."""
     return sum(int(np.count_nonzero(lengths > max_length)) for lengths in _longer_sides(corpus))
 
 
 def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
-    """Yield the pieces of each example's longer side, for some examples at a time."""
+    """Yield the tokens of each example's longer side, for some examples at a time."""
     for first in range(0, len(corpus), _BLOCK):
         within = slice(first, first + _BLOCK + 1)
         source, target = (o[within] for o in (corpus.source_offsets, corpus.target_offsets))
@@ -97,7 +97,7 @@ def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
 
     Args:
         corpus: Its examples.
-        max_length: Pieces that both sides of one must fit.
+        max_length: Tokens that both sides of one must fit.
         split: "train" or "dev".
 
     Raises:
@@ -109,7 +109,7 @@ def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
         longest.append(lengths.max())
     if min(shortest) > max_length:
         raise TrainingError(
-            f"every pair of {split} is longer than model.max_length ({max_length} pieces); "
+            f"every pair of {split} is longer than model.max_length ({max_length} tokens); "
             f"the shortest has {min(shortest)}",
             hint=f"raise model.max_length or split the lines, e.g. "
             f"--set model.max_length={max(longest)}",
@@ -187,7 +187,7 @@ def shares(batch: Batch, count: int) -> list[Batch]:
 
 
 def _trimmed(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Take off the columns in which no row has a piece any more."""
+    """Take off the columns in which no row has a token any more."""
     return ids[:, : np.count_nonzero(ids, axis=1).max(initial=1)]
 
 

@@ -1,7 +1,7 @@
-"""BPE-dropout: the same text in other pieces each epoch, by merges left out at random.
+"""BPE-dropout: the same text in other tokens each epoch, by merges left out at random.
 
-`tokenizers` has it too, but takes no seed. Here the pieces are a function of seed, epoch, window
-and place, so that a resumed run sees what an uninterrupted one does. It begins with the pieces on
+`tokenizers` has it too, but takes no seed. Here the tokens are a function of seed, epoch, window
+and place, so that a resumed run sees what an uninterrupted one does. It begins with the tokens on
 disk: they tell where words begin, and what characters they are made of. A word has eight ways to be
 split, drawn anew each epoch; each occurrence takes one of them.
 
@@ -32,8 +32,8 @@ class _Words(NamedTuple):
     """Words as flat arrays.
 
     Attributes:
-        ids: [all pieces] of the words one after the other.
-        lengths: [W] pieces of each.
+        ids: [all tokens] of the words one after the other.
+        lengths: [W] tokens of each.
     """
 
     ids: Indices
@@ -57,7 +57,7 @@ class MergeDropout:
         self._seed = seed
 
     def split_again(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
-        """Return a window's examples, in memory, in the pieces of this epoch."""
+        """Return a window's examples, in memory, in the tokens of this epoch."""
         source = self._split_side(0, corpus.source, corpus.source_offsets, epoch, window)
         target = corpus.target, corpus.target_offsets
         if not corpus.has_labels:
@@ -92,19 +92,19 @@ class WordSplitter:
     """
 
     def __init__(self, subwords: Subwords) -> None:
-        pieces = subwords.all_pieces()
-        numbers = {piece: number for number, piece in enumerate(pieces)}
+        tokens = subwords.all_tokens()
+        numbers = {token: number for number, token in enumerate(tokens)}
         fixed = {*CONTROL_TOKENS, *BYTE_TOKENS}  # no characters: they stand alone
         characters = [
-            [number] if piece in fixed else [numbers[character] for character in piece]
-            for number, piece in enumerate(pieces)
+            [number] if token in fixed else [numbers[character] for character in token]
+            for number, token in enumerate(tokens)
         ]
-        self._size = len(pieces)
+        self._size = len(tokens)
         self._num_characters = np.array(list(map(len, characters)))
         self._first_character = np.cumsum(self._num_characters) - self._num_characters
         self._characters = np.array([number for found in characters for number in found])
-        is_letter = np.array([len(piece) == 1 and subwords.is_letter(piece) for piece in pieces])
-        is_marker = np.array([piece == WORD_MARKER for piece in pieces])
+        is_letter = np.array([len(token) == 1 and subwords.is_letter(token) for token in tokens])
+        is_marker = np.array([token == WORD_MARKER for token in tokens])
         ends = self._first_character + self._num_characters - 1
         self._begins_with_letter = is_letter[self._characters[self._first_character]]
         self._ends_with_letter = is_letter[self._characters[ends]]
@@ -129,8 +129,8 @@ class WordSplitter:
         """Return the new ids of some examples, one after the other, and how many each has.
 
         Args:
-            ids: [all pieces] of the examples.
-            lengths: [N] pieces of each, at least one.
+            ids: [all tokens] of the examples.
+            lengths: [N] tokens of each, at least one.
             probability: Of leaving a merge out.
             seed_of_ways: Of the ways to split each word.
             seed_of_choices: Of which one each occurrence takes.
@@ -165,7 +165,7 @@ class WordSplitter:
         return _Words(ids, np.diff(starts, append=len(ids)))
 
     def _as_characters(self, ids: Indices, lengths: Indices) -> _Words:
-        """Take pieces apart into the pieces of single characters."""
+        """Take tokens apart into the tokens of single characters."""
         flat = self._characters[ranges(self._first_character[ids], self._num_characters[ids])]
         ends = np.cumsum(self._num_characters[ids])[np.cumsum(lengths) - 1]
         return _Words(flat, np.diff(ends, prepend=0))
@@ -213,7 +213,7 @@ class WordSplitter:
         allowed = ranks.copy()
         possible = np.flatnonzero(ranks < _NO_MERGE)
         rows = row[possible]
-        # Each merge makes a word one piece shorter: with the length, every draw is another one.
+        # Each merge makes a word one token shorter: with the length, every draw is another one.
         draw = scramble(
             lengths[rows].astype(np.uint64) << np.uint64(32)
             | (possible - starts[rows]).astype(np.uint64)
@@ -232,7 +232,7 @@ class WordSplitter:
 
 
 def _hashes(words: _Words) -> Hashes:
-    """Return a hash of each word's pieces."""
+    """Return a hash of each word's tokens."""
     starts = np.cumsum(words.lengths) - words.lengths
     place = np.arange(len(words.ids)) - np.repeat(starts, words.lengths)
     mixed = scramble((place << 32 | words.ids).astype(np.uint64))

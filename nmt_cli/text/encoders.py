@@ -55,7 +55,7 @@ def build_encoder(
     Args:
         config: The configuration.
         vocabularies: Its subwords.
-        max_length: Where to cut, in pieces; None is where the model does.
+        max_length: Where to cut, in tokens; None is where the model does.
     """
     longest = max_length or config.model.max_length
     sides = vocabularies.source, vocabularies.target

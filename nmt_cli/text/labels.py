@@ -1,6 +1,6 @@
 """The label names of a classifier: text in a corpus <-> numbers that the model predicts.
 
-In an encoded corpus labels stand where a translation has the pieces of its target, numbered from 1:
+In an encoded corpus labels stand where a translation has the tokens of its target, numbered from 1:
 0 is padding there, and examples may have more labels or fewer.
 """
 

@@ -12,16 +12,16 @@ class Splitter:
 
     Args:
         language: Code of the language; an unknown one is split like English.
-        longest: Pieces, with `</s>`, of a line that is still left whole.
+        longest: Tokens, with `</s>`, of a line that is still left whole.
     """
 
     def __init__(self, language: str, longest: int) -> None:
         self._language = language.replace("_", "-").split("-")[0].lower() or "en"
         self._longest = longest
 
-    def is_long(self, num_pieces: int) -> bool:
-        """Return whether a line of that many pieces, with `</s>`, is to be split."""
-        return num_pieces > self._longest
+    def is_long(self, num_tokens: int) -> bool:
+        """Return whether a line of that many tokens, with `</s>`, is to be split."""
+        return num_tokens > self._longest
 
     def split(self, text: str) -> list[tuple[str, str]]:
         """Return the sentences of a text, each with the white space after it.

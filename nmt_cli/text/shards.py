@@ -1,6 +1,6 @@
 """The encoded corpus on disk: flat arrays of ids that are memory-mapped, never loaded whole.
 
-A split's folder holds, for each side, `SIDE.ids` (the pieces of all examples one after the other,
+A split's folder holds, for each side, `SIDE.ids` (the tokens of all examples one after the other,
 each with its `</s>`) and `SIDE.offsets` (int64: where each example begins, plus the end), and in
 `meta.json` how many examples each corpus of the split has. Its name carries a fingerprint of the
 text files, the vocabulary and the template, so a folder that exists is right, and a change of any
@@ -48,7 +48,7 @@ class Encoder:
         target: Vocabulary of the target side; the same object when joint.
         is_chat: Whether the source is a conversation (see `template.py`).
         persona: The persona line of a chat, or None.
-        max_length: Longest conversation in pieces, with `</s>`; other sides are never cut.
+        max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
     """
 
     source: Subwords
@@ -105,9 +105,9 @@ class EncodedCorpus:
     """One split's ids.
 
     Attributes:
-        source: [all source pieces] ids, memory-mapped.
+        source: [all source tokens] ids, memory-mapped.
         source_offsets: [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`.
-        target: [all target pieces] ids, memory-mapped.
+        target: [all target tokens] ids, memory-mapped.
         target_offsets: [N + 1] int64.
         sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
         has_labels: Whether the targets are numbers of labels.
@@ -125,22 +125,22 @@ class EncodedCorpus:
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int64]:
-        """[N] pieces of each source, with `</s>`."""
+        """[N] tokens of each source, with `</s>`."""
         return np.diff(self.source_offsets)
 
     @property
     def target_lengths(self) -> npt.NDArray[np.int64]:
-        """[N] pieces of each target, with `</s>`."""
+        """[N] tokens of each target, with `</s>`."""
         return np.diff(self.target_offsets)
 
     @property
     def counted_lengths(self) -> npt.NDArray[np.int64]:
-        """[N] pieces of each example that count for a batch: of the target, if it is text."""
+        """[N] tokens of each example that count for a batch: of the target, if it is text."""
         return self.source_lengths if self.has_labels else self.target_lengths
 
     @property
     def mean_lengths(self) -> Lengths:
-        """Mean pieces of an example."""
+        """Mean tokens of an example."""
         target = 0 if self.has_labels else len(self.target)
         return Lengths(len(self.source) / len(self), target / len(self))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from nmt_cli.config.auto import Pieces, Side, Text
+from nmt_cli.config.auto import Side, Text, TokenLengths
 from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example, texts
@@ -85,8 +85,8 @@ def _describe_scripts(characters: Counter[str]) -> str:
     return ", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script"
 
 
-def count_pieces(sample: list[Example], config: Config, dev: Iterable[Example]) -> Pieces:
-    """Return lengths in pieces, measured with a vocabulary of the right size for the sample.
+def count_tokens(sample: list[Example], config: Config, dev: Iterable[Example]) -> TokenLengths:
+    """Return lengths in tokens, measured with a vocabulary of the right size for the sample.
 
     Args:
         sample: Training pairs.
@@ -102,7 +102,7 @@ def count_pieces(sample: list[Example], config: Config, dev: Iterable[Example]) 
         of_dev = encoder.encode_sources([example.source for example in dev])
     else:
         of_dev = encoder.encode_targets([example.target for example in dev])
-    return Pieces(
+    return TokenLengths(
         longest=int(np.quantile(lengths.max(axis=0), _USUAL, method="higher")),
         mean=Lengths(lengths[0].mean(), 0 if encoder.has_labels else lengths[1].mean()),
         dev=sum(map(len, of_dev)),

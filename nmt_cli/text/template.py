@@ -8,7 +8,7 @@ ids, so no text that somebody types can fake one. What does not fit the model is
 early turns first, then the front of the last turn. A persona may take half of the room; the rest of
 a longer one is left out.
 
-A model with `model.turn_embeddings` also gets how many turns ago each piece was said (`turns_ago`).
+A model with `model.turn_embeddings` also gets how many turns ago each token was said (`turns_ago`).
 
     The weather is nice. </s> It is sunny. </s>
 
@@ -31,7 +31,7 @@ def join_turns(
     Args:
         turns: Ids of each turn, oldest first; speakers alternate.
         persona: Ids of the persona line, empty for none.
-        max_length: Longest result in pieces, with `</s>`.
+        max_length: Longest result in tokens, with `</s>`.
     """
     head = [PERSONA_ID, *persona][: max_length // 2] if persona else []
     room = max_length - 1 - len(head)
@@ -69,7 +69,7 @@ def join_texts(texts: Sequence[Sequence[int]], *, begins: bool, max_length: int)
     Args:
         texts: Ids of each.
         begins: Whether `<s>` stands in front.
-        max_length: Longest result in pieces, with `</s>` after each text.
+        max_length: Longest result in tokens, with `</s>` after each text.
     """
     head = [BOS_ID] if begins else []
     parts = [list(text) for text in texts]

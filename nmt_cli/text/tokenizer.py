@@ -44,7 +44,7 @@ _WORDS = (
     rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
     rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"
 )
-# Of the pieces that are neither control nor byte tokens, single characters take at most this share.
+# Of the tokens that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
 
 
@@ -62,7 +62,7 @@ class Subwords:
 
     @classmethod
     def train(cls, texts: Iterable[str], config: "TokenizerConfig") -> "Subwords":
-        """Learn a vocabulary of at most `config.vocab_size` pieces.
+        """Learn a vocabulary of at most `config.vocab_size` tokens.
 
         Args:
             texts: The training text. It is read twice, first for its characters, then for its
@@ -103,7 +103,7 @@ class Subwords:
             reason = "no such file" if not path.exists() else f"not a tokenizer file: {error}"
             raise ModelFileError(f"{path}: {reason}") from error
         if any(tokenizer.token_to_id(token) != i for i, token in enumerate(CONTROL_TOKENS)):
-            raise ModelFileError(f"{path}: its first pieces are not {' '.join(CONTROL_TOKENS)}")
+            raise ModelFileError(f"{path}: its first tokens are not {' '.join(CONTROL_TOKENS)}")
         is_foreign = (
             any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS)
             or tokenizer.get_added_tokens_decoder()
@@ -166,25 +166,25 @@ class Subwords:
             encodings = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
+    def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the written form of each id (`▁Hello`, `,`, `<0xE2>`, `</s>`)."""
         return [str(self.tokenizer.id_to_token(i)) for i in ids]
 
-    def all_pieces(self) -> list[str]:
+    def all_tokens(self) -> list[str]:
         """Return the written form of every id, in order."""
-        return self.pieces(range(self.vocab_size))
+        return self.tokens(range(self.vocab_size))
 
     def merges(self) -> list[tuple[str, str]]:
-        """Return the pairs of pieces that encoding merges, the first ones first."""
+        """Return the pairs of tokens that encoding merges, the first ones first."""
         return [(left, right) for left, right in json.loads(self.to_json())["model"]["merges"]]
 
     def is_letter(self, character: str) -> bool:
         """Return whether a character forms words with its like (letters and marks do)."""
         return len(self.tokenizer.pre_tokenizer.pre_tokenize_str(2 * character)) == 1
 
-    def ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the ids of written pieces; what is no piece is left out."""
-        found = map(self.tokenizer.token_to_id, pieces)
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """Return the ids of written tokens; what is no token is left out."""
+        found = map(self.tokenizer.token_to_id, tokens)
         return [i for i in found if i is not None]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -24,7 +24,7 @@ class Vocabularies:
 
     @property
     def largest(self) -> int:
-        """Pieces of the larger one."""
+        """Tokens of the larger one."""
         return max(self.source.vocab_size, self.target.vocab_size)
 
     def describe(self) -> dict[str, Any]:

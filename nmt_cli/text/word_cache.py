@@ -25,7 +25,7 @@ class WordCache(Subwords):
 
     def __init__(self, subwords: Subwords) -> None:
         super().__init__(subwords.tokenizer)
-        self._begins_word = np.array([p.startswith(WORD_MARKER) for p in subwords.all_pieces()])
+        self._begins_word = np.array([p.startswith(WORD_MARKER) for p in subwords.all_tokens()])
         self._between_spaces = {"": subwords.ids([WORD_MARKER])}
         self._forget()
 

@@ -12,7 +12,7 @@ from nmt_cli.config.reading import AUTO, LoadedConfig, load_config, value_of, wi
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.labels import find_labels
-from nmt_cli.text.statistics import count_pieces, sample_text
+from nmt_cli.text.statistics import count_tokens, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.forecast import run_time, training_seconds
 from nmt_cli.training.run_folder import RunFolder
@@ -80,8 +80,8 @@ def resolve(
             choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=machine)
             config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
         if others := auto - {VOCAB_SIZE}:
-            pieces = count_pieces(sample, config, corpora.iter_split("dev"))
-            situation = Situation(text, pieces, find_device(), seconds, machine)
+            tokens = count_tokens(sample, config, corpora.iter_split("dev"))
+            situation = Situation(text, tokens, find_device(), seconds, machine)
             config, chosen = choose(config, others, situation)
             choices |= chosen
     for key, choice in choices.items():
@@ -105,7 +105,7 @@ def foretold_time(loaded: LoadedConfig) -> str:
 
 def mean_lengths(sample: list[Example], config: Config) -> Lengths:
     """Return the mean lengths of examples with a vocabulary of the configuration's size."""
-    return count_pieces(sample, config, []).mean
+    return count_tokens(sample, config, []).mean
 
 
 def resolve_for_machine(

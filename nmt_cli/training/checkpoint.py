@@ -181,7 +181,7 @@ class Checkpoints:
     def load_regular(self, *, before: int) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest regular one of a step before `before`, and warnings likewise.
 
-        Those after it are deleted: going on from it will write others.
+        Those after it are deleted: a resumed run writes others.
         """
         paths = [path for path in self.paths() if _is_regular(path) and step_of(path) < before]
         checkpoint, warnings = _first_whole(reversed(paths))

@@ -1,4 +1,4 @@
-"""Going on with a run: the settings that it was begun with must not have changed.
+"""Resuming a run: the settings that it was begun with must not have changed.
 
 They are compared before anything is written, and before TensorFlow starts.
 """

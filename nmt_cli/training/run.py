@@ -203,7 +203,7 @@ def _start_vocabularies(
     if start is None:
         return None, config
     vocabularies, config, changes = start_vocabularies(start, config)
-    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces (of {start.path})")
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens (of {start.path})")
     if changes:
         tell(f"train.from: {changes}, as that vocabulary is")
     return vocabularies, config
@@ -214,7 +214,7 @@ def _own_vocabularies(
 ) -> Vocabularies:
     vocabularies, is_new = load_or_train(config, corpora, folder.path)
     made = "trained" if is_new else "reused"
-    tell(f"vocabulary: {vocabularies.source.vocab_size:,} pieces ({made})")
+    tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
     return vocabularies
 
 
@@ -299,7 +299,7 @@ def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]
 
 def _left_out(encoded: Mapping[str, EncodedCorpus], max_length: int, num_blank: int) -> str:
     """Return how many pairs of each split are not used and why; nothing when all are."""
-    too_long = f"longer than model.max_length ({max_length:,} pieces)"
+    too_long = f"longer than model.max_length ({max_length:,} tokens)"
     counts = {f"of {s} {too_long}": num_too_long(c, max_length) for s, c in encoded.items()}
     counts["of train without text on a side"] = num_blank
     encoded["train"].release()

@@ -51,7 +51,7 @@ class RunFolder:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return self.config.is_file() and any(self.checkpoints.glob("step-*"))
 
     @property

@@ -26,9 +26,9 @@ class StepResult(NamedTuple):
     """What one step measured.
 
     Attributes:
-        loss: Label-smoothed cross-entropy per target piece, in nats.
+        loss: Label-smoothed cross-entropy per target token, in nats.
         gradient_norm: Before clipping.
-        num_tokens: Target pieces in the effective batch, padding not counted; for labels examples.
+        num_tokens: Target tokens in the effective batch, padding not counted; for labels examples.
     """
 
     loss: float
@@ -42,7 +42,7 @@ class StepResult(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Sums over a replica's share of batches: of gradients by weight, of the loss, of pieces."""
+    """Sums over a replica's share of batches: of gradients by weight, of the loss, of tokens."""
 
     total: list[Tensor]
     loss: Tensor
@@ -122,7 +122,7 @@ class Stepper:
         return StepResult(float(loss) / tokens, float(norm), tokens)
 
     def evaluate(self, batches: Sequence[Batch]) -> float:
-        """Return the cross-entropy per target piece, in nats, without dropout or smoothing."""
+        """Return the cross-entropy per target token, in nats, without dropout or smoothing."""
         sums = [self._evaluate(batch.source, batch.target) for batch in batches]
         return float(sum(s.plain for s in sums)) / float(sum(s.num_tokens for s in sums))
 

@@ -33,7 +33,7 @@ class Writer:
         """Return what was written since the last call, or None.
 
         Args:
-            wait: Wait for a write that is going on.
+            wait: Wait for a write that has begun.
 
         Raises:
             TrainingError: The write failed; the error is the one that was raised in the thread.

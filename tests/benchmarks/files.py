@@ -2,7 +2,7 @@
 
     python tests/benchmarks/files.py MODEL SOURCE [REFERENCE]
 
-The direct call gets the same pieces, tokenised beforehand, and the same options, and its time holds
+The direct call gets the same tokens, tokenised beforehand, and the same options, and its time holds
 nothing but `translate_batch`. Prints JSON for each number format of the model: lines a second of
 both, their ratio (medians of runs in turn), and BLEU.
 """
@@ -21,7 +21,7 @@ from sacrebleu.metrics.bleu import BLEU
 from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.files import read_lines
 from nmt_cli.resources import available_cores
-from nmt_cli.search.ctranslate2_engine import BATCH_PIECES
+from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS
 from nmt_cli.text.vocabulary import Vocabularies
 
 RUNS, BEAM_SIZE = 5, 5
@@ -35,7 +35,7 @@ def main() -> None:
     vocabularies = Vocabularies.load(bundle.path)
     lines = list(read_lines(source))
     rows = [
-        [*vocabularies.source.pieces(ids), "</s>"]
+        [*vocabularies.source.tokens(ids), "</s>"]
         for ids in vocabularies.source.encode_batch(lines)
     ]
     longest = min(bundle.manifest.decode["max_length"], bundle.manifest.model["max_length"])
@@ -54,7 +54,7 @@ def main() -> None:
                 translator.translate_batch(
                     rows,
                     beam_size=BEAM_SIZE,
-                    max_batch_size=BATCH_PIECES // 2,
+                    max_batch_size=BATCH_TOKENS // 2,
                     batch_type="tokens",
                     max_decoding_length=longest,
                     length_penalty=bundle.manifest.decode["length_penalty"],

@@ -22,9 +22,9 @@ manifest = json.load(open(folder + "/bundle.json"))
 tokenizer = tokenizers.Tokenizer.from_file(folder + "/tokenizer.json")
 form = folder + "/ctranslate2/" + manifest["ctranslate2"]["auto"]
 translator = ctranslate2.Translator(form, inter_threads=1, intra_threads=1)
-pieces = tokenizer.encode(text).tokens + ["</s>"]
+tokens = tokenizer.encode(text).tokens + ["</s>"]
 beam_size = manifest["decode"]["beam_size"]
-found = translator.translate_batch([pieces], beam_size=beam_size, max_decoding_length=16)
+found = translator.translate_batch([tokens], beam_size=beam_size, max_decoding_length=16)
 print(tokenizer.decode([tokenizer.token_to_id(p) for p in found[0].hypotheses[0]]))
 """
 

@@ -19,7 +19,7 @@ WORDS = ["Bär", "läuft", "한국어", "</s>"]
 
 @pytest.fixture(scope="module")
 def picture() -> Attention:
-    """Four words of one piece each; three layers of two heads."""
+    """Four words of one token each; three layers of two heads."""
     tokens = Tokens([f"▁{w}" for w in WORDS], WORDS, [[i] for i in range(len(WORDS))])
     random = np.random.default_rng(5)
     arrays = {}
@@ -84,7 +84,7 @@ def typed(picture: Attention, keys: list[str], folder) -> _Document:
 )
 def test_keys_reach_every_head_and_cell(picture, tmp_path, keys, kind, layer, head, cell):
     document = typed(picture, keys, tmp_path)
-    heads = picture.heads(kind, by_piece="w" in keys)
+    heads = picture.heads(kind, by_token="w" in keys)
     matrix = heads.weights[layer - 1]
     matrix = matrix.mean(axis=0) if head is None else matrix[head - 1]
     name = "mean of the heads" if head is None else f"head {head}"

@@ -70,8 +70,8 @@ def test_bench_of_a_classifier(run_nmt, label_bundle, label_corpus, tmp_path):
     assert "beam_size" not in found
     (row,) = found["rows"]
     assert 20 < row["peak_memory_mb"] < 2000
-    pieces = row["speeds"][0]["tokens_per_second"] / row["speeds"][0]["sentences_per_second"]
-    assert f" of {pieces:.1f} pieces" in title  # all texts, once
+    tokens = row["speeds"][0]["tokens_per_second"] / row["speeds"][0]["sentences_per_second"]
+    assert f" of {tokens:.1f} tokens" in title  # all texts, once
 
 
 def test_bench_of_a_classifier_of_pairs(run_nmt, pair_bundle, tmp_path):
@@ -94,7 +94,7 @@ def test_a_classifier_has_no_search(run_nmt, label_bundle, tmp_path, option):
 
 
 class SlowModel:
-    """Takes ten milliseconds for a source and writes two pieces."""
+    """Takes ten milliseconds for a source and writes two tokens."""
 
     def __init__(self):
         self.calls = []
@@ -105,7 +105,7 @@ class SlowModel:
         return 2 * len(sources)
 
 
-def test_speed_counts_sentences_and_pieces_but_not_the_first_call():
+def test_speed_counts_sentences_and_tokens_but_not_the_first_call():
     model = SlowModel()
     speed = measure_speed(model.run, [[7, 2]] * 5, 2, max_seconds=9)
     assert model.calls == [2, 2, 2, 1]

@@ -131,7 +131,7 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
         for worker in workers:
             _, stderr = worker.communicate(timeout=300)
             assert worker.returncode == 0, stderr
-            assert f"going on from step {reached:,}" in stderr
+            assert f"resuming from step {reached:,}" in stderr
     assert events(run)[-1]["step"] == reached + 20
 
 

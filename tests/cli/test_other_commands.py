@@ -48,17 +48,17 @@ def test_init_does_not_replace_a_file_unasked(run_nmt, texts):
     assert (texts / "my.yaml").read_text() == "precious"
 
 
-def test_tokenize_trains_once_and_shows_pieces(run_nmt, texts):
+def test_tokenize_trains_once_and_shows_tokens(run_nmt, texts):
     assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
     show = ["tokenize", "my.yaml", *SMALL[:2], "--show", "a b </s>"]
     first, second = (run_nmt(*show, cwd=texts) for _ in range(2))
     assert "(trained)" in first.stderr
     assert "(reused)" in second.stderr
-    pieces, ids = first.stdout.splitlines()
-    assert len(pieces.split()) == len(ids.split())
-    assert "</s>" not in pieces.split()
+    tokens, ids = first.stdout.splitlines()
+    assert len(tokens.split()) == len(ids.split())
+    assert "</s>" not in tokens.split()
     record = json.loads(run_nmt(*show, "--json", cwd=texts).stdout)
-    assert record["pieces"] == pieces.split()
+    assert record["pieces"] == tokens.split()
 
 
 def test_dry_run_trains_nothing(run_nmt, tmp_path):
@@ -315,7 +315,7 @@ def test_a_signal_saves_and_the_same_command_goes_on(run_nmt, texts, number, cod
     assert "saved at step" in problems
     done = run_nmt("train", "my.yaml", *SMALL, "--set", "train.max_steps=1", cwd=texts)
     assert done.returncode == 0
-    assert "going on from step" in done.stderr
+    assert "resuming from step" in done.stderr
 
 
 def test_a_closed_terminal_saves(run_nmt, texts):

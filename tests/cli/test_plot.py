@@ -32,11 +32,11 @@ def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_li
     target = [*words.target.encode(translate_toy_line(SENTENCE)), EOS_ID]
     expected = load_engine(open_bundle(toy_bundle)).attention_by_kind(source, target)
     for kind, stored in zip(KINDS, page_data(tmp_path / "a.html")["kinds"], strict=True):
-        words_level, pieces = stored["levels"]
-        weights = np.frombuffer(base64.b64decode(pieces["weights"]), "<f4")
+        words_level, tokens = stored["levels"]
+        weights = np.frombuffer(base64.b64decode(tokens["weights"]), "<f4")
         # Another process with other threads may add up in another order.
         np.testing.assert_allclose(weights, expected[kind].ravel(), atol=1e-6)
-        assert words_level["columns"][-1] != pieces["columns"][0]
+        assert words_level["columns"][-1] != tokens["columns"][0]
 
     forced = run_nmt(*arguments[:3], translate_toy_line(SENTENCE), *arguments[3:], cwd=tmp_path)
     assert forced.returncode == 0, forced.stderr
@@ -72,10 +72,10 @@ def test_a_classifiers_weights_are_the_scorers(
     done = run_nmt(*arguments, text, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (kind,) = page_data(tmp_path / "a.html")["kinds"]
-    by_word, pieces = kind["levels"]
+    by_word, tokens = kind["levels"]
     assert by_word["rows"] == by_word["columns"] == words.split()
     expected = classifier_arrays(bundle, text)
-    weights = np.frombuffer(base64.b64decode(pieces["weights"]), "<f4").reshape(expected.shape)
+    weights = np.frombuffer(base64.b64decode(tokens["weights"]), "<f4").reshape(expected.shape)
     np.testing.assert_allclose(weights, expected, atol=1e-6)
     np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-6)
     label = run_nmt("classify", text, "-m", str(bundle), cwd=tmp_path).stdout.strip()
@@ -226,7 +226,7 @@ def test_a_run_without_a_step_has_no_curves_yet(run_nmt, tmp_path):
         (["plot", "attention", " "], "the source is blank"),
         (["plot", "attention", "dog", "--kind", "crss"], "Did you mean 'cross'?"),
         (["plot", "attention", "dog", "--layer", "2"], "--layer must be from 1 to 1"),
-        (["plot", "attention", "dog " * 50], "pieces; the model reads 24"),
+        (["plot", "attention", "dog " * 50], "tokens; the model reads 24"),
         (["translate", "a", "b", "--attention", "a.png"], "--attention draws one text"),
         (["translate", "a", "--attention", "a.pdf"], "must end in .png, .svg or .html"),
     ],

@@ -13,7 +13,7 @@ def score(run_nmt, bundle, *arguments, cwd):
 
 
 def test_a_search_and_a_forced_score_agree(run_nmt, toy_bundle, tmp_path):
-    """What `translate --json` found has, given back to `score`, the same score and pieces.
+    """What `translate --json` found has, given back to `score`, the same score and tokens.
 
     CTranslate2 takes the control tokens out before the softmax when it searches, and leaves them in
     when it scores. Label smoothing gives them some 0.1/330 each in this tiny vocabulary.

@@ -65,7 +65,7 @@ def decoder_inputs() -> list[list[int]]:
 
 
 def possible(logits) -> np.ndarray:
-    """Return the columns of pieces that an output can hold; the others are far below."""
+    """Return the columns of tokens that an output can hold; the others are far below."""
     never = [i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID]
     assert logits[:, never].max() < -9000
     return np.delete(logits, never, axis=1)
@@ -201,7 +201,7 @@ def test_greedy_search_equals_the_references(make_pair):
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
 def test_a_wide_beam_finds_the_best_of_all_sequences(make_pair, length_penalty):
-    """Vocabulary of four writable pieces, four positions: 4 + 12 + 36 + 108... sequences."""
+    """Vocabulary of four writable tokens, four positions: 4 + 12 + 36 + 108... sequences."""
     model, reference = make_pair(source_vocab_size=9, target_vocab_size=9)
     source = [7, 8, EOS_ID]
     options = SearchOptions(

@@ -113,8 +113,8 @@ def test_the_weights_have_the_names_of_a_translation_models_encoder(make_classif
 @pytest.mark.parametrize("changes", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
 def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, pooling, changes):
     model, by_hand, _ = make_classifier(pooling, **changes)
-    weights, pieces = read_weights(model), [f"piece{i}" for i in range(11)]
-    EncoderConversion(model.config.model_dump(), weights, pieces, pieces).write(tmp_path / "ct2")
+    weights, tokens = read_weights(model), [f"token{i}" for i in range(11)]
+    EncoderConversion(model.config.model_dump(), weights, tokens, tokens).write(tmp_path / "ct2")
     scorer = FastScorer(tmp_path / "ct2", weights, pooling, threads=1)
     found, expected = scorer.logits(SOURCES), by_hand()
     assert np.abs(found - expected).max() / np.abs(expected).max() < TOLERANCE

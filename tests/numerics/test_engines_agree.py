@@ -21,36 +21,36 @@ from nmt_cli.search.tensorflow_engine import NativeEngine
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS)
-PIECES, MAX_LENGTH = 24, 24
+TOKENS, MAX_LENGTH = 24, 24
 SIZES = {
-    "source_vocab_size": PIECES,
-    "target_vocab_size": PIECES,
+    "source_vocab_size": TOKENS,
+    "target_vocab_size": TOKENS,
     "max_length": MAX_LENGTH,
 }
 SCORE = 1e-4
 FORCED = 1e-4
 
 
-class Pieces:
+class Tokens:
     """The part of `Subwords` that engines need: ids <-> names."""
 
     def __init__(self, size: int) -> None:
         self.names = [*CONTROL_TOKENS, *BYTE_TOKENS][:size]
         self.vocab_size = size
 
-    def pieces(self, ids):
+    def tokens(self, ids):
         return [self.names[i] for i in ids]
 
-    def ids(self, pieces):
-        return [self.names.index(piece) for piece in pieces]
+    def ids(self, tokens):
+        return [self.names.index(token) for token in tokens]
 
 
 @dataclasses.dataclass(frozen=True)
 class Sides:
     """The part of `Vocabularies` that engines need."""
 
-    source: Pieces
-    target: Pieces
+    source: Tokens
+    target: Tokens
 
 
 ARCHITECTURES = [
@@ -64,12 +64,12 @@ ARCHITECTURES = [
 
 def make_engines(model, folder: Path, number_format: str = "float32"):
     """Return both engines over one model."""
-    sides = Sides(Pieces(PIECES), Pieces(PIECES))
+    sides = Sides(Tokens(TOKENS), Tokens(TOKENS))
     Conversion(
         model=model.config.model_dump(mode="json"),
         weights=read_weights(model),
-        source_pieces=sides.source.names,
-        target_pieces=sides.target.names,
+        source_tokens=sides.source.names,
+        target_tokens=sides.target.names,
     ).write(folder / "ct2", number_format)
     fast = FastEngine(folder / "ct2", sides, max_length=MAX_LENGTH, threads=1)
     return fast, NativeEngine(model)
@@ -92,7 +92,7 @@ def sources(count: int = 40, seed: int = 1) -> list[list[int]]:
     generator = random.Random(seed)
     return [
         [
-            *(generator.randint(FIRST, PIECES - 1) for _ in range(generator.randint(1, 11))),
+            *(generator.randint(FIRST, TOKENS - 1) for _ in range(generator.randint(1, 11))),
             EOS_ID,
         ]
         for _ in range(count)
@@ -220,7 +220,7 @@ def test_samples_of_ctranslate2_come_in_input_order(engines):
     assert fresh(fast).search(rows[:4], SAMPLE) == together[:4]
 
 
-def test_sampling_among_more_pieces_than_there_are(engines):
+def test_sampling_among_more_tokens_than_there_are(engines):
     fast, _ = engines
     options = dataclasses.replace(SAMPLE, top_k=10**6)
     assert fresh(fast).search(sources(3), options) == fresh(fast).search(sources(3), SAMPLE)

@@ -33,7 +33,7 @@ def padded(rows, width=0) -> tf.Tensor:
 
 @pytest.fixture(scope="module")
 def engine(make_pair) -> NativeEngine:
-    """With these weights greedy outputs end after 2 to 7 pieces, and a beam's at many lengths."""
+    """With these weights greedy outputs end after 2 to 7 tokens, and a beam's at many lengths."""
     model, _ = make_pair(
         weights_seed=4,
         source_vocab_size=20,
@@ -129,7 +129,7 @@ def test_a_batch_of_one_equals_a_batch_of_many(engine, beam_size):
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.7, 1.0])
 @pytest.mark.parametrize("beam_size", [1, 5])
-def test_a_hypothesis_has_the_forced_score_of_its_pieces(engine, beam_size, length_penalty):
+def test_a_hypothesis_has_the_forced_score_of_its_tokens(engine, beam_size, length_penalty):
     """Those that end in `</s>`, no constraint acting."""
     options = SearchOptions(
         beam_size=beam_size,
@@ -149,7 +149,7 @@ def test_a_hypothesis_has_the_forced_score_of_its_pieces(engine, beam_size, leng
     assert checked >= 3 * beam_size
 
 
-def test_sampling_among_one_piece_is_greedy(engine):
+def test_sampling_among_one_token_is_greedy(engine):
     options = SearchOptions(beam_size=1, max_length=20)
     greedy = [found[0].ids for found in engine.search(SOURCES, options)]
     for changes in ({"top_k": 1}, {"top_p": 1e-7}):
@@ -185,7 +185,7 @@ def test_micro_batches_add_up_to_one_batch(make_pair, changes):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_padding_gets_no_gradient(make_pair, norm):
-    """Neither the pad piece's embeddings nor the positions where only padding stands."""
+    """Neither the pad token's embeddings nor the positions where only padding stands."""
     model, _ = make_pair(norm=norm, positions="learned", tie_embeddings=False, joint=False)
     found = gradients(model, padded(SOURCES, 9), padded(TARGETS, 10))
     longest_source, longest_input = max(map(len, SOURCES)), max(map(len, TARGETS))

@@ -50,7 +50,7 @@ def test_without_dropping_it_agrees_with_the_tokenizer(batch):
     for subwords, splitter in zip(VOCABULARIES, SPLITTERS, strict=True):
         rows = rows_of(subwords, batch)
         assert split(splitter, rows, 0.0) == rows
-        # also when it begins with pieces that no encoding gives
+        # also when it begins with tokens that no encoding gives
         assert split(splitter, split(splitter, rows, 0.7), 0.0) == rows
 
 
@@ -69,5 +69,5 @@ def test_the_text_stays_the_same(batch, probability, seed):
         assert [row[-1] for row in found] == [EOS_ID] * len(rows)
         assert found == split(splitter, rows, probability, seeds)
         if probability > 0.99:  # characters
-            pieces = subwords.pieces(list(itertools.chain(*found)))
-            assert {len(piece) for piece in pieces if not piece.startswith("<")} <= {1}
+            tokens = subwords.tokens(list(itertools.chain(*found)))
+            assert {len(token) for token in tokens if not token.startswith("<")} <= {1}

@@ -5,7 +5,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.config.auto import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+from nmt_cli.config.auto import PRESETS, Side, Situation, Text, TokenLengths, choose, vocab_size
 from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 
@@ -17,29 +17,29 @@ devices = st.sampled_from(["cpu", "gpu"])
 sides = st.builds(Side, st.integers(1, 10**10), st.integers(1, 30_000), st.just("Latin"))
 texts = st.builds(Text, pair_counts, sides, sides, sides)
 lengths = st.builds(Lengths, st.floats(1, 10**5), st.floats(1, 10**5) | st.just(0.0))
-pieces = st.builds(Pieces, st.integers(1, 10**6), lengths, st.integers(0, 10**8))
+tokens = st.builds(TokenLengths, st.integers(1, 10**6), lengths, st.integers(0, 10**8))
 times = st.floats(1, 10**6) | st.just(math.inf)
 QUICK = settings(max_examples=50)
 
 
 def config_for(pairs: int, device: str, seconds: float = math.inf) -> Config:
     side = Side(pairs, 90, "Latin")
-    pieces = Pieces(40, Lengths(15.0, 15.0), 10_000)
-    situation = Situation(Text(pairs, side, side, side), pieces, device, seconds)
+    tokens = TokenLengths(40, Lengths(15.0, 15.0), 10_000)
+    situation = Situation(Text(pairs, side, side, side), tokens, device, seconds)
     return choose(CONFIG, set(PRESETS), situation)[0]
 
 
 @QUICK
 @given(
     text=texts,
-    pieces=pieces,
+    tokens=tokens,
     device=devices,
     keys=st.sets(st.sampled_from(sorted(PRESETS))),
     seconds=times,
 )
-def test_any_choice_is_a_valid_configuration(text, pieces, device, keys, seconds):
+def test_any_choice_is_a_valid_configuration(text, tokens, device, keys, seconds):
     """`choose` checks the configuration again after each choice."""
-    config, choices = choose(CONFIG, keys, Situation(text, pieces, device, seconds))
+    config, choices = choose(CONFIG, keys, Situation(text, tokens, device, seconds))
     assert set(choices) == keys
     train, fixed = config.train, set(PRESETS) - keys
     if not fixed:
@@ -89,22 +89,22 @@ def test_more_text_and_more_characters_never_give_a_smaller_vocabulary(
 
 
 @QUICK
-@given(pieces=pieces, text=texts)
-def test_longer_text_never_gives_shorter_limits(pieces, text):
-    longer = Pieces(pieces.longest * 2, pieces.mean, pieces.dev)
+@given(tokens=tokens, text=texts)
+def test_longer_text_never_gives_shorter_limits(tokens, text):
+    longer = TokenLengths(tokens.longest * 2, tokens.mean, tokens.dev)
     limits = [
         choose(CONFIG, {"model.max_length"}, Situation(text, p, "cpu"))[0].model.max_length
-        for p in (pieces, longer)
+        for p in (tokens, longer)
     ]
     assert limits[0] <= limits[1]
 
 
 @QUICK
-@given(pieces=pieces, text=texts)
-def test_a_larger_development_set_is_decoded_less_often(pieces, text):
-    more = Pieces(pieces.longest, pieces.mean, 2 * pieces.dev)
+@given(tokens=tokens, text=texts)
+def test_a_larger_development_set_is_decoded_less_often(tokens, text):
+    more = TokenLengths(tokens.longest, tokens.mean, 2 * tokens.dev)
     intervals = [
         choose(CONFIG, {"train.eval_steps"}, Situation(text, p, "cpu"))[0].train.eval_steps
-        for p in (pieces, more)
+        for p in (tokens, more)
     ]
     assert intervals[0] <= intervals[1]

@@ -90,10 +90,10 @@ def test_any_ids_make_a_text(ids):
 
 @settings(max_examples=100)
 @given(text=texts)
-def test_bytes_stand_only_for_characters_that_are_no_pieces(text):
-    """A typed `<0x0A>` is never the byte 10: byte pieces spell the unknown characters, in order."""
+def test_bytes_stand_only_for_characters_that_are_no_tokens(text):
+    """A typed `<0x0A>` is never the byte 10: byte tokens spell the unknown characters, in order."""
     subwords = vocabulary("none", False)
-    known = set(subwords.pieces(range(subwords.vocab_size)))
+    known = set(subwords.tokens(range(subwords.vocab_size)))
     byte_ids = range(len(CONTROL_TOKENS), len(CONTROL_TOKENS) + len(BYTE_TOKENS))
     spelt = bytes(id_ - byte_ids[0] for id_ in subwords.encode(text) if id_ in byte_ids)
     escaped = text.replace("\ue000", "\ue000\ue002").replace("▁", "\ue000\ue001").replace(" ", "▁")

@@ -120,7 +120,7 @@ def test_a_conversation_outlives_every_command(engine_and_vocabularies, in_a_fol
     chat_settings = ChatSettings(session)
     log = ConversationLog(in_a_folder / "log.jsonl", in_a_folder)
     conversation = Conversation(session, chat_settings, model=in_a_folder, log=log)
-    commands = ChatCommands(conversation, lambda pieces: [*pieces])
+    commands = ChatCommands(conversation, lambda tokens: [*tokens])
     conversation.reply("red dog")
     for line in typed:
         with contextlib.suppress(NmtError):

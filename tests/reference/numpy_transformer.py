@@ -48,7 +48,7 @@ class Architecture:
         norm: "pre": x + sublayer(norm(x)) and one last norm; "post": norm(x + sublayer(x)).
         activation: Non-linearity of the feed-forward sublayers.
         positions: "sinusoidal" is computed, "learned" is a table among the weights.
-        turn_embeddings: Whether the encoder adds a vector for how many turns ago a piece was said.
+        turn_embeddings: Whether the encoder adds a vector for how many turns ago a token was said.
     """
 
     d_model: int

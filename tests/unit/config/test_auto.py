@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt_cli.config.auto import PRESETS, Pieces, Side, Situation, Text, choose, vocab_size
+from nmt_cli.config.auto import PRESETS, Side, Situation, Text, TokenLengths, choose, vocab_size
 from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, step_seconds
 from nmt_cli.config.reading import auto_keys, value_of, with_values
 from nmt_cli.config.schema import Config
@@ -22,8 +22,8 @@ def text(pairs: int, words: int = 1000, alphabet: int = 90) -> Text:
 
 
 def situation(pairs: int, device: str = "cpu", seconds: float = math.inf) -> Situation:
-    pieces = Pieces(longest=40, mean=Lengths(15.0, 15.0), dev=15_000)
-    return Situation(text(pairs), pieces, device, seconds)
+    tokens = TokenLengths(longest=40, mean=Lengths(15.0, 15.0), dev=15_000)
+    return Situation(text(pairs), tokens, device, seconds)
 
 
 def chosen(pairs: int, device: str = "cpu", **changes) -> Config:

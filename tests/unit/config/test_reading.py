@@ -545,7 +545,7 @@ class TestToYaml:
         [
             ("model", "norm", "(pre | post)"),
             ("model", "dropout", "(float or auto, >= 0.0 and < 1.0)"),
-            ("tokenizer", "vocab_size", "(int or auto, pieces, >= 264 and <= 500000)"),
+            ("tokenizer", "vocab_size", "(int or auto, tokens, >= 264 and <= 500000)"),
             ("decode", "max_length_ratio", "(float or null, > 0.0)"),
             ("chat", "persona", "(str or null)"),
             ("data", "train", "(list)"),

@@ -125,13 +125,13 @@ def test_a_handful_of_outputs_says_nothing():
 
 
 class ScoringEngine(EchoEngine):
-    """Gives each piece a probability of one in as many as the target is long."""
+    """Gives each token a probability of one in as many as the target is long."""
 
     def score(self, sources, targets):
         return [[-math.log(len(target))] * len(target) for target in targets]
 
 
-def test_perplexity_is_that_of_all_pieces_together(subwords):
+def test_perplexity_is_that_of_all_tokens_together(subwords):
     texts = ["hello", "the old dog sees a bird"]
     lengths = [len(subwords.encode(text)) + 1 for text in texts]
     examples = [Example(("hello",), text) for text in texts]

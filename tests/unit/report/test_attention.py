@@ -1,4 +1,4 @@
-"""The attention picture: words from pieces, what its page holds, what a terminal shows."""
+"""The attention picture: words from tokens, what its page holds, what a terminal shows."""
 
 import base64
 import json
@@ -58,19 +58,19 @@ def label_picture(vocabulary) -> Attention:
 def test_words_are_those_of_the_text(vocabulary, text):
     tokens = Tokens.of(vocabulary, [*vocabulary.encode(text), EOS_ID])
     assert tokens.words == [*text.split(), "</s>"]
-    assert [i for group in tokens.groups for i in group] == list(range(len(tokens.pieces)))
+    assert [i for group in tokens.groups for i in group] == list(range(len(tokens.tokens)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("by_piece", [False, True])
-def test_rows_of_words_and_of_pieces_sum_to_one(make_picture, kind, by_piece):
-    heads = make_picture().heads(kind, by_piece=by_piece)
+@pytest.mark.parametrize("by_token", [False, True])
+def test_rows_of_words_and_of_tokens_sum_to_one(make_picture, kind, by_token):
+    heads = make_picture().heads(kind, by_token=by_token)
     assert heads.weights.shape[2:] == (len(heads.rows), len(heads.columns))
     np.testing.assert_allclose(heads.weights.sum(-1), 1.0, atol=1e-6)  # sums in float32
 
 
 def test_the_decoder_looks_at_what_it_has_read(make_picture):
-    heads = make_picture().heads("decoder", by_piece=True)
+    heads = make_picture().heads("decoder", by_token=True)
     assert heads.columns == ["<s>", *heads.rows[:-1]]
 
 
@@ -113,8 +113,8 @@ def test_the_page_holds_the_weights_as_they_are_and_loads_nothing(make_picture):
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
     data = json.loads(found)
     for kind, stored in zip(KINDS, data["kinds"], strict=True):
-        for by_piece, level in enumerate(stored["levels"]):
-            heads = picture.heads(kind, by_piece=bool(by_piece))
+        for by_token, level in enumerate(stored["levels"]):
+            heads = picture.heads(kind, by_token=bool(by_token))
             weights = np.frombuffer(base64.b64decode(level["weights"]), "<f4")
             np.testing.assert_array_equal(weights.reshape(heads.weights.shape), heads.weights)
             assert level["rows"] == heads.rows
@@ -126,7 +126,7 @@ def test_the_terminal_shows_the_last_layers_mean_in_percent(make_picture):
     picture = make_picture()
     text = picture.screen(200, has_colour=False).plain
     assert "layer 2 of 2, mean of 3 heads" in text.splitlines()[0]
-    mean = picture.heads("cross", by_piece=False).weights[-1].mean(axis=0)
+    mean = picture.heads("cross", by_token=False).weights[-1].mean(axis=0)
     last = text.splitlines()[-1]
     assert last.split()[0] == "</s>"
     shown = [0 if cell == "·" else int(cell) for cell in last.split()[1:]]
@@ -179,7 +179,7 @@ def test_what_the_model_does_not_have_is_named(choice, said):
 def test_a_figure_has_a_panel_for_each_head(make_picture, choice, panels):
     figure = make_picture(**choice).figure()
     assert len(figure.axes) == panels
-    heads = make_picture().heads("cross", by_piece=False)
+    heads = make_picture().heads("cross", by_token=False)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == heads.rows
     drawn = figure.axes[-1].images[0].get_array()

@@ -261,7 +261,7 @@ def test_a_classifiers_diagram_ends_with_pooling_and_labels():
     picture = PICTURES["classifier"]()
     assert list(picture.sides) == ["classifier"]
     first, *_, pooling, head = picture.sides["classifier"]
-    assert first.detail == "50 pieces, sinusoidal"
+    assert first.detail == "50 tokens, sinusoidal"
     assert (pooling.detail, pooling.shape) == ("maximum over the positions", "[B, 8]")
     assert (head.detail, head.shape, head.parameters) == ("2 labels", "[B, 2]", 18)
 

@@ -1,4 +1,4 @@
-"""Attention between pieces becomes attention and pairs between words."""
+"""Attention between tokens becomes attention and pairs between words."""
 
 import pytest
 
@@ -6,20 +6,20 @@ from nmt_cli.search.alignment import groups_of, word_attention, word_pairs, word
 
 
 def test_words_are_what_white_space_separates():
-    pieces = ["▁the", "▁old", "er", "▁", "▁dog", ",", "</s>"]
-    assert words_of(pieces) == [[0], [1, 2], [4, 5]]
+    tokens = ["▁the", "▁old", "er", "▁", "▁dog", ",", "</s>"]
+    assert words_of(tokens) == [[0], [1, 2], [4, 5]]
     assert words_of(["a", "b", "▁c"]) == [[0, 1], [2]]
     assert words_of(["<0xE2>", "<0x82>", "</s>"]) == [[0, 1]]
     assert words_of(["</s>"]) == []
 
 
-def test_groups_hold_every_piece_once():
-    pieces = ["<user>", "▁the", "▁old", "er", "▁", "▁dog", ",", "</s>", "x"]
-    assert groups_of(pieces) == [[0], [1], [2, 3], [4], [5, 6], [7], [8]]
+def test_groups_hold_every_token_once():
+    tokens = ["<user>", "▁the", "▁old", "er", "▁", "▁dog", ",", "</s>", "x"]
+    assert groups_of(tokens) == [[0], [1], [2, 3], [4], [5, 6], [7], [8]]
     assert groups_of([]) == []
 
 
-def test_a_word_gets_what_its_pieces_get_together():
+def test_a_word_gets_what_its_tokens_get_together():
     """Source "old er | dog </s>", target "alt | Hund e </s>"."""
     source = ["▁old", "er", "▁dog", "</s>"]
     target = ["▁alt", "▁Hund", "e", "</s>"]

@@ -1,6 +1,6 @@
 """The searches over a fake step function and a small alphabet; no model.
 
-The fake scores the next piece by everything a row has written, which it keeps in its cache, so a
+The fake scores the next token by everything a row has written, which it keeps in its cache, so a
 search that mixes up rows or forgets to reorder the cache gives other answers.
 """
 
@@ -43,7 +43,7 @@ SCORE = 1e-5  # sums of a few float32 log-probabilities
 
 
 class FakeModel:
-    """Logits that are a pseudo-random function of all pieces written before."""
+    """Logits that are a pseudo-random function of all tokens written before."""
 
     def __init__(self, seed: int, spread: float = 2.0, vocab_size: int = VOCAB_SIZE) -> None:
         random = np.random.default_rng(seed)
@@ -64,25 +64,25 @@ class FakeModel:
     def next_log_probs(self, prefix) -> np.ndarray:
         """The oracle's view: log-probabilities after a prefix, control tokens forbidden."""
         cache = 0
-        for piece in (BOS_ID, *prefix):
-            cache = (cache * _FACTOR + piece + 1) % _PRIME
+        for token in (BOS_ID, *prefix):
+            cache = (cache * _FACTOR + token + 1) % _PRIME
         logits = self.table[cache].astype(np.float64)
         logits[[i for i in range(FIRST_LETTER) if i != EOS_ID]] = -np.inf
         return logits - np.log(np.sum(np.exp(logits)))
 
     def score(self, ids, length_penalty: float) -> float:
-        total = sum(self.next_log_probs(ids[:t])[piece] for t, piece in enumerate(ids))
+        total = sum(self.next_log_probs(ids[:t])[token] for t, token in enumerate(ids))
         return total / len(ids) ** length_penalty
 
 
 class Chain(FakeModel):
-    """Logits that depend on the last piece only, given as {piece: {next piece: probability}}."""
+    """Logits that depend on the last token only, given as {token: {next token: probability}}."""
 
     def __init__(self, chain: dict[int, dict[int, float]], vocab_size: int = VOCAB_SIZE) -> None:
         self.table = np.full((vocab_size, vocab_size), -30.0, np.float32)
-        for piece, following in chain.items():
+        for token, following in chain.items():
             for other, probability in following.items():
-                self.table[piece, other] = math.log(probability)
+                self.table[token, other] = math.log(probability)
 
     def step(self, ids, cache, position):
         return tf.gather(self.table, ids), cache
@@ -169,14 +169,14 @@ def greedy_by_hand(model, limit) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_greedy_takes_the_likeliest_piece_each_time(seed):
+def test_greedy_takes_the_likeliest_token_each_time(seed):
     model = FakeModel(seed)
     ((ids, log_prob),) = search_greedy(model, [8])
     assert ids == greedy_by_hand(model, 8)
     assert log_prob == pytest.approx(model.score(ids, 0.0), abs=SCORE)
 
 
-def test_greedy_stops_at_the_end_piece():
+def test_greedy_stops_at_the_end_token():
     a, b = FIRST_LETTER, FIRST_LETTER + 1
     model = Chain({BOS_ID: {a: 0.9, b: 0.1}, a: {b: 1.0}, b: {EOS_ID: 1.0}})
     assert search_greedy(model, [9])[0][0] == (a, b, EOS_ID)
@@ -192,7 +192,7 @@ def test_each_sentence_keeps_its_own_limit():
 
 
 def test_control_tokens_are_never_written_and_have_no_share():
-    """A model that would rather write `<pad>`, `<s>` or `<user>` writes its best real piece."""
+    """A model that would rather write `<pad>`, `<s>` or `<user>` writes its best real token."""
     a = FIRST_LETTER
     model = Chain({BOS_ID: {0: 0.3, 1: 0.2, 3: 0.3, a: 0.2}, a: {EOS_ID: 1.0}})
     ((ids, log_prob),) = search_greedy(model, [4])
@@ -200,7 +200,7 @@ def test_control_tokens_are_never_written_and_have_no_share():
     assert log_prob == pytest.approx(0.0, abs=SCORE)
 
 
-def test_minimum_length_holds_back_the_end_piece():
+def test_minimum_length_holds_back_the_end_token():
     a, b = FIRST_LETTER, FIRST_LETTER + 1
     model = Chain(
         {BOS_ID: {EOS_ID: 0.8, a: 0.2}, a: {EOS_ID: 0.9, b: 0.1}, b: {EOS_ID: 0.5, b: 0.5}}
@@ -229,7 +229,7 @@ def test_a_beam_of_one_is_greedy(seed, length_penalty):
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_wide_beam_finds_what_trying_everything_finds(seed, length_penalty):
-    """4 pieces and 5 positions make 364 sequences; this beam drops none of them."""
+    """4 tokens and 5 positions make 364 sequences; this beam drops none of them."""
     model = FakeModel(seed)
     n_best = 1 if length_penalty == 0 else 20  # without penalty the search ends with the best
     expected = best_sequences(model.next_log_probs, EOS_ID, VOCAB_SIZE, 5, length_penalty, n=n_best)
@@ -342,7 +342,7 @@ def test_a_beam_wider_than_the_alphabet_invents_nothing():
     model = Chain({BOS_ID: {a: 1.0}, a: {EOS_ID: 1.0}})
     (found,), _ = search_beam(model, [1], 8, n_best=8)
     assert {len(ids) for ids, _ in found} == {1}
-    assert len({ids for ids, _ in found}) == len(found) == 4  # three letters and the end piece
+    assert len({ids for ids, _ in found}) == len(found) == 4  # three letters and the end token
 
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
@@ -426,7 +426,7 @@ def test_repetition_penalty_makes_room_for_others():
 
 
 def draw(model, noise, **changes):
-    """Return the first piece drawn for each uniform number."""
+    """Return the first token drawn for each uniform number."""
     noise = np.asarray(noise)[:, None]
     found = search_greedy(model, [1] * len(noise), features=SAMPLE, noise=noise, **changes)
     return np.array([ids[0] for ids, _ in found])
@@ -436,12 +436,12 @@ A, B, C = range(FIRST_LETTER, FIRST_LETTER + 3)
 THREE = Chain({BOS_ID: {A: 0.5, B: 0.3, C: 0.2}})
 
 
-def test_the_uniform_number_picks_the_piece():
+def test_the_uniform_number_picks_the_token():
     """Likeliest first: [0, .5) is A, [.5, .8) is B, [.8, 1) is C."""
     assert draw(THREE, [0.0, 0.49, 0.51, 0.79, 0.81, 0.9999]).tolist() == [A, A, B, B, C, C]
 
 
-def test_a_uniform_number_rounded_up_to_one_picks_the_last_piece():
+def test_a_uniform_number_rounded_up_to_one_picks_the_last_token():
     """A double just below one becomes 1.0 as float32."""
     assert draw(THREE, [1.0], top_k=3).tolist() == [C]
 
@@ -449,8 +449,8 @@ def test_a_uniform_number_rounded_up_to_one_picks_the_last_piece():
 def test_frequencies_are_the_probabilities():
     count = 20_000
     found = draw(THREE, np.random.default_rng(0).random(count))
-    for piece, probability in ((A, 0.5), (B, 0.3), (C, 0.2)):
-        share = np.mean(found == piece)
+    for token, probability in ((A, 0.5), (B, 0.3), (C, 0.2)):
+        share = np.mean(found == token)
         # Five standard deviations of a binomial share: one false alarm in two million seeds.
         bound = 5 * math.sqrt(probability * (1 - probability) / count)
         assert abs(share - probability) < bound
@@ -477,7 +477,7 @@ def test_frequencies_are_the_probabilities():
 def test_shares_under_temperature_top_k_and_top_p(changes, expected):
     """A grid of 1,000 uniform numbers measures the shares to one in a thousand."""
     found = draw(THREE, (np.arange(1000) + 0.5) / 1000, **changes)
-    shares = np.array([np.mean(found == piece) for piece in (A, B, C)])
+    shares = np.array([np.mean(found == token) for token in (A, B, C)])
     np.testing.assert_allclose(shares, np.array(expected) / sum(expected), atol=1.1e-3)
 
 
@@ -580,8 +580,8 @@ def test_a_bonus_is_added_to_the_score_of_the_row_that_ends():
     (plain,), _ = search_beam(model, [limit], 16, n_best=16, length_penalty=0.0)
     loser, loser_score = plain[-1]
     cache = 0
-    for piece in (BOS_ID, *loser[:-1]):
-        cache = (cache * _FACTOR + piece + 1) % _PRIME
+    for token in (BOS_ID, *loser[:-1]):
+        cache = (cache * _FACTOR + token + 1) % _PRIME
 
     def bonus(caches):
         return tf.where(caches == cache, 100.0, 0.0)

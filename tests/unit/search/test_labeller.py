@@ -16,14 +16,14 @@ SETTINGS = {
 
 
 class Characters:
-    """A vocabulary of one piece a character."""
+    """A vocabulary of one token a character."""
 
     def encode_batch(self, texts):
         return [[ord(character) for character in text] for text in texts]
 
 
-class LastPiece:
-    """Favours the label that the text's last piece names, and keeps what it was asked."""
+class LastToken:
+    """Favours the label that the text's last token names, and keeps what it was asked."""
 
     def __init__(self):
         self.asked = []
@@ -39,7 +39,7 @@ class LastPiece:
 @pytest.fixture
 def labeller():
     def labeller(**settings) -> Labeller:
-        return Labeller(LastPiece(), Characters(), SETTINGS | settings, max_length=6)
+        return Labeller(LastToken(), Characters(), SETTINGS | settings, max_length=6)
 
     return labeller
 

@@ -18,7 +18,7 @@ def vocabularies() -> Vocabularies:
 
 
 class CountingEngine:
-    """Gives the nth piece of a target the log-probability -n; remembers what it was asked."""
+    """Gives the nth token of a target the log-probability -n; remembers what it was asked."""
 
     max_length = 6
 
@@ -38,7 +38,7 @@ def test_a_score_is_the_sum_divided_by_the_length_to_the_alpha(vocabularies):
         (found,) = score_pairs(engine, vocabularies, [("a", "a bb")], length_penalty=alpha)
         assert found.score == pytest.approx(total / divisor)
         assert found.log_probs == [-float(n) for n in range(1, len(ids) + 1)]
-        assert found.tokens == vocabularies.target.pieces(ids)
+        assert found.tokens == vocabularies.target.tokens(ids)
         assert engine.calls == [([[*vocabularies.source.encode("a"), EOS_ID]], [ids])]
 
 

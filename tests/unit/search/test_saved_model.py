@@ -29,7 +29,7 @@ def saved(make_pair, tmp_path_factory):
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_the_loaded_model_finds_what_the_engine_finds(saved, beam_size):
-    """Limits and floors that count the source's pieces, outputs beyond the first room."""
+    """Limits and floors that count the source's tokens, outputs beyond the first room."""
     model, folder = saved
     options = dataclasses.replace(OPTIONS, beam_size=beam_size, n_best=beam_size)
     expected = NativeEngine(model).search(SOURCES, options)

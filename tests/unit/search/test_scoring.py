@@ -21,18 +21,18 @@ from nmt_cli.search.scoring import (
 )
 
 
-def test_control_tokens_are_all_but_the_end_piece():
+def test_control_tokens_are_all_but_the_end_token():
     assert is_control(tf.constant(8)).numpy().tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("position", "early"), [(0, True), (1, True), (2, False)])
-def test_the_end_piece_comes_too_early_before_the_minimum(position, early):
+def test_the_end_token_comes_too_early_before_the_minimum(position, early):
     found = end_too_early(tf.constant(5), tf.constant(position), tf.constant([2, 0]))
     assert found.numpy().tolist() == [[False, False, early, False, False], [False] * 5]
 
 
 def test_repetition_penalty_by_hand():
-    """Written pieces: positive logits are divided, negative ones multiplied; others stay."""
+    """Written tokens: positive logits are divided, negative ones multiplied; others stay."""
     logits = tf.constant([[2.0, -2.0, 3.0, -3.0, 0.0], [2.0, -2.0, 3.0, -3.0, 0.0]])
     sequences = tf.constant([[2, 3, 2, 0], [4, 0, 0, 0]])
     found = repetition_penalised(logits, sequences, tf.constant(1.5))
@@ -47,12 +47,12 @@ def test_repetition_penalty_of_one_changes_nothing():
 
 
 def banned_by_hand(written: list[int], size: int, vocab_size: int) -> list[bool]:
-    """Return which pieces would complete an n-gram that is there already."""
+    """Return which tokens would complete an n-gram that is there already."""
     if len(written) < size:
         return [False] * vocab_size
     ngrams = {tuple(written[i : i + size]) for i in range(len(written) - size + 1)}
     recent = tuple(written[len(written) - size + 1 :])
-    return [(*recent, piece) in ngrams for piece in range(vocab_size)]
+    return [(*recent, token) in ngrams for token in range(vocab_size)]
 
 
 @settings(max_examples=60)
@@ -65,8 +65,8 @@ def banned_by_hand(written: list[int], size: int, vocab_size: int) -> list[bool]
     room=st.integers(0, 3),
     size=st.integers(1, 5),
 )
-def test_blocked_are_exactly_the_pieces_that_complete_a_known_ngram(rows, room, size):
-    """Also when there is more room than pieces, or fewer pieces than n."""
+def test_blocked_are_exactly_the_tokens_that_complete_a_known_ngram(rows, room, size):
+    """Also when there is more room than tokens, or fewer tokens than n."""
     position = len(rows[0])
     sequences = np.zeros((len(rows), max(1, position + room)), np.int32)
     sequences[:, :position] = rows
@@ -88,17 +88,17 @@ def test_score_is_log_probability_over_a_power_of_the_length(penalty, expected):
 def test_a_prefix_is_certain_while_there_is_some():
     log_probs = tf.math.log([[0.5, 0.3, 0.2]])
     prefix = tf.constant([2, 0])
-    for position, piece in enumerate([2, 0]):
+    for position, token in enumerate([2, 0]):
         found = forced(log_probs, tf.constant(position), prefix).numpy()[0]
-        assert found[piece] == 0.0
-        assert all(value == IMPOSSIBLE for i, value in enumerate(found) if i != piece)
+        assert found[token] == 0.0
+        assert all(value == IMPOSSIBLE for i, value in enumerate(found) if i != token)
     for position in (2, 3):
         np.testing.assert_array_equal(forced(log_probs, tf.constant(position), prefix), log_probs)
     empty = tf.zeros([0], tf.int32)
     np.testing.assert_array_equal(forced(log_probs, tf.constant(0), empty), log_probs)
 
 
-def test_a_suppressed_row_is_blocked_at_its_last_piece_only():
+def test_a_suppressed_row_is_blocked_at_its_last_token_only():
     """Row one has written 3 and 1, row two 1 and 3; suppressed are 4, "3 1 2" and "1 3 1 5"."""
     logits, sequences = tf.zeros([2, 6]), tf.constant([[3, 1, 0, 0], [1, 3, 0, 0]])
     suppressed = ((4,), (3, 1, 2), (1, 3, 1, 5))

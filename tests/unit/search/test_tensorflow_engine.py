@@ -140,7 +140,7 @@ def test_only_shapes_that_come_up_often_are_compiled(engine):
 
 
 def test_each_sentence_keeps_its_own_limit(engine):
-    """`max_length_ratio` counts the source's pieces; the shortest limit holds."""
+    """`max_length_ratio` counts the source's tokens; the shortest limit holds."""
     options = SearchOptions(beam_size=1, max_length=60, max_length_ratio=2.0, min_length=60)
     batch = [[7, EOS_ID], [7] * 20 + [EOS_ID], [7] * 40 + [EOS_ID]]
     found = [len(result[0].ids) for result in engine.search(batch, options)]
@@ -154,13 +154,13 @@ def test_no_output_is_longer_than_allowed(engine, options):
     assert max(len(h.ids) for found in results for h in found) <= 6
 
 
-def test_outputs_are_pieces_with_one_end_at_the_end(engine):
+def test_outputs_are_tokens_with_one_end_at_the_end(engine):
     for options in (GREEDY, BEAM, SAMPLE):
         for found in ids(engine.search(sources(6), options)):
             for output in found:
                 assert EOS_ID not in output[:-1]
                 assert all(i >= len(CONTROL_TOKENS) for i in output[:-1])
-                assert len(output) >= 2  # min_length 1: a piece and its end, at least
+                assert len(output) >= 2  # min_length 1: a token and its end, at least
 
 
 def test_hypotheses_come_best_first(engine):
@@ -299,7 +299,7 @@ def test_batches_hold_similar_lengths_within_the_budget(engine):
     for batch in batches:
         longest = max(lengths[i] for i in batch)
         assert len(batch) <= tensorflow_engine._MAX_BATCH
-        assert len(batch) == 1 or len(batch) * longest <= tensorflow_engine.BATCH_PIECES
+        assert len(batch) == 1 or len(batch) * longest <= tensorflow_engine.BATCH_TOKENS
     longest_of_batch = [max(lengths[i] for i in batch) for batch in batches]
     assert longest_of_batch == sorted(longest_of_batch, reverse=True)
 

@@ -99,29 +99,29 @@ def test_of_the_hypotheses_only_those_with_text_are_given(vocabularies):
     assert [(h.text, h.score) for h in found[0].hypotheses] == [("bb", -0.2)]
 
 
-def test_hypotheses_carry_scores_and_pieces(vocabularies):
+def test_hypotheses_carry_scores_and_tokens(vocabularies):
     found = translate(EchoEngine(), vocabularies, ["a bb"], SearchOptions(beam_size=3, n_best=3))
     ids = [*vocabularies.source.encode("a bb"), EOS_ID]
     assert [h.score for h in found[0].hypotheses] == [-len(ids) - rank for rank in (0.0, 1.0, 2.0)]
-    assert found[0].hypotheses[0].tokens == [*vocabularies.source.pieces(ids[:-1]), "</s>"]
+    assert found[0].hypotheses[0].tokens == [*vocabularies.source.tokens(ids[:-1]), "</s>"]
 
 
 def test_a_line_longer_than_the_model_reads_is_cut_and_joined(vocabularies):
     engine, warnings = EchoEngine(max_length=5), []
     line = "one two three the old dog sees a red bird"
-    pieces = vocabularies.source.encode(line)
+    tokens = vocabularies.source.encode(line)
 
     found = translate(engine, vocabularies, ["a", line], warnings=warnings)
 
     cuts = [source for batch in engine.batches for source in batch]
     assert max(map(len, cuts)) == 5
     assert all(cut[-1] == EOS_ID for cut in cuts)
-    assert len(cuts) == 1 + -(-len(pieces) // 4)
+    assert len(cuts) == 1 + -(-len(tokens) // 4)
     text = found[1].hypotheses[0].text
     assert text.split() == line.split()
     (warning,) = warnings
     assert warning.startswith(
-        f"line 2 has a sentence of {len(pieces)} pieces; it is translated in cuts of 4"
+        f"line 2 has a sentence of {len(tokens)} tokens; it is translated in cuts of 4"
     )
     assert "model.max_length is 5" in warning
 
@@ -144,7 +144,7 @@ def test_cuts_with_different_numbers_of_hypotheses_are_joined_rank_by_rank(vocab
             return best if len(source) < self.max_length else [*best, Hypothesis(source, -3.0)]
 
     line = "one two three"
-    room = len(vocabularies.source.encode(line)) - 1  # a full first cut and a rest of one piece
+    room = len(vocabularies.source.encode(line)) - 1  # a full first cut and a rest of one token
     found = translate(Uneven(max_length=room + 1), vocabularies, [line])
     assert [h.score for h in found[0].hypotheses] == [-1.0, -2.0]  # means over the two cuts
 

@@ -13,7 +13,7 @@ from nmt_cli.tasks.task import task_of
 
 PACKAGE = Path(nmt_cli.__file__).parent
 NAMED = "|".join(("TRANSLATION", "CHAT", "CLASSIFICATION", *map("[\"']{}[\"']".format, TASKS)))
-COMPARED = re.compile(rf"(==|!=|\bis|\bcase|\bin \() *[^\n]*({NAMED})")
+COMPARED = re.compile(rf"(==|!=|\bis|\bcase) *({NAMED})|task in \([^\n]*({NAMED})")
 
 
 def test_no_room_but_these_compares_the_name_of_a_task():

@@ -28,7 +28,7 @@ def make_corpus(lengths: list[tuple[int, int]]) -> EncodedCorpus:
 
 
 def realistic_corpus(count: int) -> EncodedCorpus:
-    """Lengths like those of Multi30k: targets 15.8 +- 5.5 pieces, sources as long +- 2.7."""
+    """Lengths like those of Multi30k: targets 15.8 +- 5.5 tokens, sources as long +- 2.7."""
     random = np.random.default_rng(7)
     targets = np.clip(random.gamma(8.4, 1.9, count).astype(int), 3, 60)
     sources = np.clip(targets + np.rint(random.normal(0, 2.7, count)).astype(int), 2, 60)
@@ -86,14 +86,14 @@ class TestUsableExamples:
             check_usable(self.corpus, 2, "train")
         assert caught.value.exit_code == 5
         assert str(caught.value) == (
-            "every pair of train is longer than model.max_length (2 pieces); the shortest has 3"
+            "every pair of train is longer than model.max_length (2 tokens); the shortest has 3"
         )
         assert caught.value.hint == (
             "raise model.max_length or split the lines, e.g. --set model.max_length=9"
         )
 
     def test_dev_tells_it_too(self):
-        with pytest.raises(TrainingError, match=r"every pair of dev .*max_length \(2 pieces\)"):
+        with pytest.raises(TrainingError, match=r"every pair of dev .*max_length \(2 tokens\)"):
             check_usable(self.corpus, 2, "dev")
 
     def test_a_window_without_any_has_no_step(self):

@@ -187,7 +187,7 @@ def test_the_fingerprint_tells_what_changes_ids(encoder):
     assert len(fingerprints) == 3  # mean and max read the same ids
 
 
-def test_batches_hold_label_numbers_and_count_source_pieces(encoder, tmp_path):
+def test_batches_hold_label_numbers_and_count_source_tokens(encoder, tmp_path):
     rows = [Example((text,), label) for text, label in ROWS * 5]
     corpus = encode_corpora([rows], encoder(), tmp_path / "shards")
     plan = plan_window(

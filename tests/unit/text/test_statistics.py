@@ -8,7 +8,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import statistics
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.statistics import count_pieces, sample_text
+from nmt_cli.text.statistics import count_tokens, sample_text
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_an_empty_corpus(measure):
         measure(("", "x"))
 
 
-def test_lengths_in_pieces():
-    """With a vocabulary of bytes alone a piece is a byte; words get their marker."""
+def test_lengths_in_tokens():
+    """With a vocabulary of bytes alone a token is a byte; words get their marker."""
     config = Config.model_validate(
         {
             "name": "x",
@@ -74,12 +74,12 @@ def test_lengths_in_pieces():
         }
     )
     sample = [Example(("a" * n,), "a" * 2 * n) for n in range(1, 11)]
-    pieces = count_pieces(sample, config, sample[:2])
+    tokens = count_tokens(sample, config, sample[:2])
     marker, end = 1, 1
-    assert pieces.longest == 20 + marker + end
-    assert pieces.mean.counted == 11 + marker + end
-    assert pieces.dev == (2 + 4) + 2 * (marker + end)
-    assert json.dumps(pieces.longest)
+    assert tokens.longest == 20 + marker + end
+    assert tokens.mean.counted == 11 + marker + end
+    assert tokens.dev == (2 + 4) + 2 * (marker + end)
+    assert json.dumps(tokens.longest)
 
 
 def test_a_chat_is_measured_before_it_is_cut():
@@ -93,4 +93,4 @@ def test_a_chat_is_measured_before_it_is_cut():
         }
     )
     conversation = Example(("a" * 50, "a" * 50), "a")
-    assert count_pieces([conversation], config, []).longest > 100
+    assert count_tokens([conversation], config, []).longest > 100

@@ -73,7 +73,7 @@ def test_no_turns_give_the_end_alone():
     assert join_turns([], persona=[], max_length=9) == [E]
 
 
-def test_the_turn_of_each_piece_is_counted_from_the_newest():
+def test_the_turn_of_each_token_is_counted_from_the_newest():
     joined = join_turns(TURNS, persona=[7], max_length=99)
     assert joined == [P, 7, U, 31, 32, 33, B, 21, 22, U, 11, E]
     assert turns_ago(joined) == [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]

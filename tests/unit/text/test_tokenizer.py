@@ -15,7 +15,7 @@ from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, PAD_ID, Subwords
 
-FIRST_PIECE = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
+FIRST_TOKEN = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 TEXT = ["Hello world, the world says hello!", "In 2024 it cost 3.50 <s> </s> <pad> <0x0A>"] * 20
 # Chinese characters, all equally common, more than the vocabulary has room for.
 TIES = ["".join(chr(0x4E00 + n) for n in range(start, start + 5)) for start in range(0, 400, 5)]
@@ -30,17 +30,17 @@ def subwords():
     return train()
 
 
-class TestPieces:
+class TestTokens:
     def test_the_first_ids_are_control_tokens_and_bytes(self, subwords):
         assert PAD_ID == 0
-        assert subwords.pieces(range(FIRST_PIECE)) == [*CONTROL_TOKENS, *BYTE_TOKENS]
+        assert subwords.tokens(range(FIRST_TOKEN)) == [*CONTROL_TOKENS, *BYTE_TOKENS]
         assert BYTE_TOKENS[0xAB] == "<0xAB>"
 
-    def test_frequent_words_become_one_piece_with_a_marker(self, subwords):
-        assert subwords.pieces(subwords.encode("the world the")) == ["▁the", "▁world", "▁the"]
+    def test_frequent_words_become_one_token_with_a_marker(self, subwords):
+        assert subwords.tokens(subwords.encode("the world the")) == ["▁the", "▁world", "▁the"]
 
     def test_punctuation_and_digits_stand_apart(self, subwords):
-        assert subwords.pieces(subwords.encode("world, world! 20.")) == [
+        assert subwords.tokens(subwords.encode("world, world! 20.")) == [
             "▁world",
             ",",
             "▁world",
@@ -51,15 +51,15 @@ class TestPieces:
         ]
 
     def test_a_space_belongs_to_what_follows(self, subwords):
-        assert subwords.pieces(subwords.encode(" world  the ")) == ["▁", "▁world", "▁", "▁the", "▁"]
+        assert subwords.tokens(subwords.encode(" world  the ")) == ["▁", "▁world", "▁", "▁the", "▁"]
 
     def test_what_was_never_seen_becomes_bytes(self, subwords):
-        assert subwords.pieces(subwords.encode("é😀")) == [
+        assert subwords.tokens(subwords.encode("é😀")) == [
             "▁",
             *("<0xC3>", "<0xA9>", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"),
         ]
 
-    def test_no_text_no_pieces(self, subwords):
+    def test_no_text_no_tokens(self, subwords):
         assert subwords.encode("") == []
         assert subwords.decode([]) == ""
 
@@ -87,15 +87,15 @@ class TestTypedControlTokens:
     def test_typed_byte_tokens_are_ordinary_characters(self, text):
         subwords = train(["<0x0A> <0xE2> <0x96> <0x81> ab 0123456789 ABCDEF"] * 50)
         ids = subwords.encode(text)
-        assert min(ids) >= FIRST_PIECE  # each character is known, so no byte is needed
+        assert min(ids) >= FIRST_TOKEN  # each character is known, so no byte is needed
         assert subwords.decode(ids) == text
 
     @pytest.mark.parametrize("token", [*CONTROL_TOKENS, "<0x0A>", "<0x41>"])
-    def test_no_piece_is_learned_that_looks_like_one(self, token):
+    def test_no_token_is_learned_that_looks_like_one(self, token):
         subwords = train([f"{token}{token} {token}"] * 1000, vocab_size=500)
         ids = subwords.encode(f"{token} {token}")
-        assert min(ids) >= FIRST_PIECE
-        assert not {token, f"▁{token}"} & set(subwords.pieces(ids))
+        assert min(ids) >= FIRST_TOKEN
+        assert not {token, f"▁{token}"} & set(subwords.tokens(ids))
 
 
 class TestDecode:
@@ -156,7 +156,7 @@ class TestTraining:
     @pytest.mark.parametrize("texts", [TEXT, TIES])
     def test_the_size_is_kept(self, texts, vocab_size):
         subwords = train(texts, vocab_size=vocab_size)
-        assert FIRST_PIECE < subwords.vocab_size <= vocab_size
+        assert FIRST_TOKEN < subwords.vocab_size <= vocab_size
         assert max(max(ids) for ids in subwords.encode_batch(texts)) < subwords.vocab_size
 
     def test_the_size_is_reached_when_the_text_is_rich(self):
@@ -168,7 +168,7 @@ class TestTraining:
     def test_the_most_frequent_characters_are_kept(self):
         often = "가나다라마바사"
         subwords = train([*TIES, often, often], vocab_size=300)
-        assert all(id_ >= FIRST_PIECE for id_ in subwords.encode(often))
+        assert all(id_ >= FIRST_TOKEN for id_ in subwords.encode(often))
 
     @pytest.mark.parametrize("texts", [[""], ["".join(TIES) * 3]])
     def test_the_marker_is_always_kept(self, texts):
@@ -176,11 +176,11 @@ class TestTraining:
         subwords = train(texts, vocab_size=300)
         assert subwords.decode(subwords.encode(" a  b ▁")) == " a  b ▁"
 
-    def test_single_characters_leave_room_for_longer_pieces(self):
-        pieces = train(TIES, vocab_size=600)
-        learned = pieces.pieces(range(FIRST_PIECE, pieces.vocab_size))
-        sizes = Counter(len(piece) > 1 for piece in learned)
-        assert sizes[False] == int((600 - FIRST_PIECE) * 0.75)
+    def test_single_characters_leave_room_for_longer_tokens(self):
+        tokens = train(TIES, vocab_size=600)
+        learned = tokens.tokens(range(FIRST_TOKEN, tokens.vocab_size))
+        sizes = Counter(len(token) > 1 for token in learned)
+        assert sizes[False] == int((600 - FIRST_TOKEN) * 0.75)
         assert sizes[True] > 0
 
     @pytest.mark.parametrize("texts", [TEXT, TIES])
@@ -300,10 +300,10 @@ class TestFile:
             vocabulary["<pad>"], vocabulary["</s>"] = vocabulary["</s>"], vocabulary["<pad>"]
 
         assert self.change(saved, swap) == (
-            "its first pieces are not <pad> <s> </s> <user> <bot> <persona>"
+            "its first tokens are not <pad> <s> </s> <user> <bot> <persona>"
         )
 
-    def test_no_byte_pieces(self, saved):
+    def test_no_byte_tokens(self, saved):
         foreign = self.change(saved, lambda values: values["model"]["vocab"].pop("<0x0A>"))
         assert foreign == "not a tokenizer that nmt wrote"
 

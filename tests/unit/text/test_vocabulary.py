@@ -61,15 +61,15 @@ class TestTraining:
             "joint": True,
         }
         for text in ("dog", "Hund"):
-            assert vocabularies.source.pieces(vocabularies.source.encode(text)) == [f"▁{text}"]
+            assert vocabularies.source.tokens(vocabularies.source.encode(text)) == [f"▁{text}"]
         assert files(folder) == {"tokenizer.json", "tokenizer.key"}
 
     def test_separate_is_one_vocabulary_a_side(self, make, folder):
         vocabularies, _ = make(tokenizer={"joint": False})
         source, target = vocabularies.source, vocabularies.target
         assert not vocabularies.joint
-        assert source.pieces(source.encode("dog")) == ["▁dog"]
-        assert target.pieces(target.encode("Hund")) == ["▁Hund"]
+        assert source.tokens(source.encode("dog")) == ["▁dog"]
+        assert target.tokens(target.encode("Hund")) == ["▁Hund"]
         assert len(source.encode("Hund")) > 1
         assert len(target.encode("dog")) > 1
         assert files(folder) == {

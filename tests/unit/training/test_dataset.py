@@ -24,7 +24,7 @@ LENGTHS = RANDOM.integers(2, 12, (2, 90))
 
 
 def make_corpus() -> EncodedCorpus:
-    """90 examples; the first piece of each is its number (from 1), so that it can be told."""
+    """90 examples; the first token of each is its number (from 1), so that it can be told."""
 
     def side(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = [[number, *([7] * (length - 1))] for number, length in enumerate(lengths, start=1)]
@@ -166,7 +166,7 @@ def test_no_usable_pair_is_told_with_the_limit():
     model = make_config().model.model_copy(update={"max_length": 2})
     config = make_config().model_copy(update={"model": model})
     longer = copy_of(CORPUS, np.flatnonzero(LENGTHS[0] > 2))
-    with pytest.raises(TrainingError, match=r"longer than model\.max_length \(2 pieces\)"):
+    with pytest.raises(TrainingError, match=r"longer than model\.max_length \(2 tokens\)"):
         check_trainable(longer, config)
 
 
@@ -247,8 +247,8 @@ def test_words_are_split_anew_each_epoch_and_going_on_repeats_it(encoded):
     rows = [row.tolist() for step in epoch for b in step.micro_batches for row in b.target]
     texts = Counter(map(encoder.target.decode, rows))
     assert texts == Counter({f"the {name}s see {name}s": 30 for name in ("dog", "cat", "bird")})
-    pieces = {tuple(row) for step in whole for b in step.micro_batches for row in b.target.tolist()}
-    assert len(pieces) > 20
+    tokens = {tuple(row) for step in whole for b in step.micro_batches for row in b.target.tolist()}
+    assert len(tokens) > 20
 
 
 def test_no_tensorflow_is_imported():

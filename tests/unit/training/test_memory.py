@@ -51,7 +51,7 @@ def test_nothing_is_cut_before_memory_was_too_small():
 
 
 def test_the_largest_by_positions_and_by_squares_of_lengths_are_found():
-    """Many sources of twenty pieces beside targets of one; and one pair of 150 pieces."""
+    """Many sources of twenty tokens beside targets of one; and one pair of 150 tokens."""
     lengths = [(3, 3)] * 60 + [(20, 1)] * 90 + [(150, 150)]
 
     def side(sizes) -> tuple[np.ndarray, np.ndarray]:

@@ -101,7 +101,7 @@ def test_a_damaged_vocabulary_is_made_again(corpus, damage, older):
         damage = truncate if damage is flip_byte else damage
     damage(folder / "tokenizer.json")
     again, told = run(corpus)
-    assert told[0].endswith("pieces (trained)")
+    assert told[0].endswith("tokens (trained)")
     assert again.settings == first.settings
 
 

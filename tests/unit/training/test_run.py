@@ -51,7 +51,7 @@ def test_vocabulary_and_text_are_made_and_told(corpus):
     prepared, told, encoded = run(corpus)
     size = prepared.vocabularies.source.vocab_size
     assert told == [
-        f"vocabulary: {size:,} pieces (trained)",
+        f"vocabulary: {size:,} tokens (trained)",
         "train: 1,500 pairs (encoded)",
         "dev: 12 pairs (encoded)",
     ]
@@ -221,8 +221,8 @@ def test_what_is_left_out_is_told(corpus):
     train, dev = (int((longer > 4).sum()) for longer in lengths)
     assert train > 0 < dev
     assert told[-1] == (
-        f"pairs left out: {train} of train longer than model.max_length (4 pieces), "
-        f"{dev} of dev longer than model.max_length (4 pieces), 2 of train without text on a side"
+        f"pairs left out: {train} of train longer than model.max_length (4 tokens), "
+        f"{dev} of dev longer than model.max_length (4 tokens), 2 of train without text on a side"
     )
     assert run(corpus, "model.max_length=4")[1][-1] == told[-1]  # of shards that are used again
 

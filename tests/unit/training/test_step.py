@@ -77,7 +77,7 @@ def gradient_of(optimizer) -> dict[str, np.ndarray]:
 
 
 def test_micro_batches_equal_one_batch(plain):
-    """Summed and divided once by all target pieces, however they are shared out and padded."""
+    """Summed and divided once by all target tokens, however they are shared out and padded."""
     splits = ([batch(0, 1, 2, 3)], [batch(0, 1), batch(2, 3)], [batch(3), batch(0, 2, 1, extra=2)])
     stepper, model, optimizer = plain
     weights, state = read_weights(model), optimizer.read_state()
@@ -117,7 +117,7 @@ def test_lanes_equal_one_batch(plain, make_stepper, lanes):
         np.testing.assert_allclose(array, gradient[name], atol=1e-6, err_msg=name)
 
 
-def test_the_gradient_is_that_of_the_loss_per_target_piece(plain):
+def test_the_gradient_is_that_of_the_loss_per_target_token(plain):
     stepper, model, optimizer = plain
     whole = batch(0, 1, 2, 3)
     variables = named_variables(model)
@@ -134,7 +134,7 @@ def test_the_gradient_is_that_of_the_loss_per_target_piece(plain):
         np.testing.assert_allclose(found[f"m.{name}"], tf.convert_to_tensor(gradient), atol=1e-6)
 
 
-def test_the_loss_is_per_target_piece(make_pair):
+def test_the_loss_is_per_target_token(make_pair):
     model, reference = make_pair()
     stepper = Stepper(
         model,
