@@ -134,7 +134,7 @@ def _write_saved_model(
             hint="name a new folder, such as serving/1",
         )
     quiet_tensorflow()
-    from nmt_cli.evaluation.saved_model_form import export_saved_model
+    from nmt_cli.evaluation.number_formats import export_saved_model
 
     with os_errors_as(ModelFileError, f"{path}: cannot be written"):
         measured = export_saved_model(bundle, encoder, config, dev, folder)

@@ -41,7 +41,7 @@ def schedule(
 
     Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
     """
-    from nmt_cli.report.schedule_chart import schedule_chart
+    from nmt_cli.report.curves import schedule_chart
     from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)

@@ -129,10 +129,10 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
         resolve_labels,
     )
     from nmt_cli.training.checkpoint import saved_settings
-    from nmt_cli.training.machine import choose_for_machine, find_device, measure_machine
     from nmt_cli.training.resume import as_begun
     from nmt_cli.training.run import check_samples
     from nmt_cli.training.run_folder import RunFolder
+    from nmt_cli.training.session import choose_for_machine, find_device, measure_machine
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
@@ -168,7 +168,7 @@ def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: floa
     """Say how long training takes here, or that a time limit cannot be enough."""
     from nmt_cli.terminal import console
     from nmt_cli.training.forecast import run_time, too_short
-    from nmt_cli.training.machine import measure_machine
+    from nmt_cli.training.session import measure_machine
 
     if time_limit == math.inf:
         console.note(run_time(config, lengths, pairs, measure_machine()))

@@ -165,6 +165,23 @@ def measure_form(
     )
 
 
+def export_saved_model(
+    bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], path: Path
+) -> Measured:
+    """Write a bundle as a SavedModel to a folder and return what is known of it.
+
+    Raises:
+        ModelFileError: The bundle's weights are damaged.
+    """
+    from nmt_cli.search.saved_model import ServedEngine, save_serving_model
+    from nmt_cli.search.tensorflow_engine import load_model
+
+    options = SearchOptions.from_mapping(bundle.manifest.decode)
+    save_serving_model(load_model(bundle), options, path)
+    engine = ServedEngine(path, max_length=config.model.max_length)
+    return measure_form(engine, options, encoder, config, dev, "saved_model", path)
+
+
 def _timed(
     name: str,
     folder: Path,

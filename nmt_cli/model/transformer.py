@@ -12,6 +12,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from nmt_cli.config.schema import ModelConfig
+from nmt_cli.model.fixed import output_bias, sinusoids
 from nmt_cli.model.layers import (
     AttentionMaps,
     CrossAttention,
@@ -27,8 +28,6 @@ from nmt_cli.model.layers import (
     dropout,
     padding_mask,
 )
-from nmt_cli.model.output_bias import output_bias
-from nmt_cli.model.positions import sinusoids
 from nmt_cli.text.template import EARLIEST_TURN
 from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, PAD_ID, USER_ID
 

@@ -1,16 +1,19 @@
-"""The events of training runs -> curves of loss, scores, learning rate and speed."""
+"""The events of training runs, or a schedule -> curves of loss, scores, learning rate and speed."""
 
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import LineChart, Panel, Series
 from nmt_cli.resources import RUNS_DIR
 from nmt_cli.training.event_log import read_events
+from nmt_cli.training.schedule import learning_rate
 
 _POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too
+_SCHEDULE_POINTS = 400
 _DEV = "dev"
 
 Points = list[tuple[float, float]]
@@ -120,3 +123,20 @@ def _newest_run() -> Path:
             f"no run below {RUNS_DIR}/", hint="make one with: nmt train   (or name a run folder)"
         )
     return logs[-1].parent
+
+
+def schedule_chart(config: Config) -> LineChart:
+    """Return the picture of a configuration's schedule, from step 1 to the last."""
+    train = config.train
+    last = train.max_steps
+    corners = {1, last, min(train.warmup_steps, last)}  # where it bends must be a point
+    steps = sorted(
+        corners | {max(1, round(last * i / _SCHEDULE_POINTS)) for i in range(_SCHEDULE_POINTS + 1)}
+    )
+    rates = [learning_rate(step, train, config.model.d_model) for step in steps]
+    title = (
+        f"{config.name}: {train.schedule}, warm-up {train.warmup_steps:,} of {last:,} steps, "
+        f"peak {max(rates):.3g}"
+    )
+    series = Series("learning rate", [float(step) for step in steps], rates)
+    return LineChart(title=title, panels=[Panel("learning rate", "steps", [series])])

@@ -1,14 +1,21 @@
-"""A run on this machine: prepared with what the machine is, and trained on its cores."""
+"""A run on this machine: prepared with what the machine is, and trained on its cores.
 
+TensorFlow is imported when it is asked: a problem with the text is told before.
+"""
+
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from nmt_cli.config.auto import Choice, Device
+from nmt_cli.config.pace import Machine
 from nmt_cli.config.reading import LoadedConfig
+from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.events import Event
+from nmt_cli.model import tensorflow_setup
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-from nmt_cli.training.machine import choose_for_machine, find_device, measure_machine
 from nmt_cli.training.run import Prepared, prepare
 
 
@@ -45,3 +52,26 @@ def train_here(
 
     share_cores(int(prepared.config.train.lanes))
     yield from train(prepared, should_stop, time_limit=time_limit)
+
+
+def find_device() -> Device:
+    """Return what trains here."""
+    quiet_tensorflow()
+    return tensorflow_setup.find_device()
+
+
+def choose_for_machine(config: Config) -> dict[str, Choice]:
+    """Return the keys that the machine decides, with values for this one."""
+    quiet_tensorflow()
+    from nmt_cli.training.device import choose_for_machine
+
+    return choose_for_machine(config)
+
+
+@functools.cache
+def measure_machine() -> Machine:
+    """Return how fast this machine is; measured once a process."""
+    quiet_tensorflow()
+    from nmt_cli.training.device import measure_machine
+
+    return measure_machine()

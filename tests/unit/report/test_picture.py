@@ -16,14 +16,13 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.report.canvas import SERIES
 from nmt_cli.report.confusion import Confusion
-from nmt_cli.report.curves import curves_chart
+from nmt_cli.report.curves import curves_chart, schedule_chart
 from nmt_cli.report.diagram import diagram_of
 from nmt_cli.report.fonts import fonts_for
 from nmt_cli.report.length_chart import lengths_chart
 from nmt_cli.report.page import asset
 from nmt_cli.report.picture import write_picture
 from nmt_cli.report.position_picture import Positions
-from nmt_cli.report.schedule_chart import schedule_chart
 from nmt_cli.report.svg import _ticks
 from nmt_cli.training.schedule import learning_rate
 

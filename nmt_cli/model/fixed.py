@@ -1,9 +1,12 @@
-"""The sinusoidal position table (Vaswani et al. 2017, section 3.5), in NumPy."""
+"""What a model has that is not learned: sinusoids, and the bias of its output. NumPy alone."""
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError
+from nmt_cli.text.tokenizer import NEVER_WRITTEN
+
+_NEVER = -1e4  # a probability of zero, and float16 holds it
 
 _LONGEST_WAVE = 10_000.0
 
@@ -27,3 +30,10 @@ def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float32]:
     table = np.empty((length, d_model))
     table[:, 0::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
     return table.astype(np.float32)
+
+
+def output_bias(vocab_size: int) -> npt.NDArray[np.float32]:
+    """Return what is added to the logits, [V]: zero, but for control tokens other than `</s>`."""
+    bias = np.zeros(vocab_size, np.float32)
+    bias[list(NEVER_WRITTEN)] = _NEVER
+    return bias
