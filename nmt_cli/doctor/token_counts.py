@@ -12,7 +12,7 @@ from nmt_cli.text.batches import plan_window
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _SHORTEST_TOKENS = 0.001  # quantile of characters a token

@@ -9,7 +9,8 @@ et al. 2019, arXiv 1810.04805.
 import tensorflow as tf
 
 from nmt_cli.config.schema import ModelConfig
-from nmt_cli.model.layers import AttentionMaps, Dense, RandomStream, Tensor, dropout
+from nmt_cli.model.layers import AttentionMaps, Dense, RandomStream, dropout
+from nmt_cli.model.packing import Tensor
 from nmt_cli.model.transformer import EncoderModel, Memory
 
 _LOWEST = -1e9  # below any state

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError
-from nmt_cli.text.tokenizer import NEVER_WRITTEN
+from nmt_cli.text.special_tokens import NEVER_WRITTEN
 
 _NEVER = -1e4  # a probability of zero, and float16 holds it
 

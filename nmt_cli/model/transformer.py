@@ -20,16 +20,14 @@ from nmt_cli.model.layers import (
     KeysValues,
     Layer,
     LayerNorm,
-    Packing,
     RandomStream,
     SelfAttention,
-    Tensor,
     causal_padding_mask,
     dropout,
-    padding_mask,
 )
+from nmt_cli.model.packing import Packing, Tensor, padding_mask
+from nmt_cli.text.special_tokens import BOS_ID, BOT_ID, PAD_ID, USER_ID
 from nmt_cli.text.template import EARLIEST_TURN
-from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, PAD_ID, USER_ID
 
 
 class Memory(NamedTuple):

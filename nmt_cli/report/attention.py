@@ -19,7 +19,8 @@ from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.search.alignment import groups_of, word_attention
-from nmt_cli.text.tokenizer import BOS_ID, Subwords
+from nmt_cli.text.special_tokens import BOS_ID
+from nmt_cli.text.tokenizer import Subwords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nmt_cli.text.tokenizer import CONTROL_TOKENS, WORD_MARKER
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, WORD_MARKER
 
 Matrix = list[list[float]]
 

@@ -22,7 +22,7 @@ from nmt_cli.search.scoring import (
     repetition_penalised,
     sequences_blocked,
 )
-from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
 Tensor = Any
 Cache = Any

@@ -17,8 +17,8 @@ from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.engine import Engine, Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.text_stream import TextStream, has_loop
+from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.template import join_turns, room_for_turn
-from nmt_cli.text.tokenizer import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NOTHING_TO_SAY = "..."

@@ -20,8 +20,8 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.resources import available_cores
 from nmt_cli.search.engine import Hypothesis
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
 from nmt_cli.text.template import turns_ago
-from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
 from nmt_cli.text.vocabulary import Vocabularies
 
 _EOS = CONTROL_TOKENS[EOS_ID]

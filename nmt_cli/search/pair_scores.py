@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nmt_cli.search.engine import Engine
-from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _WINDOW = 2048  # pairs that are scored together

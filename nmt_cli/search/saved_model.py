@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from nmt_cli.files import atomic_dir
-from nmt_cli.model.layers import padding_mask
+from nmt_cli.model.packing import padding_mask
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.search.beam_search import BeamState
 from nmt_cli.search.engine import Hypothesis, Searcher

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from nmt_cli.text.tokenizer import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 
 Tensor = Any
 IMPOSSIBLE = -1e9

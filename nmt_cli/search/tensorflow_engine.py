@@ -24,7 +24,8 @@ import tensorflow as tf
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.schema import ModelConfig
-from nmt_cli.model.layers import AttentionMaps, KeysValues, Packing
+from nmt_cli.model.layers import AttentionMaps, KeysValues
+from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
 from nmt_cli.model.weights import assign_weights
 from nmt_cli.resources import available_cores
@@ -42,7 +43,7 @@ from nmt_cli.search.beam_search import (
 from nmt_cli.search.engine import Hypothesis, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.scoring import coverage_score
-from nmt_cli.text.tokenizer import EOS_ID, PAD_ID
+from nmt_cli.text.special_tokens import EOS_ID, PAD_ID
 
 Tensor = Any
 _FIRST_CAPACITY = 32

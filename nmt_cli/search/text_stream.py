@@ -6,7 +6,8 @@ back until they are all there; those that never make a character are left out.
 
 import unicodedata
 
-from nmt_cli.text.tokenizer import BYTE_TOKENS, Subwords
+from nmt_cli.text.special_tokens import BYTE_TOKENS
+from nmt_cli.text.tokenizer import Subwords
 
 _LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _WAITING = "\ue000"  # the first half of an escape of the vocabulary's

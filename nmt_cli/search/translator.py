@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from nmt_cli.search.engine import Hypothesis, Searcher
 from nmt_cli.search.line_windows import full_windows
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from nmt_cli.model.classifier import Classifier
-from nmt_cli.model.layers import RandomStream, Tensor
+from nmt_cli.model.layers import RandomStream
+from nmt_cli.model.packing import Tensor
 from nmt_cli.tasks.token_loss import LossSums
 from nmt_cli.text.shards import EncodedCorpus
 

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from nmt_cli.model.layers import Packing, RandomStream
+from nmt_cli.model.layers import RandomStream
+from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
-from nmt_cli.text.tokenizer import NEVER_WRITTEN
+from nmt_cli.text.special_tokens import NEVER_WRITTEN
 
 _CHUNK_LOGITS = 1 << 23  # 32 MB in float32
 _MIN_CHUNK = 256

@@ -28,8 +28,9 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
+from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.template import join_turns
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.word_cache import WordCache
 

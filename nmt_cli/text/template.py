@@ -18,7 +18,7 @@ Texts to classify lose their ends when they are too long: the longer one first.
 import itertools
 from collections.abc import Sequence
 
-from nmt_cli.text.tokenizer import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
+from nmt_cli.text.special_tokens import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 
 EARLIEST_TURN = 3  # turns that are longer ago count as this
 

@@ -24,16 +24,11 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import TokenizerConfig
 
-PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
-CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
-NEVER_WRITTEN = tuple(i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID)  # in no output
-BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
-
-WORD_MARKER = "\u2581"  # the word marker, as SentencePiece writes it
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"

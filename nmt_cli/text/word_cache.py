@@ -10,7 +10,8 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from nmt_cli.text.tokenizer import WORD_MARKER, Subwords
+from nmt_cli.text.special_tokens import WORD_MARKER
+from nmt_cli.text.tokenizer import Subwords
 
 _MOST_CHARACTERS = 2_000_000  # of the words that are kept: some 100 MB
 _WORDS_IN_A_TEXT = 50  # new words are encoded so many at once

@@ -18,7 +18,7 @@ from nmt_cli.files import read_lines
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 RUNS, LENGTH = 5, 16

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nmt_cli
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from nmt_cli.cli import app
 from nmt_cli.search.engine import Hypothesis
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID
+from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, USER_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 

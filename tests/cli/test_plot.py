@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.report.attention import KINDS
-from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID
 
 SENTENCE = "big dog sees cat"
 

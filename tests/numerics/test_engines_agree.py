@@ -18,7 +18,7 @@ from nmt_cli.model.weights import assign_weights, read_weights
 from nmt_cli.search.ctranslate2_engine import FastEngine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import NativeEngine
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS)
 TOKENS, MAX_LENGTH = 24, 24

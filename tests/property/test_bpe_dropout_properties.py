@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text.bpe_dropout import WordSplitter
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
+from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, USER_ID
+from nmt_cli.text.tokenizer import Subwords
 
 LINES = ["the dog sees the cat, and the cats see 12 dogs there.", "Straße größer ΟΔΟΣ ệ 한국어 ▁"]
 QUICK = settings(max_examples=80)

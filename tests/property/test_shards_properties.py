@@ -13,7 +13,8 @@ from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, Encoder, encode_corpora
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 
 
 @pytest.fixture(scope="module", autouse=True)

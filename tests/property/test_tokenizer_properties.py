@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.config.schema import TokenizerConfig
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, Subwords
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS
+from nmt_cli.text.tokenizer import Subwords
 
 SETTINGS = [(form, lower) for form in ("none", "nfc", "nfkc") for lower in (False, True)]
 CORPUS = [

@@ -17,7 +17,7 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation
 from nmt_cli.terminal.chat_log import ConversationLog
-from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 LONGEST = 24  # of an output: a step of the toy model costs little, thousands of them do not

@@ -17,7 +17,8 @@ from nmt_cli.search.engine import Hypothesis, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, USER_ID, Subwords
+from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, USER_ID
+from nmt_cli.text.tokenizer import Subwords
 
 OPTIONS = SearchOptions(beam_size=1)
 

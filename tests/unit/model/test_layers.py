@@ -13,15 +13,14 @@ from nmt_cli.model.layers import (
     FeedForward,
     KeysValues,
     LayerNorm,
-    Packing,
     RandomStream,
     SelfAttention,
     causal_padding_mask,
     dropout,
     masked_softmax,
-    padding_mask,
     scaled_dot_product_attention,
 )
+from nmt_cli.model.packing import Packing, padding_mask
 
 EXACT_FLOAT32 = 1e-6  # a few roundings of numbers near one
 

@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from nmt_cli.config.reading import load_config
 from nmt_cli.model import transformer
-from nmt_cli.model.layers import Packing, RandomStream, dropout
+from nmt_cli.model.layers import RandomStream, dropout
+from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import Transformer
 
 SOURCE = tf.constant([[7, 8, 9, 2], [6, 2, 0, 0]])

@@ -15,7 +15,8 @@ from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
 from nmt_cli.report.terminal import heat_table
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 TEXTS = ["Ein Bär läuft über die Straße.", "오늘 날씨가 정말 좋네요!", "</script><b>"]

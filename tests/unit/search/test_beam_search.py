@@ -24,7 +24,7 @@ from nmt_cli.search.beam_search import (
     start_greedy,
 )
 from nmt_cli.search.scoring import IMPOSSIBLE
-from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 
 FIRST_LETTER = len(CONTROL_TOKENS)  # ids below are control tokens
 VOCAB_SIZE = FIRST_LETTER + 3

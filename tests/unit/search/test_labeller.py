@@ -7,7 +7,7 @@ from nmt_cli.errors import DataError
 from nmt_cli.search.ctranslate2_labeller import pooled
 from nmt_cli.search.labeller import Labeller, given_labels, label_flags, probabilities
 from nmt_cli.text.labels import Labels
-from nmt_cli.text.tokenizer import BOS_ID, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
 SETTINGS = {
     "labels": ["a", "b", "c"], "multi_label": False, "separator": ";", "threshold": 0.5,

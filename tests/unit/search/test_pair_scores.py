@@ -5,7 +5,8 @@ import pytest
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.search import pair_scores
 from nmt_cli.search.pair_scores import score_pairs
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 

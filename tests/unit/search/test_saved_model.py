@@ -9,7 +9,7 @@ import tensorflow as tf
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.saved_model import ServedEngine, save_serving_model
 from nmt_cli.search.tensorflow_engine import NativeEngine
-from nmt_cli.text.tokenizer import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID
 
 OPTIONS = SearchOptions(
     beam_size=3, max_length=50, max_length_ratio=2.5, min_length_ratio=0.5, length_penalty=0.7

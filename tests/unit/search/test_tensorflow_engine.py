@@ -15,7 +15,7 @@ from nmt_cli.model.weights import assign_weights, read_weights
 from nmt_cli.search import tensorflow_engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import NativeEngine, load_engine
-from nmt_cli.text.tokenizer import BOS_ID, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 GREEDY = SearchOptions(beam_size=1)

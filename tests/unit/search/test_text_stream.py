@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.search.text_stream import TextStream
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, Subwords
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS
+from nmt_cli.text.tokenizer import Subwords
 
 SUBWORDS = Subwords.train(
     ["hello there", "안녕하세요", "a ▁ b"] * 5, TokenizerConfig(vocab_size=320)

@@ -10,7 +10,8 @@ from nmt_cli.search.engine import Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation, Translator, one_line, suppressed_ids
 from nmt_cli.text.sentences import Splitter
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 OPTIONS = SearchOptions(beam_size=1)

@@ -9,7 +9,8 @@ import pytest
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder
-from nmt_cli.text.tokenizer import EOS_ID, Subwords
+from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 
 LINES = ["abcd abcd dog cat", "abcd the dog sees a cat"]
 

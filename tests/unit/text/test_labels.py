@@ -15,8 +15,9 @@ from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.encoders import LabelEncoder, build_encoder
 from nmt_cli.text.labels import Labels, find_labels
 from nmt_cli.text.shards import encode_corpora
+from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 from nmt_cli.text.template import join_texts
-from nmt_cli.text.tokenizer import BOS_ID, EOS_ID, Subwords
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.windows import take
 

@@ -11,7 +11,8 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder, encode_corpora, remove_other_shards
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID, Subwords
+from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
+from nmt_cli.text.tokenizer import Subwords
 
 EXAMPLES = [
     Example(("the dog sleeps",), "der Hund schläft"),

@@ -2,8 +2,8 @@
 
 import pytest
 
+from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 from nmt_cli.text.template import EARLIEST_TURN, join_turns, turns_ago
-from nmt_cli.text.tokenizer import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 
 U, B, P, E = USER_ID, BOT_ID, PERSONA_ID, EOS_ID
 TURNS = [[11], [21, 22], [31, 32, 33]]

@@ -13,7 +13,8 @@ import pytest
 import nmt_cli
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
-from nmt_cli.text.tokenizer import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, PAD_ID, Subwords
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, PAD_ID
+from nmt_cli.text.tokenizer import Subwords
 
 FIRST_TOKEN = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 TEXT = ["Hello world, the world says hello!", "In 2024 it cost 3.50 <s> </s> <pad> <0x0A>"] * 20
