@@ -67,7 +67,7 @@ def dropout(x: Tensor, rate: float, random: RandomStream | None) -> Tensor:
         dtype=tf.uint32,
         alg="philox",
     )
-    bits = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:size]
+    bits = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:size]  # as many as x has
     kept = tf.constant(1.0 / (1.0 - threshold / _UINT16_VALUES), x.dtype)
     factors = tf.where(bits >= tf.constant(threshold, tf.uint16), kept, tf.zeros([], x.dtype))
     return x * tf.reshape(factors, tf.shape(x))
@@ -80,7 +80,7 @@ def causal_padding_mask(ids: Tensor) -> Tensor:
     """
     positions = tf.range(tf.shape(ids)[1])
     causal = positions[:, None] >= positions[None, :]  # [T, T]
-    return tf.logical_and(causal[None], padding_mask(ids)[:, None, :])
+    return tf.logical_and(causal[None], padding_mask(ids)[:, None, :])  # [B, T, T]
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -292,9 +292,10 @@ def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
     if cache.shape.is_fully_defined():  # compiled, where this writes in place
         return xla.dynamic_update_slice(cache, new, tf.stack([0, 0, position * beams, 0]))
     batch, heads, room, width = tf.unstack(tf.shape(cache))
-    by_position = tf.reshape(cache, [batch, heads, room // beams, beams, width])
-    here = (tf.range(room // beams) == position)[:, None, None]
-    return tf.reshape(tf.where(here, new[:, :, None], by_position), tf.shape(cache))
+    by_position = tf.reshape(cache, [batch, heads, room // beams, beams, width])  # [B, H, C, K, P]
+    here = (tf.range(room // beams) == position)[:, None, None]  # [C, 1, 1]
+    by_position = tf.where(here, new[:, :, None], by_position)
+    return tf.reshape(by_position, tf.shape(cache))  # [B, H, C*K, P]
 
 
 class CrossAttention(Layer):

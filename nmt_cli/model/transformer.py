@@ -183,10 +183,10 @@ class _Stack(Layer):
             random: Seeds of the dropout, or None for none.
             turns: [N], how many turns ago each was said; None where it does not matter.
         """
-        vectors = tf.gather(table, ids) * self.config.d_model**0.5
-        encodings = tf.gather(self.positions, positions)
+        vectors = tf.gather(table, ids) * self.config.d_model**0.5  # [N, D]
+        encodings = tf.gather(self.positions, positions)  # [N, D] or [D]
         if self.turns is not None:
-            encodings += tf.gather(self.turns, turns)
+            encodings += tf.gather(self.turns, turns)  # [N, D]
         return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
 
     def finish(self, x: Tensor) -> Tensor:
@@ -453,4 +453,5 @@ def _with_position(own_mask: Tensor, is_real: Tensor, position: Tensor) -> Tenso
     shape = tf.shape(own_mask)
     beams = tf.range(shape[1])
     entries = tf.range(shape[2])[None, :] == (position * shape[1] + beams)[:, None]  # [K, C*K]
-    return own_mask | (entries & tf.reshape(is_real, [shape[0], shape[1], 1]))
+    is_real = tf.reshape(is_real, [shape[0], shape[1], 1])  # [B, K, 1]
+    return own_mask | (entries & is_real)  # [B, K, C*K]

@@ -139,7 +139,7 @@ def start_beam(
     batch = tf.shape(limits)[0]
     sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
     free = tf.fill([batch, beam_size], IMPOSSIBLE)
-    first = tf.range(beam_size)[None, :] == 0
+    first = tf.range(beam_size)[None, :] == 0  # [1, K]
     return BeamState(
         position=tf.constant(0),
         limits=limits,
@@ -167,11 +167,11 @@ def advance_greedy(
         )
         log_probs = _log_probs(logits, state.sequences, state, parameters, features)
         if features.sample:
-            noise = tf.gather(state.noise, state.position, axis=1)
+            noise = tf.gather(state.noise, state.position, axis=1)  # [N]
             tokens = _draw(log_probs, noise, parameters)
         else:
             tokens = _likeliest(log_probs)
-        chosen = tf.gather(log_probs, tokens, batch_dims=1)
+        chosen = tf.gather(log_probs, tokens, batch_dims=1)  # [N]
         length = state.position + 1
         return (
             state._replace(
@@ -189,7 +189,7 @@ def advance_greedy(
 def _likeliest(log_probs: Tensor) -> Tensor:
     """Return the first of each row's best tokens: [N, V] -> [N]; XLA's argmax goes one by one."""
     vocab_size = tf.shape(log_probs)[1]
-    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)
+    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)  # [N, V]
     return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)
 
 
@@ -219,17 +219,19 @@ def advance_beam(
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
     def body(state: BeamState) -> tuple[BeamState]:
-        sequences = tf.reshape(state.sequences, [-1, capacity])
+        sequences = tf.reshape(state.sequences, [-1, capacity])  # [B*K, C]
         logits, cache = step(_last_tokens(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
-        totals = tf.reshape(log_probs, [batch, beam_size, -1]) + state.log_probs[:, :, None]
+        totals = tf.reshape(log_probs, [batch, beam_size, -1])  # [B, K, V]
+        totals += state.log_probs[:, :, None]
         values, beams, tokens = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
-        extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None
+        extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None  # [B, K]
         state = _set_aside(state, values, beams, tokens, extra, parameters)
         live, kept = tf.math.top_k(tf.where(tokens == EOS_ID, IMPOSSIBLE, values), beam_size)
         beams, tokens = (tf.gather(x, kept, batch_dims=1) for x in (beams, tokens))  # [B, K]
-        rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])
-        grown = _write(tf.gather(sequences, rows), state.position, tf.reshape(tokens, [-1]))
+        rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])  # [B*K]
+        tokens = tf.reshape(tokens, [-1])  # [B*K]
+        grown = _write(tf.gather(sequences, rows), state.position, tokens)  # [B*K, C]
         return (
             state._replace(
                 position=state.position + 1,
@@ -251,7 +253,7 @@ def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     columns = tf.minimum(count, tf.shape(totals)[2])
     _, likely = tf.math.top_k(tf.reduce_max(totals, axis=1), columns)  # [B, columns]
     few = tf.gather(totals, likely, axis=2, batch_dims=1)  # [B, K, columns]
-    values, flat = tf.math.top_k(tf.reshape(few, [tf.shape(few)[0], -1]), count)
+    values, flat = tf.math.top_k(tf.reshape(few, [tf.shape(few)[0], -1]), count)  # [B, count]
     return values, flat // columns, tf.gather(likely, flat % columns, batch_dims=1)
 
 
@@ -272,18 +274,15 @@ def _set_aside(
     ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
     scores = normalised_score(values, length, parameters.length_penalty)
     if extra is not None:
-        scores += tf.gather(extra, beams, batch_dims=1)
-    all_scores = tf.concat([state.ended_scores, tf.where(ended, scores, IMPOSSIBLE)], axis=1)
-    best, which = tf.math.top_k(all_scores, beam_size)  # of 2K
-    candidates = _write(
-        tf.reshape(
-            tf.gather(state.sequences, beams, batch_dims=1), [-1, tf.shape(state.sequences)[2]]
-        ),
-        state.position,
-        tf.reshape(tokens, [-1]),
-    )
-    candidates = tf.reshape(candidates, tf.shape(state.sequences))
-    everything = tf.concat([state.ended_sequences, candidates], axis=1)
+        scores += tf.gather(extra, beams, batch_dims=1)  # [B, K]
+    scores = tf.where(ended, scores, IMPOSSIBLE)
+    all_scores = tf.concat([state.ended_scores, scores], axis=1)  # [B, 2K]
+    best, which = tf.math.top_k(all_scores, beam_size)  # [B, K]
+    before = tf.gather(state.sequences, beams, batch_dims=1)  # [B, K, C]
+    before = tf.reshape(before, [-1, tf.shape(before)[2]])  # [B*K, C]
+    candidates = _write(before, state.position, tf.reshape(tokens, [-1]))
+    candidates = tf.reshape(candidates, tf.shape(state.sequences))  # [B, K, C]
+    everything = tf.concat([state.ended_sequences, candidates], axis=1)  # [B, 2K, C]
     num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)
     top_ended = state.top_ended | is_end[:, 0]
     enough = num_ended >= beam_size
@@ -325,7 +324,7 @@ def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor)
 
 def _last_tokens(sequences: Tensor, position: Tensor) -> Tensor:
     """Return the token each row wrote last, `<s>` at the start: [N, C] -> [N]."""
-    last = tf.gather(sequences, tf.maximum(position - 1, 0), axis=1)
+    last = tf.gather(sequences, tf.maximum(position - 1, 0), axis=1)  # [N]
     return tf.where(position == 0, BOS_ID, last)
 
 
@@ -354,7 +353,7 @@ def _log_probs(
     if features.suppressed:
         logits = sequences_blocked(logits, sequences, state.position, features.suppressed)
     num_rows, vocab_size = tf.unstack(tf.shape(logits))
-    floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])
+    floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])  # [N]
     never = is_control(vocab_size) | end_too_early(vocab_size, state.position, floors)
     log_probs = tf.nn.log_softmax(tf.where(never, IMPOSSIBLE, logits))
     if features.force_prefix:
@@ -380,6 +379,6 @@ def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
     before = tf.cumsum(probabilities, axis=1, exclusive=True)
     kept = tf.where(before < parameters.top_p, probabilities, 0.0)
     passed = tf.cumsum(kept, axis=1) <= noise[:, None] * tf.reduce_sum(kept, axis=1, keepdims=True)
-    num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)
+    num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)  # [N]
     index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)
-    return tf.gather(tokens, index, batch_dims=1)
+    return tf.gather(tokens, index, batch_dims=1)  # [N]
