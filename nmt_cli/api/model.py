@@ -206,7 +206,7 @@ class Model:
         one thread at a time.
 
         Args:
-            seed: Repeats a sampled conversation; None draws one.
+            seed: Repeats a sampled conversation, if no other is held meanwhile; None draws one.
             options: Search options such as `temperature=0.7`, and those of a conversation, such as
                 `persona="I am a cook."` or `history_turns=5`.
         """
@@ -218,6 +218,7 @@ class Model:
         seed = secrets.randbelow(1 << 31) if seed is None else seed
         search = self.search_options(seed=seed, **options)
         with self._lock:
+            self.engine.restart()
             return ChatSession(
                 self.engine,
                 self.vocabularies,

@@ -1,5 +1,6 @@
 """What must be set before TensorFlow is first imported. Called by all that need it."""
 
+import contextlib
 import os
 from typing import Literal
 
@@ -21,11 +22,12 @@ def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> Non
         import tensorflow as tf
 
         tf.get_logger().setLevel("ERROR")
-        if threads is not None:
-            tf.config.threading.set_intra_op_parallelism_threads(threads)
-            tf.config.threading.set_inter_op_parallelism_threads(threads)
-        if not use_gpu:
-            tf.config.set_visible_devices([], "GPU")
+        with contextlib.suppress(RuntimeError):  # it has begun, in a program of one's own
+            if threads is not None:
+                tf.config.threading.set_intra_op_parallelism_threads(threads)
+                tf.config.threading.set_inter_op_parallelism_threads(threads)
+            if not use_gpu:
+                tf.config.set_visible_devices([], "GPU")
 
 
 def find_device() -> Literal["cpu", "gpu"]:

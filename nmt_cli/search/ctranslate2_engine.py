@@ -235,6 +235,10 @@ class FastEngine:
             arguments |= {"max_batch_size": 1, "batch_type": "examples"}
         return arguments
 
+    def restart(self) -> None:
+        """See `Searcher.restart`."""
+        self._sampler = None
+
     def _seeded(self, seed: int) -> Any:
         """Return a translator whose random numbers began with the seed, where it stopped.
 

@@ -57,6 +57,9 @@ class Searcher(Protocol):
         """
         return functools.partial(self.search, sources, options, first_index=first_index)
 
+    def restart(self) -> None:
+        """Let samples of a seed begin anew, where they depend on those before."""
+
 
 class Engine(Searcher, Protocol):
     """A model that is ready for anything.

@@ -1,5 +1,6 @@
 """What the machine at hand is, and what it computes fast."""
 
+import contextlib
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -78,11 +79,13 @@ def choose_lanes(config: Config) -> Choice:
 def share_cores(lanes: int) -> None:
     """Give each lane of a training step its share of the cores.
 
-    Call it before TensorFlow runs anything.
+    Call it before TensorFlow runs anything; where it has, in a program of one's own, it keeps the
+    threads that it has.
     """
     if lanes > 1:
         cores = max(1, available_cores() // lanes)
-        tf.config.threading.set_intra_op_parallelism_threads(cores)
+        with contextlib.suppress(RuntimeError):
+            tf.config.threading.set_intra_op_parallelism_threads(cores)
 
 
 def choose_precision(config: Config) -> Choice:

@@ -21,6 +21,9 @@ class Parrot:
     def __init__(self, vocabularies: Vocabularies) -> None:
         self._target = vocabularies.target
 
+    def restart(self):
+        pass
+
     def search(self, sources, options, *, first_index=0):
         return [
             [self._answer(source, first_index + i if options.sample else None)]

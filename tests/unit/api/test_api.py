@@ -19,11 +19,11 @@ def model(toy_bundle):
         yield loaded
 
 
-def test_translations_are_those_of_the_command(model, toy_bundle, run_nmt):
+def test_translations_are_those_of_the_command(model, toy_bundle, run_nmt, tmp_path):
     found = model.translate(LINES, beam_size=3, n_best=2)
     typed = "".join(f"{' '.join(line.splitlines())}\n" for line in LINES)
     arguments = ["-m", str(toy_bundle), "--beam", "3", "--n-best", "2", "--json"]
-    done = run_nmt("translate", *arguments, input=typed)
+    done = run_nmt("translate", *arguments, input=typed, cwd=tmp_path)
     for translation, line in zip(found, done.stdout.splitlines(), strict=True):
         printed = json.loads(line)
         assert translation.source == printed["source"]

@@ -28,7 +28,7 @@ from nmt_cli.bundle.folder import (
 from nmt_cli.bundle.manifest import FORMAT_VERSION, MANIFEST, Manifest
 from nmt_cli.config.reading import load_config
 from nmt_cli.config.schema import Config
-from nmt_cli.config.tasks import CHAT, TRANSLATION, TaskFacts
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
 from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.files import sha256_of
 from nmt_cli.text.tokenizer import Subwords
@@ -567,8 +567,8 @@ class TestFind:
         assert str(self.problem("runs/talk", TRANSLATION)) == (
             "runs/talk: is a chat model, not for translation"
         )
-        assert str(self.problem("runs/talk", ("translation", "labels"))) == (
-            "runs/talk: is a chat model, not for translation or labels"
+        assert str(self.problem("runs/talk", TRANSLATION, CLASSIFICATION)) == (
+            "runs/talk: is a chat model, not for translation or classification"
         )
 
     def test_a_folder_that_is_not_there(self, runs):

@@ -68,7 +68,7 @@ def test_a_later_run_goes_on_where_the_first_gave_up(site, address, tmp_path):
     site.break_after = [3000, 0, 0, 0, 0]
     with pytest.raises(FetchError, match="ended after 3,000 of 10,240 bytes") as caught:
         get(address, tmp_path / "file")
-    assert "the same command goes on" in caught.value.hint
+    assert "the same command resumes" in caught.value.hint
     assert not (tmp_path / "file").exists()
     site.break_after.clear()
     site.requests.clear()
@@ -143,8 +143,8 @@ def test_a_server_that_gives_ten_bytes_a_try_is_given_up(site, address, tmp_path
 
 
 def test_a_server_that_trickles_is_given_up(site, address, tmp_path, monkeypatch):
-    monkeypatch.setattr("nmt_cli.download._TIMEOUT_S", 0.2)
-    monkeypatch.setattr("nmt_cli.download._SLOWEST", 100_000)
+    monkeypatch.setattr("nmt_cli.datasets.download._TIMEOUT_S", 0.2)
+    monkeypatch.setattr("nmt_cli.datasets.download._SLOWEST", 100_000)
     site.pause_s, site.files["/file"] = 0.05, bytes(100_000)
     with pytest.raises(FetchError, match="less than 100,000 bytes a second come"):
         get(address, tmp_path / "file")
@@ -415,7 +415,7 @@ def test_no_flipped_bit_of_an_archive_is_a_traceback(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.zip", "x.gz"])
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("nmt_cli.download._UNPACKED_AT_LEAST", 1 << 16)
+    monkeypatch.setattr("nmt_cli.datasets.download._UNPACKED_AT_LEAST", 1 << 16)
     bomb = bytes(10_000_000)
     content = zipped(**{"T.en": bomb}) if name == "x.zip" else gzip.compress(bomb)
     file = RemoteFile(name, name, members=ONE.members if name == "x.zip" else {})

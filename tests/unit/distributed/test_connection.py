@@ -12,7 +12,7 @@ from nmt_cli.distributed import ports
 JOIN = """
 import json, os, signal, socket, sys
 from nmt_cli.errors import TrainingError
-from nmt_cli.training import connection
+from nmt_cli.distributed import connection
 from nmt_cli.distributed.cluster import Cluster, split_address
 from nmt_cli.distributed.peers import Peers
 

@@ -15,6 +15,7 @@ from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
 from nmt_cli.report.terminal import heat_table
+from nmt_cli.search.attended import Attended
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -42,7 +43,9 @@ def make_picture(vocabulary):
             "encoder": random_attention(4, 3, s, s),
             "decoder": random_attention(2, 3, t, t),
         }
-        return attention_of("a → b", Vocabularies(vocabulary, vocabulary), ids, arrays, **choice)
+        return attention_of(
+            Attended("a → b", Vocabularies(vocabulary, vocabulary), ids, arrays), **choice
+        )
 
     return make
 
@@ -52,7 +55,7 @@ def label_picture(vocabulary) -> Attention:
     """What a classifier looks at in two texts."""
     ids = [i for text in TEXTS[:2] for i in (*vocabulary.encode(text), EOS_ID)]
     arrays = {"encoder": random_attention(2, 3, len(ids), len(ids))}
-    return attention_of("a / b → c", Vocabularies(vocabulary, vocabulary), [ids], arrays)
+    return attention_of(Attended("a / b → c", Vocabularies(vocabulary, vocabulary), [ids], arrays))
 
 
 @pytest.mark.parametrize("text", TEXTS)
