@@ -84,10 +84,12 @@ class _Group(TyperGroup):
         is_command = not names or self.get_command(ctx, names[0]) is not None
         if is_command:
             self.main([*names, "--help"], "nmt", standalone_mode=False)
-            typer.echo()
         if not names:
-            typer.echo(topic_list())
-        elif not is_command or names[0] in TOPICS:
+            typer.echo(f"\n{topic_list()}")
+        elif not is_command:
+            show_topic(names[0])
+        elif names[0] in TOPICS:
+            typer.echo()
             show_topic(names[0])
         raise typer.Exit
 

@@ -5,7 +5,7 @@
 Each round trains a tiny model with everything random (three dropouts, accumulation, a moving
 average) and kills it up to three times: in every other round at random moments, in the others at a
 random file operation, right before it or in the middle of a write. The same command goes on each
-time. At the end weights, optimizer, averages, folder, and the steps and scores in `events.jsonl`
+time. At the end weights, optimizer, averages, bundle, and the steps and scores in `events.jsonl`
 must be those of the uninterrupted run, bit for bit.
 
 Prints JSON: rounds, those that were equal, where the kills fell. Sessions are processes forked from
@@ -32,7 +32,7 @@ from typing import Any
 from safetensors.numpy import load_file
 
 from nmt_cli import cli
-from nmt_cli.bundle.folder import folder
+from nmt_cli.bundle import folder as bundle_folder
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.training import checkpoint, event_log
 
@@ -117,7 +117,7 @@ def _interrupt_writes(operation: Callable[[str], None]) -> None:
 
     os.fsync, checkpoint.save_file, event_log.EventLog.append = flushed, saved, appended
     sys.modules["safetensors.numpy"].save_file = saved  # folder.py imports it when it is needed
-    assert not hasattr(folder, "save_file")
+    assert not hasattr(bundle_folder, "save_file")
 
 
 def session(operations: Operations, folder: Path, *, fatal: int | None, moment: float) -> int:

@@ -120,7 +120,7 @@ def test_ctrl_c_keeps_what_has_come(run_nmt, tmp_path):
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "the same command goes on" in told
+        assert "the same command resumes" in told
         assert "Traceback" not in told
         had = part.stat().st_size
         assert 0 < had < 400_000
