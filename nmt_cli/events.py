@@ -148,7 +148,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Exported:
-    """The bundle has a form for the fast engine in one more number format."""
+    """The bundle has a form for CTranslate2 in one more number format."""
 
     step: int
     measured: "Measured"

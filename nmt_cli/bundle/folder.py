@@ -4,7 +4,7 @@
     config.yaml         the configuration it was trained with
     tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json if separate)
     model.safetensors   the weights by name
-    ctranslate2/        the same for the fast engine, a folder for each number format
+    ctranslate2/        the same for CTranslate2, a folder for each number format
     README.md           a model card
 
 Reading one runs no code from it. The manifest reads with the standard library alone, so finding and
@@ -68,7 +68,7 @@ class Bundle:
     def check_files(self, is_wanted: Callable[[str], bool]) -> None:
         """Check that the wanted files are there with the right sizes and, if small, checksums.
 
-        The weights, which the fast engine does without, are summed up by who reads them; the model
+        The weights, which CTranslate2 does without, are summed up by who reads them; the model
         card, which nobody does, by `verify`.
 
         Raises:
@@ -133,7 +133,7 @@ class Bundle:
         return weights
 
     def ctranslate2_folder(self, number_format: str | None = None) -> Path:
-        """Return the folder that the fast engine loads.
+        """Return the folder that CTranslate2 loads.
 
         Args:
             number_format: Such as "int8"; None is the one that the manifest chose.
@@ -237,7 +237,7 @@ def add_ctranslate2(
     vocabularies: "Vocabularies",
     number_format: str,
 ) -> Bundle:
-    """Write one more form for the fast engine into a bundle, which is whole at every moment.
+    """Write one more form for CTranslate2 into a bundle, which is whole at every moment.
 
     Args:
         bundle: Gets the form; one that it has already is written anew.
@@ -372,7 +372,7 @@ def versions() -> dict[str, str]:
 def open_bundle(path: Path) -> Bundle:
     """Read a bundle's manifest and check version and file sizes.
 
-    What only the fast engine reads is checked by `Bundle.ctranslate2_folder`.
+    What only CTranslate2 reads is checked by `Bundle.ctranslate2_folder`.
 
     Raises:
         ModelFileError: Something is missing, damaged, or from a newer nmt; says what.

@@ -86,7 +86,7 @@ class Manifest:
         return "" if loss is None else f"{loss:.3f} nats {unit}"
 
     def megabytes(self, number_format: str) -> float:
-        """Return the size of the fast engine's files in one number format."""
+        """Return the size of CTranslate2's files in one number format."""
         folder = f"{CTRANSLATE2}/{number_format}/"
         sizes = (known["bytes"] for name, known in self.files.items() if name.startswith(folder))
         return float(sum(sizes)) / 1e6

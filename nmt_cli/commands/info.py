@@ -98,7 +98,7 @@ def _beam(manifest: "Manifest") -> str:
 
 
 def _formats(manifest: "Manifest") -> dict[str, str]:
-    """Return the number formats of the fast engine: size, and what was measured of them."""
+    """Return the number formats of CTranslate2: size, and what was measured of them."""
     rows = {}
     for name, facts in manifest.ctranslate2.get("formats", {}).items():
         text = f"{facts.get('megabytes', manifest.megabytes(name)):.1f} MB"

@@ -1,4 +1,4 @@
-"""Other forms of a model, each scored and timed on dev; and which the fast engine should use.
+"""Other forms of a model, each scored and timed on dev; and which CTranslate2 should use.
 
 A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU, or of a
 classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
@@ -18,7 +18,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError
 from nmt_cli.evaluation.label_judging import judge
 from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.ctranslate2_labeller import load_labeller
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.options import SearchOptions
@@ -119,7 +119,7 @@ def measure_format(
 ) -> Measured:
     """Return the size, BLEU and speed of a bundle in one number format."""
     folder = bundle.ctranslate2_folder(number_format)
-    engine = FastEngine(folder, encoder.vocabularies, max_length=config.model.max_length)
+    engine = CTranslate2Engine(folder, encoder.vocabularies, max_length=config.model.max_length)
     options = bounded(scoring_options(bundle.manifest.decode))
     return measure_form(engine, options, encoder, config, dev, number_format, folder)
 
@@ -173,12 +173,12 @@ def export_saved_model(
     Raises:
         ModelFileError: The bundle's weights are damaged.
     """
-    from nmt_cli.search.saved_model import ServedEngine, save_serving_model
+    from nmt_cli.search.saved_model import SavedModelEngine, save_serving_model
     from nmt_cli.search.tensorflow_engine import load_model
 
     options = SearchOptions.from_mapping(bundle.manifest.decode)
     save_serving_model(load_model(bundle), options, path)
-    engine = ServedEngine(path, max_length=config.model.max_length)
+    engine = SavedModelEngine(path, max_length=config.model.max_length)
     return measure_form(engine, options, encoder, config, dev, "saved_model", path)
 
 

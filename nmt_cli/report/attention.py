@@ -1,7 +1,7 @@
 """What the heads of a model look at, for a source and its target if any: the data and its picture.
 
-The arrays come from `NativeEngine.attention_by_kind`, or from `NativeScorer.attention_by_kind` of a
-classifier, which has an encoder alone. A word gets what its tokens get together and looks as its
+The arrays come from `attention_by_kind` of `TensorFlowEngine`, or of `TensorFlowScorer` for a
+classifier, which has only an encoder. A word gets what its tokens get together and looks as its
 tokens do on average; control tokens count as words, so rows of words sum to one, too.
 """
 
@@ -93,7 +93,7 @@ class Attention(Picture):
     Attributes:
         title: One line.
         sides: By kind, the tokens that look and those that are looked at.
-        arrays: By kind, weights between tokens; see `NativeEngine.attention_by_kind`.
+        arrays: By kind, weights between tokens; see `TensorFlowEngine.attention_by_kind`.
         kind: One of these; None is the first.
         by_token: Tokens instead of words.
         layer: From 1; None is all of them (on a terminal the last).

@@ -34,7 +34,7 @@ BATCH_TOKENS = 1024
 _POLL_SECONDS = 0.001
 
 
-class FastEngine:
+class CTranslate2Engine:
     """Searches with CTranslate2.
 
     Args:

@@ -18,7 +18,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 _LOWEST = -1e9  # below any state
 
 
-class FastScorer:
+class CTranslate2Scorer:
     """Scores texts with CTranslate2.
 
     Args:
@@ -90,7 +90,7 @@ def load_labeller(
         ModelFileError: The bundle is damaged, or lacks the number format.
     """
     settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
-    scorer = FastScorer(
+    scorer = CTranslate2Scorer(
         bundle.ctranslate2_folder(number_format),
         bundle.load_weights("head."),
         settings["pooling"],

@@ -58,7 +58,8 @@ class Searcher(Protocol):
         return functools.partial(self.search, sources, options, first_index=first_index)
 
     def restart(self) -> None:
-        """Let samples of a seed begin anew, where they depend on those before."""
+        """Repeat a seed's samples from the first one, where each depends on those before."""
+        return
 
 
 class Engine(Searcher, Protocol):

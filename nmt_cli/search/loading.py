@@ -113,9 +113,9 @@ def load_engine(
         if options.number_format is not None:
             raise ConfigError("--format is an option of --engine ctranslate2")
         return _tensorflow_engine(bundle, options)
-    from nmt_cli.search.ctranslate2_engine import FastEngine
+    from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 
-    return FastEngine(
+    return CTranslate2Engine(
         bundle.ctranslate2_folder(options.number_format),
         vocabularies,
         max_length=bundle.manifest.model["max_length"],

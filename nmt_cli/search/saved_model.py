@@ -47,7 +47,7 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
         )
 
 
-class ServedEngine(Searcher):
+class SavedModelEngine(Searcher):
     """A SavedModel as an engine: what a client would do with it.
 
     Args:

@@ -52,7 +52,7 @@ BATCH_TOKENS = 4096
 _MAX_BATCH = 64
 
 
-class NativeEngine(Searcher):
+class TensorFlowEngine(Searcher):
     """Searches with a Transformer in this process.
 
     Args:
@@ -288,19 +288,19 @@ def load_engine(
     batch_tokens: int = BATCH_TOKENS,
     threads: int = 0,
     compile_after: float = COMPILE_AFTER,
-) -> NativeEngine:
+) -> TensorFlowEngine:
     """Return an engine with a bundle's model.
 
     Args:
         bundle: The model.
         batch_tokens: Source tokens, padding counted, in one search.
         threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
-        compile_after: See `NativeEngine`.
+        compile_after: See `TensorFlowEngine`.
 
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
     """
-    return NativeEngine(
+    return TensorFlowEngine(
         load_model(bundle),
         batch_tokens=batch_tokens,
         workers=1 if has_gpu() else threads or available_cores(),

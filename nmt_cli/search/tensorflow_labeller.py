@@ -16,7 +16,7 @@ from nmt_cli.search.tensorflow_engine import padded
 _BATCH = 256  # texts
 
 
-class NativeScorer:
+class TensorFlowScorer:
     """See `Scorer`.
 
     Args:
@@ -36,7 +36,7 @@ class NativeScorer:
         return np.concatenate(found)
 
     def attention_by_kind(self, source: Sequence[int]) -> dict[str, Floats]:
-        """Return what every head of every layer looks at; see `NativeEngine.attention_by_kind`.
+        """Return what every head of every layer looks at; see `TensorFlowEngine.attention_by_kind`.
 
         Args:
             source: S source ids with `</s>`.
@@ -50,7 +50,7 @@ class NativeScorer:
         return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
 
 
-def load_scorer(bundle: Bundle) -> NativeScorer:
+def load_scorer(bundle: Bundle) -> TensorFlowScorer:
     """Return the model of a classifier's bundle.
 
     Raises:
@@ -64,4 +64,4 @@ def load_scorer(bundle: Bundle) -> NativeScorer:
         pooling=manifest.classification["pooling"],
     )
     assign_weights(model, bundle.load_weights())
-    return NativeScorer(model)
+    return TensorFlowScorer(model)

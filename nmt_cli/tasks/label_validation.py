@@ -10,7 +10,7 @@ from nmt_cli.evaluation.outputs import samples_of
 from nmt_cli.evaluation.scores import Score
 from nmt_cli.events import StopRequested
 from nmt_cli.search.labeller import Labeller
-from nmt_cli.search.tensorflow_labeller import NativeScorer
+from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
 from nmt_cli.tasks.validation import DevScores, Validator
 from nmt_cli.text.corpus import Example
 
@@ -28,7 +28,7 @@ class LabelValidator(Validator):
         super().__init__(prepared, model, stepper, should_stop)
         config, subwords = prepared.config, prepared.encoder.source
         settings, longest = classification_of(config), config.model.max_length
-        self._labeller = Labeller(NativeScorer(model), subwords, settings, longest)
+        self._labeller = Labeller(TensorFlowScorer(model), subwords, settings, longest)
 
     def score_dev(self) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""

@@ -25,10 +25,10 @@ from nmt_cli.events import StopRequested
 from nmt_cli.files import temporary_folder
 from nmt_cli.model.tensorflow_setup import find_device
 from nmt_cli.model.weights import read_weights
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import NativeEngine
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.tasks.validation import DevScores, Validator
 from nmt_cli.text.corpus import Example
 
@@ -71,14 +71,14 @@ class OutputValidator(Validator):
     def _engine(self) -> Iterator[Searcher]:
         """Give an engine with the model's current weights."""
         if find_device() == "gpu":
-            yield NativeEngine(self._model, compile_after=math.inf)
+            yield TensorFlowEngine(self._model, compile_after=math.inf)
             return
         model, vocabularies = self._config.model, self._prepared.vocabularies
         weights = read_weights(self._model)
         with temporary_folder() as temporary:
             folder = temporary / PLAIN_FORMAT
             conversion_of(model.model_dump(mode="json"), weights, vocabularies).write(folder)
-            yield FastEngine(folder, vocabularies, max_length=model.max_length)
+            yield CTranslate2Engine(folder, vocabularies, max_length=model.max_length)
 
 
 class TranslationValidator(OutputValidator):

@@ -203,7 +203,7 @@ def _lowest(scores: "list[LabelScore]") -> str:
 
 
 def describe(measured: "Measured") -> str:
-    """Return one line about a number format of the fast engine."""
+    """Return one line about a number format of CTranslate2."""
     facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
     if measured.score is None or measured.lines_per_second is None:
         return facts

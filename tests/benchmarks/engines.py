@@ -16,7 +16,7 @@ from pathlib import Path
 from nmt_cli.bundle.folder import PLAIN_FORMAT, open_bundle
 from nmt_cli.files import read_lines
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
@@ -36,7 +36,7 @@ def main() -> None:
     sources = [[*ids, EOS_ID] for ids in vocabularies.source.encode_batch(lines)]
     engines = {
         "tensorflow": load_engine(bundle, compile_after=0),
-        "ctranslate2": FastEngine(
+        "ctranslate2": CTranslate2Engine(
             bundle.ctranslate2_folder(PLAIN_FORMAT),
             vocabularies,
             max_length=bundle.manifest.model["max_length"],

@@ -12,7 +12,7 @@ from schedules_by_hand import label_smoothed_cross_entropy
 
 from nmt_cli.model.weights import assign_weights, read_weights
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import NativeEngine
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.tasks.token_loss import loss_sums
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
 
@@ -113,7 +113,7 @@ def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
         "encoder": "encoder_layer{}_self_att",
         "decoder": "decoder_layer{}_block1_self_att",
     }
-    found = NativeEngine(model).attention_by_kind(source, target)
+    found = TensorFlowEngine(model).attention_by_kind(source, target)
     assert {kind: len(weights) for kind, weights in found.items()} == {
         "cross": 2,
         "encoder": 3,
@@ -128,7 +128,7 @@ def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
 
 def test_forced_scores_equal_the_references(make_pair):
     model, reference = make_pair(encoder_layers=2, decoder_layers=2)
-    found = NativeEngine(model).score(SOURCES, TARGETS)
+    found = TensorFlowEngine(model).score(SOURCES, TARGETS)
     for scores, source, target in zip(found, SOURCES, TARGETS, strict=True):
         expected = reference.forced_score(source, target)
         assert sum(scores) == pytest.approx(expected, rel=TOLERANCE)
@@ -188,7 +188,7 @@ def oracle(reference, source):
 def test_greedy_search_equals_the_references(make_pair):
     model, reference = make_pair(encoder_layers=2, decoder_layers=2)
     options = SearchOptions(beam_size=1, max_length=12, min_length=0, length_penalty=0.0)
-    found = NativeEngine(model).search(SOURCES, options)
+    found = TensorFlowEngine(model).search(SOURCES, options)
     for source, (best,) in zip(SOURCES, found, strict=True):
         next_log_probs, ids, total = oracle(reference, source), (), 0.0
         while len(ids) < 12 and EOS_ID not in ids:
@@ -211,7 +211,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(make_pair, length_penalty):
         min_length=0,
         length_penalty=length_penalty,
     )
-    (found,) = NativeEngine(model).search([source], options)
+    (found,) = TensorFlowEngine(model).search([source], options)
     expected = best_sequences(
         oracle(reference, source), EOS_ID, 9, 4, length_penalty, n=options.n_best
     )

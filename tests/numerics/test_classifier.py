@@ -12,8 +12,8 @@ from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
-from nmt_cli.search.ctranslate2_labeller import FastScorer
-from nmt_cli.search.tensorflow_labeller import NativeScorer
+from nmt_cli.search.ctranslate2_labeller import CTranslate2Scorer
+from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
 from nmt_cli.tasks.label_loss import LabelLoss, balanced_weights
 from nmt_cli.text.shards import EncodedCorpus
 
@@ -115,7 +115,7 @@ def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, 
     model, by_hand, _ = make_classifier(pooling, **changes)
     weights, tokens = read_weights(model), [f"token{i}" for i in range(11)]
     EncoderConversion(model.config.model_dump(), weights, tokens, tokens).write(tmp_path / "ct2")
-    scorer = FastScorer(tmp_path / "ct2", weights, pooling, threads=1)
+    scorer = CTranslate2Scorer(tmp_path / "ct2", weights, pooling, threads=1)
     found, expected = scorer.logits(SOURCES), by_hand()
     assert np.abs(found - expected).max() / np.abs(expected).max() < TOLERANCE
     again = scorer.logits(SOURCES[::-1] * 300)  # other batches, other neighbours
@@ -126,7 +126,7 @@ def test_the_fast_scorer_gives_the_references_logits(make_classifier, tmp_path, 
 def test_the_attention_of_all_heads_equals_the_references(make_classifier):
     model, _, reference = make_classifier(encoder_layers=3)
     for source in SOURCES:
-        found = NativeScorer(model).attention_by_kind(source)
+        found = TensorFlowScorer(model).attention_by_kind(source)
         assert list(found) == ["encoder"]
         assert found["encoder"].shape == (3, 2, len(source), len(source))
         np.testing.assert_allclose(found["encoder"].sum(-1), 1.0, atol=1e-6)  # float32, few terms

@@ -15,9 +15,9 @@ from numpy_transformer import START_ID
 
 from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS, Conversion
 from nmt_cli.model.weights import assign_weights, read_weights
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import NativeEngine
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 
 FIRST = len(CONTROL_TOKENS)
@@ -71,8 +71,8 @@ def make_engines(model, folder: Path, number_format: str = "float32"):
         source_tokens=sides.source.names,
         target_tokens=sides.target.names,
     ).write(folder / "ct2", number_format)
-    fast = FastEngine(folder / "ct2", sides, max_length=MAX_LENGTH, threads=1)
-    return fast, NativeEngine(model)
+    fast = CTranslate2Engine(folder / "ct2", sides, max_length=MAX_LENGTH, threads=1)
+    return fast, TensorFlowEngine(model)
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +195,9 @@ def test_both_engines_find_the_same(engines, changes):
 SAMPLE = SearchOptions(max_length=MAX_LENGTH, beam_size=1, sample=True, seed=7)
 
 
-def fresh(engine: FastEngine) -> FastEngine:
+def fresh(engine: CTranslate2Engine) -> CTranslate2Engine:
     """Return another engine over the same files."""
-    return FastEngine(engine._folder, engine._vocabularies, max_length=MAX_LENGTH, threads=1)
+    return CTranslate2Engine(engine._folder, engine._vocabularies, max_length=MAX_LENGTH, threads=1)
 
 
 def test_a_seed_repeats_the_samples_of_ctranslate2(engines):

@@ -11,7 +11,7 @@ from nmt_cli.model.packing import Packing
 from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.search.beam_search import advance_beam, start_beam
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import NativeEngine, features_of, parameters_of
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine, features_of, parameters_of
 from nmt_cli.tasks.token_loss import loss_sums
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
@@ -33,7 +33,7 @@ def padded(rows, width=0) -> tf.Tensor:
 
 
 @pytest.fixture(scope="module")
-def engine(make_pair) -> NativeEngine:
+def engine(make_pair) -> TensorFlowEngine:
     """With these weights greedy outputs end after 2 to 7 tokens, and a beam's at many lengths."""
     model, _ = make_pair(
         weights_seed=4,
@@ -43,7 +43,7 @@ def engine(make_pair) -> NativeEngine:
         decoder_layers=2,
         max_length=40,
     )
-    return NativeEngine(model)
+    return TensorFlowEngine(model)
 
 
 # --- cache ----------------------------------------------------------------------------------------

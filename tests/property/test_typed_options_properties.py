@@ -12,7 +12,7 @@ from nmt_cli.errors import ConfigError, NmtError
 from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.chat_settings import ChatSettings
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation
@@ -42,7 +42,7 @@ def engine_and_vocabularies(toy_bundle):
     bundle = open_bundle(toy_bundle)
     vocabularies = Vocabularies.load(bundle.path)
     longest = bundle.manifest.model["max_length"]
-    return FastEngine(
+    return CTranslate2Engine(
         bundle.ctranslate2_folder(None), vocabularies, max_length=longest
     ), vocabularies
 

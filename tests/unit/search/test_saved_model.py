@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.saved_model import ServedEngine, save_serving_model
-from nmt_cli.search.tensorflow_engine import NativeEngine
+from nmt_cli.search.saved_model import SavedModelEngine, save_serving_model
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.text.special_tokens import EOS_ID
 
 OPTIONS = SearchOptions(
@@ -32,8 +32,8 @@ def test_the_loaded_model_finds_what_the_engine_finds(saved, beam_size):
     """Limits and floors that count the source's tokens, outputs beyond the first room."""
     model, folder = saved
     options = dataclasses.replace(OPTIONS, beam_size=beam_size, n_best=beam_size)
-    expected = NativeEngine(model).search(SOURCES, options)
-    found = ServedEngine(folder, max_length=64).search(SOURCES, options)
+    expected = TensorFlowEngine(model).search(SOURCES, options)
+    found = SavedModelEngine(folder, max_length=64).search(SOURCES, options)
     assert max(len(h.ids) for hypotheses in found for h in hypotheses) > 32
     for ours, theirs in zip(found, expected, strict=True):
         assert [h.ids for h in ours] == [h.ids for h in theirs]
@@ -57,8 +57,8 @@ def test_signatures_have_the_names_and_shapes_that_are_documented(saved):
 def test_the_saved_model_does_not_follow_the_weights(make_pair, tmp_path):
     model, _ = make_pair(target_vocab_size=20, source_vocab_size=20, max_length=64)
     save_serving_model(model, OPTIONS, tmp_path / "1")
-    expected = NativeEngine(model).search(SOURCES, OPTIONS)
+    expected = TensorFlowEngine(model).search(SOURCES, OPTIONS)
     for weight in model.trainable_weights:
         weight.assign(tf.zeros_like(weight))
-    found = ServedEngine(tmp_path / "1", max_length=64).search(SOURCES, OPTIONS)
+    found = SavedModelEngine(tmp_path / "1", max_length=64).search(SOURCES, OPTIONS)
     assert [f[0].ids for f in found] == [e[0].ids for e in expected]

@@ -14,7 +14,7 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import assign_weights, read_weights
 from nmt_cli.search import tensorflow_engine
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import NativeEngine, load_engine
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine, load_engine
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -26,10 +26,10 @@ SCORE = 1e-4
 
 
 @pytest.fixture(scope="module")
-def engine(make_pair) -> NativeEngine:
+def engine(make_pair) -> TensorFlowEngine:
     """Shared, so that each kind of graph is traced once for this file."""
     model, _ = make_pair(target_vocab_size=20, source_vocab_size=20, max_length=80)
-    return NativeEngine(model)
+    return TensorFlowEngine(model)
 
 
 def sources(count: int, longest: int = 12, seed: int = 0) -> list[list[int]]:
@@ -111,7 +111,7 @@ COMPILED = {
 @pytest.mark.parametrize("options", COMPILED.values(), ids=COMPILED.keys())
 def test_a_compiled_search_finds_the_same(engine, options):
     """More sources than one batch holds, of several lengths."""
-    compiled = NativeEngine(engine._model, compile_after=0, workers=2)
+    compiled = TensorFlowEngine(engine._model, compile_after=0, workers=2)
     options = dataclasses.replace(options, max_length=15)
     batch = sources(70, longest=15)
     expected, found = engine.search(batch, options), compiled.search(batch, options)
@@ -122,7 +122,7 @@ def test_a_compiled_search_finds_the_same(engine, options):
 def test_only_shapes_that_come_up_often_are_compiled(engine):
     """Never a sample, nor a batch that would be mostly padding."""
     options = dataclasses.replace(GREEDY, max_length=10)
-    late = NativeEngine(engine._model, compile_after=engine._num_weights * 64 * 10 * 2)
+    late = TensorFlowEngine(engine._model, compile_after=engine._num_weights * 64 * 10 * 2)
     for _ in range(2):
         late.search(sources(64), options)
     late.search(sources(20), options)
@@ -133,7 +133,7 @@ def test_only_shapes_that_come_up_often_are_compiled(engine):
     late.search(sources(40), options)  # a batch is padded to one size
     assert graph.compiled_advance.experimental_get_tracing_count() == 1
 
-    never = NativeEngine(engine._model, compile_after=math.inf)
+    never = TensorFlowEngine(engine._model, compile_after=math.inf)
     never.search(sources(200), options)
     (graph,) = never._graphs.values()
     assert graph.compiled_advance.experimental_get_tracing_count() == 0
@@ -248,9 +248,9 @@ def test_the_weights_of_the_moment_are_used(make_pair):
     model, _ = make_pair(weights_seed=1)
     other, _ = make_pair(weights_seed=2)
     batch = [[7, 8, EOS_ID], [9, EOS_ID]]
-    engine = NativeEngine(model)
+    engine = TensorFlowEngine(model)
     before = engine.search(batch, BEAM)
-    expected = NativeEngine(other).search(batch, BEAM)
+    expected = TensorFlowEngine(other).search(batch, BEAM)
     assert ids(before) != ids(expected)
 
     assign_weights(model, read_weights(other))

@@ -17,7 +17,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.evaluation.scores import corpus_scores
 from nmt_cli.events import Evaluated, Finished, Saved, Started, StepDone
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-from nmt_cli.search.ctranslate2_engine import FastEngine
+from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training import checkpoint, result
@@ -399,7 +399,7 @@ def test_the_last_scores_are_of_what_translating_gives(prepare_run):
     prepared = prepare_run(test_text, *longer, "model.max_length=90", "decode.max_length=80")
     *_, finished = train(prepared)
     bundle = open_bundle(prepared.folder.model)
-    engine = FastEngine(
+    engine = CTranslate2Engine(
         bundle.ctranslate2_folder(PLAIN_FORMAT), prepared.vocabularies, max_length=90
     )
     options = SearchOptions.from_mapping(bundle.manifest.decode)

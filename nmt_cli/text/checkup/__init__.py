@@ -1,1 +1,0 @@
-"""The data doctor: what is wrong with a corpus, where, and how much of it."""

@@ -1,1 +1,0 @@
-"""What lies in a folder that nobody prepared, found out by names and content."""
