@@ -22,7 +22,7 @@ from nmt_cli.training.run_folder import RunFolder
 if TYPE_CHECKING:
     from nmt_cli.doctor.result import Report
     from nmt_cli.evaluation.comparison import Evaluation
-    from nmt_cli.evaluation.label_comparison import LabelComparison
+    from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.events import Event
     from nmt_cli.text.vocabulary import Vocabularies
 

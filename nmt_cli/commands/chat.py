@@ -139,11 +139,11 @@ def _conversation(
     is_verbose: bool,
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
-    from nmt_cli.search.chat_settings import ChatSettings
+    from nmt_cli.search.chat_options import ChatSettings
     from nmt_cli.terminal import console
     from nmt_cli.terminal.chat_conversation import Conversation
     from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
-    from nmt_cli.terminal.models import open_model
+    from nmt_cli.terminal.options import open_model
 
     log: ConversationLog | None = None
     turns: list[str] = []

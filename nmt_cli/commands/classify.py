@@ -60,9 +60,8 @@ def classify(
     from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
-    from nmt_cli.terminal.classify_prompt import ClassifyPrompt
-    from nmt_cli.terminal.label_lines import LabelLines
     from nmt_cli.terminal.lines import (
+        LabelLines,
         check_attention,
         file_progress,
         input_windows,
@@ -70,7 +69,8 @@ def classify(
         mend_of,
         output_stream,
     )
-    from nmt_cli.terminal.models import open_model
+    from nmt_cli.terminal.options import open_model
+    from nmt_cli.terminal.prompts import ClassifyPrompt
 
     mend = mend_of(on_error)
     if text and input_file:

@@ -23,7 +23,7 @@ from nmt_cli.terminal.options import (
 
 if TYPE_CHECKING:
     from nmt_cli.evaluation.comparison import Evaluation
-    from nmt_cli.evaluation.label_comparison import LabelComparison
+    from nmt_cli.evaluation.label_judging import LabelComparison
 
 
 def evaluate(

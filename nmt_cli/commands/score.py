@@ -53,7 +53,7 @@ def score(
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
     from nmt_cli.terminal.lines import checked_encoding
-    from nmt_cli.terminal.models import open_model
+    from nmt_cli.terminal.options import open_model
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --input and --reference")

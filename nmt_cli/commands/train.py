@@ -167,8 +167,8 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
 def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
     """Say how long training takes here, or that a time limit cannot be enough."""
     from nmt_cli.terminal import console
-    from nmt_cli.training.forecast import run_time, too_short
     from nmt_cli.training.session import measure_machine
+    from nmt_cli.training.time_box import run_time, too_short
 
     if time_limit == math.inf:
         console.note(run_time(config, lengths, pairs, measure_machine()))
@@ -182,9 +182,7 @@ def _train(
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
     from nmt_cli.terminal import console
-    from nmt_cli.terminal.signals import StopRequest
-    from nmt_cli.terminal.training_report import TrainingReport
-    from nmt_cli.terminal.training_view import TrainingView
+    from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.run_folder import RunFolder
     from nmt_cli.training.session import prepare_here, train_here
 

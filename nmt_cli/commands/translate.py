@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import Translation
-    from nmt_cli.terminal.translation_lines import TranslationLines
+    from nmt_cli.terminal.lines import TranslationLines
     from nmt_cli.text.tokenizer import Subwords
 
 
@@ -103,10 +103,9 @@ def translate(
     """
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal import console
-    from nmt_cli.terminal.lines import input_windows, mend_of
-    from nmt_cli.terminal.models import open_model
-    from nmt_cli.terminal.translate_prompt import TranslatePrompt
-    from nmt_cli.terminal.translation_lines import TranslationLines
+    from nmt_cli.terminal.lines import TranslationLines, input_windows, mend_of
+    from nmt_cli.terminal.options import open_model
+    from nmt_cli.terminal.prompts import TranslatePrompt
 
     mend = mend_of(on_error)
     _check(text, input_file, attention, needs_json=token_scores and not json)

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
-from nmt_cli.discovery.dialogue_files import text_dialogues
 from nmt_cli.discovery.pair_files import named_pairs, only_pair
 from nmt_cli.discovery.sides import Corpus
-from nmt_cli.discovery.tables import is_table, tables
+from nmt_cli.discovery.tables import is_table, tables, text_dialogues
 from nmt_cli.errors import DataError
 from nmt_cli.text.corpus import SAVE_AS_CSV, SPREADSHEETS
 

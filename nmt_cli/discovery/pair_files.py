@@ -6,7 +6,6 @@ from pathlib import Path
 
 from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
-from nmt_cli.discovery.dialogue_files import is_dialogue
 from nmt_cli.discovery.sides import (
     HEAD,
     NAMED_SHARE,
@@ -18,6 +17,7 @@ from nmt_cli.discovery.sides import (
     read_leniently,
     task_of,
 )
+from nmt_cli.discovery.tables import is_dialogue
 from nmt_cli.errors import DataError
 
 _SAMPLE = 200  # lines that are looked at for the language

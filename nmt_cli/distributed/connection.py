@@ -20,7 +20,7 @@ from tensorflow.compiler.xla.tsl.protobuf.coordination_config_pb2 import Coordin
 from tensorflow.python import _pywrap_tfe
 from tensorflow.python.eager import context
 
-from nmt_cli.distributed import ports
+from nmt_cli.distributed import addresses
 from nmt_cli.distributed.addresses import admitted
 from nmt_cli.distributed.cluster import Cluster, split_address
 from nmt_cli.distributed.peers import HEARTBEAT_S, Peers
@@ -71,10 +71,10 @@ def join(
 
 def _keep_strangers_out(cluster: Cluster, callers: Collection[str]) -> None:
     """Let only the machines reach the server, from its first moment to the end of the process."""
-    if ports.can_admit(ips := admitted(cluster)):
+    if addresses.can_admit(ips := admitted(cluster)):
         _, port = split_address(cluster.workers[cluster.index])
         with os_errors_as(TrainingError, f"{cluster.name(cluster.index)} cannot listen"):
-            ports.admit_only(ips.union(callers), port).detach()
+            addresses.admit_only(ips.union(callers), port).detach()
         os.environ["TF_GRPC_REUSE_PORT"] = "1"
 
 

@@ -22,9 +22,8 @@ from itertools import zip_longest
 from typing import Any
 
 from nmt_cli import __version__
-from nmt_cli.distributed.addresses import LOOPBACK, plain_ip, resolve
+from nmt_cli.distributed.addresses import LOOPBACK, is_own, plain_ip, resolve, take
 from nmt_cli.distributed.cluster import Cluster, split_address
-from nmt_cli.distributed.ports import is_own, take
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.events import StopRequested, Waiting
 from nmt_cli.files import os_errors_as

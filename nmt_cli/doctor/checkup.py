@@ -15,7 +15,7 @@ from nmt_cli.doctor.lengths import LengthModel, shift_of
 from nmt_cli.doctor.lines import Rows, build_tests
 from nmt_cli.doctor.overview import language_findings, size_findings, token_findings
 from nmt_cli.doctor.profile import Profile, build_profile
-from nmt_cli.doctor.repeated_rows import (
+from nmt_cli.doctor.repeats import (
     SplitRows,
     contradiction_findings,
     note_duplicates,

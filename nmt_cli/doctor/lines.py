@@ -11,7 +11,6 @@ from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk
 from nmt_cli.doctor.findings import BIT, Marks
 from nmt_cli.doctor.languages import wrong_language
 from nmt_cli.doctor.lengths import odd_lengths
-from nmt_cli.doctor.numbers import numbers
 from nmt_cli.doctor.profile import Profile
 from nmt_cli.doctor.token_counts import TokenCounter, too_long
 from nmt_cli.text.held_out import TELLING_LENGTH
@@ -115,7 +114,7 @@ def _all_marks(
     yield from wrong_language(chunk, profile.models, separable=profile.separable)
     if not profile.is_chat:
         yield from patterns.links(chunk)
-        yield from numbers(chunk)
+        yield from patterns.numbers(chunk)
     if profile.lengths is not None:
         yield from odd_lengths(chunk, profile.lengths)
     if counter is not None:

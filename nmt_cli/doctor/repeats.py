@@ -3,12 +3,17 @@
 Texts count as the same when their letters and digits are, whatever their case and punctuation.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor.chunk import Ints
+from nmt_cli.doctor.findings import BIT, Finding
+from nmt_cli.doctor.label_balance import contradictions
+from nmt_cli.doctor.lines import Mark
+from nmt_cli.doctor.result import KEPT_FINDINGS, CorpusRows
 
 Keys = npt.NDArray[np.uint64]
 
@@ -95,3 +100,144 @@ def stock(keys: Keys) -> Stock | None:
         return None
     share = float(counts[counts > 1].sum() / len(keys))
     return Stock(share, int(valid[first[most]]), int(counts[most]))
+
+
+LEAKAGE = 0.05  # share of dev or test in another split: its scores mean nothing
+STOCK_SHARE = 0.1  # of the texts of a side: worth a line
+_SIDES = ("source", "target")
+
+
+class SplitRows:
+    """All rows of a split, one corpus behind the other.
+
+    Args:
+        name: "train", "dev" or "test".
+        corpora: Its corpora.
+    """
+
+    def __init__(self, name: str, corpora: Sequence[CorpusRows]) -> None:
+        self.name = name
+        self.corpora = corpora
+        self._ends = np.cumsum([len(corpus) for corpus in corpora])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def keys(self, side: int) -> Keys:
+        """Return [N] the keys of one side."""
+        return np.concatenate([np.zeros(0, np.uint64), *(c.keys[side] for c in self.corpora)])
+
+    def pair_keys(self) -> Keys:
+        """Return [N] the keys of both sides together; none for single exchanges of dialogues."""
+        keys = [
+            pair_keys(*corpus.keys) * np.uint64(not corpus.is_dialogue) for corpus in self.corpora
+        ]
+        return np.concatenate([np.zeros(0, np.uint64), *keys])
+
+    def telling_keys(self) -> Keys:
+        """Return [N] the keys of targets; 0 for short ones, stock phrases, rows marked as leaks."""
+        telling = [corpus.telling & ~corpus.has("leakage") for corpus in self.corpora]
+        return without_stock(self.keys(1) * np.concatenate([np.zeros(0, np.bool_), *telling]))
+
+    def place(self, row: int, side: int = 0) -> str:
+        """Return `file:line` of a side of a row."""
+        number, within = self._locate(row)
+        return self.corpora[number].place(within, side)
+
+    def mark(
+        self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0
+    ) -> None:
+        """Note a finding at rows that repeat others.
+
+        Args:
+            check: Its name.
+            side: Where it is: 0 for the source or both, 1 for the target.
+            found: The rows, rising.
+            describe: The row that is repeated -> a message; called for the first rows only.
+        """
+        bit = BIT[check]
+        ends = np.searchsorted(found.rows, self._ends)
+        for corpus, first, last, end in zip(
+            self.corpora, (0, *ends), ends, self._ends, strict=False
+        ):
+            rows = found.rows[first:last] - (end - len(corpus))
+            corpus.found[rows] |= np.uint32(1 << bit)
+            for row, other in zip(rows[:KEPT_FINDINGS], found.firsts[first:last], strict=False):
+                corpus.note(Mark(bit, 1.0, int(corpus.lines[row]), side, describe(int(other)), ""))
+
+    def _locate(self, row: int) -> tuple[int, int]:
+        number = int(np.searchsorted(self._ends, row, side="right"))
+        return number, row - (int(self._ends[number - 1]) if number else 0)
+
+
+def note_duplicates(split: SplitRows) -> None:
+    """Mark the pairs of a split that an earlier row has."""
+    split.mark("duplicate", duplicates(split.pair_keys()), lambda row: f"as {split.place(row)}")
+
+
+def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Iterator[Finding]:
+    """Mark the rows of a split that `held_out` has, too; yield an error when these are many.
+
+    Args:
+        split: Where rows are marked: the split that should lose them.
+        held_out: The split that is for judging.
+        pairs: Whether only equal pairs count, not equal sources or targets.
+    """
+    lost = np.zeros(len(held_out), np.bool_)
+    if pairs:
+        lost |= _mark_shared(split, held_out, "pair", SplitRows.pair_keys)
+    else:
+        lost |= _mark_shared(split, held_out, "source", lambda rows: rows.keys(0))
+        lost |= _mark_shared(split, held_out, "target", SplitRows.telling_keys, side=1)
+    share = float(lost.mean()) if len(lost) else 0.0
+    if share > LEAKAGE:
+        yield Finding(
+            "leakage",
+            "error",
+            None,
+            None,
+            f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead",
+        )
+
+
+def _mark_shared(
+    split: SplitRows,
+    held_out: SplitRows,
+    what: str,
+    keys: Callable[[SplitRows], Keys],
+    side: int = 0,
+) -> npt.NDArray[np.bool_]:
+    """Mark the rows of a split whose key `held_out` has; return which rows of that they have."""
+    ours, theirs = keys(split), keys(held_out)
+    found = in_both(ours, theirs)
+
+    def describe(row: int) -> str:
+        return f"the {what} is also {held_out.place(row, side)}"
+
+    split.mark("leakage", found, describe, side)
+    lost: npt.NDArray[np.bool_] = np.isin(theirs, ours[found.rows]) & (theirs != 0)
+    return lost
+
+
+def stock_findings(split: SplitRows) -> Iterator[Finding]:
+    """Yield a line for each side of a split of which much is repeated."""
+    for number, side in enumerate(_SIDES):
+        found = stock(split.keys(number))
+        if found and found.share >= STOCK_SHARE:
+            yield Finding(
+                f"repeated-{side}s",
+                "info",
+                None,
+                None,
+                f"{split.name}: {found.share:.0%} of the {side}s stand more than once, the "
+                f"commonest {found.times:,} times ({split.place(found.row)})",
+            )
+
+
+def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
+    """Yield a line where the same text stands with different labels."""
+    if found := contradictions(split.keys(0), split.keys(1)):
+        count, one, other = found
+        places = f"{split.place(one)} and {split.place(other)}"
+        message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
+        yield Finding("labels", "warning", None, None, message)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from nmt_cli.evaluation import misuse
+from nmt_cli.evaluation import scores
 from nmt_cli.evaluation.scores import (
     ALL,
     LengthScore,
@@ -150,7 +150,7 @@ class Evaluation(Comparison):
     @cached_property
     def warnings(self) -> list[str]:
         """See `Comparison.warnings`."""
-        return misuse.warnings(
+        return scores.warnings(
             self.results[0].outputs, self.corpus.references, self.corpus.language
         )
 

@@ -11,8 +11,7 @@ from nmt_cli.config.reading import load_config
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
-from nmt_cli.evaluation.label_comparison import LabelComparison, corpus_of
-from nmt_cli.evaluation.label_judging import Judged, judge
+from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of, judge
 from nmt_cli.evaluation.systems import System, load_system, model_facts, run, seen_by
 from nmt_cli.files import read_lines
 from nmt_cli.search.loading import EngineOptions, described, load_labeller

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nmt_cli.config.schema import Config
-from nmt_cli.evaluation.diversity import diversity
-from nmt_cli.evaluation.scores import Score, corpus_scores
+from nmt_cli.evaluation.scores import Score, corpus_scores, diversity
 from nmt_cli.search.engine import Engine, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.text_stream import has_loop

@@ -1,10 +1,14 @@
-"""Scores against references through sacreBLEU, each with the signature that makes it comparable.
+"""Scores of outputs: through sacreBLEU, each with its signature; diversity; and misuse.
 
 References: Post 2018, "A Call for Clarity in Reporting BLEU Scores", arXiv 1804.08771; Koehn 2004,
-"Statistical Significance Tests for Machine Translation Evaluation".
+"Statistical Significance Tests for Machine Translation Evaluation"; Li et al. 2016, "A
+Diversity-Promoting Objective Function for Neural Conversation Models", arXiv 1510.03055.
 """
 
+import itertools
 import os
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +18,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
+
+from nmt_cli.search.text_stream import has_loop
 
 QUICK = ("bleu", "chrf")
 ALL = ("bleu", "chrf", "chrf++", "ter")
@@ -149,3 +155,95 @@ def _metric(name: str, language: str) -> Metric:
     if name == "ter":
         return TER()
     return CHRF(word_order=2 if name == "chrf++" else 0)
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How varied outputs are. Words are what stands between spaces, in small letters.
+
+    Attributes:
+        distinct_1: Different words / words (Li et al. 2016, section 5.2).
+        distinct_2: Different pairs of neighbouring words / words.
+        mean_words: Words of an output.
+        most_frequent: The commonest output.
+        most_frequent_share: Of the outputs, 0 to 1.
+        loop_share: Outputs that repeat a few words over and over, 0 to 1.
+    """
+
+    distinct_1: float
+    distinct_2: float
+    mean_words: float
+    most_frequent: str
+    most_frequent_share: float
+    loop_share: float
+
+
+def diversity(outputs: Sequence[str]) -> Diversity:
+    """Return how varied some outputs, at least one, are."""
+    rows = [output.casefold().split() for output in outputs]
+    num_words = max(1, sum(map(len, rows)))
+    commonest, count = Counter(outputs).most_common(1)[0]
+    return Diversity(
+        distinct_1=len({word for words in rows for word in words}) / num_words,
+        distinct_2=len({pair for words in rows for pair in itertools.pairwise(words)}) / num_words,
+        mean_words=sum(map(len, rows)) / len(rows),
+        most_frequent=commonest,
+        most_frequent_share=count / len(outputs),
+        loop_share=sum(map(has_loop, outputs)) / len(outputs),
+    )
+
+
+_TOKENISED = re.compile(r"\w [.,](?: |$)")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TOKENISED_SHARE = 0.3  # of the lines
+_LOWER_SHARE = 0.9  # of the lines with letters that have a capital form
+_UNSPACED_SHARE = 0.3  # of the characters
+
+
+def warnings(hypotheses: Sequence[str], references: Sequence[str], language: str) -> list[str]:
+    """Return what is odd about the text for scores to be compared with others.
+
+    Args:
+        hypotheses: One output a segment.
+        references: One reference a segment.
+        language: Code of the target language, as BLEU was told.
+    """
+    found = []
+    sides = {"outputs": hypotheses, "references": references}
+    tokenised = [name for name, lines in sides.items() if _is_tokenised(lines)]
+    if tokenised:
+        found.append(
+            f"the {' and the '.join(tokenised)} look tokenised (a space before . and ,): "
+            "scores of detokenised text are what can be compared"
+        )
+    lower = [name for name, lines in sides.items() if _is_lower(lines)]
+    if len(lower) == 1:
+        found.append(
+            f"the {lower[0]} are in small letters, the others are not: each capital letter "
+            "counts as an error"
+        )
+    if len(lower) > 1:
+        found.append("all text is in small letters: the scores are not those of cased text")
+    if bleu_tokenizer(language) == "13a" and _is_unspaced(references):
+        found.append(
+            "the references are Chinese, Japanese, Korean or Thai, but the target language is "
+            f"{language or 'not known'}: BLEU splits words at spaces only"
+        )
+    return found
+
+
+def _is_tokenised(lines: Sequence[str]) -> bool:
+    count = sum(1 for line in lines if _TOKENISED.search(line))
+    return count > _TOKENISED_SHARE * len(lines)
+
+
+def _is_lower(lines: Sequence[str]) -> bool:
+    """Whether most lines with letters of two cases have small ones only."""
+    cased = [line for line in lines if line.lower() != line.upper()]
+    count = sum(1 for line in cased if line == line.lower())
+    return count > _LOWER_SHARE * len(cased)
+
+
+def _is_unspaced(lines: Sequence[str]) -> bool:
+    text = "".join(lines)
+    return len(_UNSPACED.findall(text)) > _UNSPACED_SHARE * len(text)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.reading import load_config
 from nmt_cli.evaluation.comparison import Result
-from nmt_cli.evaluation.diversity import diversity
 from nmt_cli.evaluation.outputs import decode_examples, perplexity
-from nmt_cli.search.chat_options import ChatOptions
+from nmt_cli.evaluation.scores import diversity
+from nmt_cli.search.chat_options import ChatOptions, ChatSettings
 from nmt_cli.search.chat_session import ChatSession
-from nmt_cli.search.chat_settings import ChatSettings
 from nmt_cli.search.loading import EngineOptions, load_engine, search_options
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.corpus import Example

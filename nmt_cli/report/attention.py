@@ -1,10 +1,13 @@
-"""What the heads of a model look at, for a source and its target if any: the data and its picture.
+"""What the heads of a model attend to: the data, its picture, and a page to walk through it.
 
 The arrays come from `attention_by_kind` of `TensorFlowEngine`, or of `TensorFlowScorer` for a
-classifier, which has only an encoder. A word gets what its tokens get together and looks as its
-tokens do on average; control tokens count as words, so rows of words sum to one, too.
+classifier, which has only an encoder. The attention paid to a word is the sum over its tokens, and
+the attention it pays is their mean; control tokens count as words, so rows sum to one. The page
+holds the weights as float32 in base64; `attention.js` shows them.
 """
 
+import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError, did_you_mean
-from nmt_cli.report.attention_page import attention_page
 from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
+from nmt_cli.report.page import asset, page
 from nmt_cli.report.picture import Picture
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.search.alignment import groups_of, word_attention
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from nmt_cli.search.attended import Attended
+
 
 Weights = npt.NDArray[np.float32]
 KINDS = ("cross", "encoder", "decoder")
@@ -237,3 +241,66 @@ def attention_of(found: "Attended", **choice: Any) -> Attention:
         past = Tokens.of(vocabularies.target, [BOS_ID, *ids[1][:-1]])  # what the decoder reads
         sides = {"cross": (target, source), **sides, "decoder": (target, past)}
     return Attention(title=found.title, sides=sides, arrays=found.arrays, **choice)
+
+
+_BODY = """\
+<noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
+<form id="controls" aria-label="What is shown">
+<label class="kinds">Attention <select id="kind"></select></label>
+<label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>
+</select></label>
+<label>Layer <select id="layer"></select></label>
+<label>Head <select id="head"></select></label>
+</form>
+<p id="meaning" class="faint"></p>
+<h2>All heads</h2>
+<div id="overview" role="group" aria-label="All layers and heads"></div>
+<h2 id="chosen"></h2>
+<p id="readout" role="status" aria-live="polite"></p>
+<div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>
+<p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
+and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
+<kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
+<kbd>W</kbd> words or tokens.</p>
+<script type="application/json" id="data">{data}</script>
+"""
+
+
+def attention_page(
+    title: str,
+    views: Sequence[Sequence["Heads"]],
+    chosen: tuple[int, int, int | None, int | None],
+) -> str:
+    """Return the page.
+
+    Args:
+        title: One line.
+        views: For each kind of attention its heads between words and between tokens.
+        chosen: The kind, 0 for words or 1 for tokens, and layer and head from 1 that it opens
+            with; None is the last layer and the mean of the heads.
+    """
+    data = {
+        "kinds": [
+            {
+                "name": levels[0].name,
+                "meaning": levels[0].meaning,
+                "layers": levels[0].weights.shape[0],
+                "heads": levels[0].weights.shape[1],
+                "levels": [_level(heads) for heads in levels],
+            }
+            for levels in views
+        ],
+        "chosen": dict(zip(("kind", "level", "layer", "head"), chosen, strict=True)),
+    }
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # ends no script element
+    body = _BODY.replace("{data}", text)
+    return page(title, body, style=asset("attention.css"), script=asset("attention.js"))
+
+
+def _level(heads: "Heads") -> dict[str, Any]:
+    weights = np.ascontiguousarray(heads.weights, "<f4")
+    return {
+        "rows": heads.rows,
+        "columns": heads.columns,
+        "weights": base64.b64encode(weights.tobytes()).decode("ascii"),
+    }

@@ -1,19 +1,23 @@
-"""matplotlib as all pictures use it: colours, fonts, files. It is imported only when one is drawn.
+"""matplotlib as all pictures use it: colours, fonts, files. Imported only when one is drawn.
 
 Text and axes are drawn in INK, which is as good as black on paper; in a page the same marks take
 the page's text colour, so that they can be read in dark mode. The colours of lines have a contrast
-of at least 3 with white and with the page's dark background (WCAG 2.2, 1.4.11).
+of at least 3 with white and with the page's dark background (WCAG 2.2, 1.4.11). A PNG needs fonts
+that have its characters; SVG and HTML leave the choice to the viewer.
 """
 
 import contextlib
+import functools
 import io
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import category
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+
 
 INK = "#010203"
 PAPER = "#ffffff"
@@ -92,3 +96,57 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
         yield
+
+
+_FIRST = "DejaVu Sans"  # comes with matplotlib; has Latin, Greek, Cyrillic and the word marker
+_INVISIBLE = ("Cc", "Cf")
+
+
+class Fonts(NamedTuple):
+    """Fonts for a text.
+
+    Attributes:
+        families: Names, each for what the ones before it lack.
+        missing: The characters that no installed font has, in code point order.
+    """
+
+    families: list[str]
+    missing: str
+
+
+def fonts_for(text: str) -> Fonts:
+    """Return installed fonts that together have all characters of a text, if there are such."""
+    from matplotlib import font_manager
+
+    families = [_FIRST]
+    missing = {c for c in text if not c.isspace() and category(c) not in _INVISIBLE}
+    missing -= _characters(font_manager.findfont(_FIRST))
+    others = {font.fname: font.name for font in font_manager.fontManager.ttflist if _is_plain(font)}
+    while missing and others:
+        have = {path: len(missing & _characters(path)) for path in others}
+        best = min(others, key=lambda path: (-have[path], not _is_sans(others[path]), path))
+        if not have[best]:
+            break
+        families.append(others.pop(best))
+        missing -= _characters(best)
+    return Fonts(families, "".join(sorted(missing)))
+
+
+def _is_plain(font: Any) -> bool:
+    """Return whether a font is upright, of usual weight, and has true glyphs."""
+    usual = font.style == "normal" and font.weight in (400, "normal", "regular", "book")
+    return usual and not font.name.startswith("Last Resort")  # has a box for every character
+
+
+def _is_sans(name: str) -> bool:
+    return "Sans" in name or "Gothic" in name
+
+
+@functools.cache
+def _characters(path: str) -> frozenset[str]:
+    from matplotlib.font_manager import get_font
+
+    try:
+        return frozenset(map(chr, get_font(path).get_charmap()))
+    except (OSError, RuntimeError):  # not a font that matplotlib can read
+        return frozenset()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.files import os_errors_as, write_text
-from nmt_cli.report.canvas import as_png, as_svg, drawing
-from nmt_cli.report.fonts import fonts_for
+from nmt_cli.report.canvas import as_png, as_svg, drawing, fonts_for
 from nmt_cli.report.page import drawing_figure, page, with_numbers
 
 if TYPE_CHECKING:

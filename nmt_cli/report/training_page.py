@@ -1,23 +1,33 @@
-"""A run's report: what it is trained on and how, how it went, and what its model writes.
+"""The report of a run: its score, its data, how training went, and what its model writes.
 
-It is made of the run's log and its model's manifest alone, so a run that goes on has all of it.
+It is made from the run's log and its model's manifest alone, so a resumed run shows all of it.
 """
 
 import html
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.report.curves import Event, curves_chart
-from nmt_cli.report.headline import headline, perplexity
-from nmt_cli.report.page import Rows, facts, page, paragraphs, sections, table
-from nmt_cli.report.samples import averaged, followed
-from nmt_cli.report.words import explained
+from nmt_cli.report.page import (
+    Rows,
+    explained,
+    facts,
+    folded,
+    page,
+    paragraphs,
+    sections,
+    table,
+    texts,
+)
+from nmt_cli.text.batches import num_too_long
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
-    from nmt_cli.config.schema import Config
+    from nmt_cli.config.schema import Config, CorpusConfig
+    from nmt_cli.training.run import Prepared
 
 
 def training_page(
@@ -205,3 +215,177 @@ def _environment(starts: list[Event]) -> str:
         if items
     ]
     return facts(known) + "".join(blocks)
+
+
+_CHOSEN_BY = ("bleu", "accuracy")  # the score of a task that has one
+_NAMES = {"bleu": "BLEU", "accuracy": "accuracy", "perplexity": "perplexity"}
+_LARGEST_EXPONENT = 700.0  # beyond, exp is no number any more
+
+
+def headline(manifest: "Manifest", previous: "Manifest | None") -> list[str]:
+    """Return the score, what the model is, and how it compares.
+
+    Args:
+        manifest: Of the run's best model.
+        previous: Of the last run of this name.
+    """
+    name, dev = _score(manifest)
+    test = manifest.scores.get("test", {}).get(name, {}).get("score")
+    also = "" if test is None else f", {test:.1f} on test"
+    lines = [f"{_NAMES[name]} {dev:.1f} on dev{also}", _what(manifest)]
+    return lines if previous is None else [*lines, _compared(name, dev, manifest, previous)]
+
+
+def perplexity(loss: float) -> float:
+    """Return e to the power of a loss in nats a token."""
+    return math.exp(min(loss, _LARGEST_EXPONENT))
+
+
+def _score(manifest: "Manifest") -> tuple[str, float]:
+    """Return what the model is judged by, and how it did on dev."""
+    dev = manifest.scores.get("dev", {})
+    name = next((name for name in _CHOSEN_BY if name in dev), None)
+    if name is None:
+        return "perplexity", perplexity(manifest.training["dev_loss"])
+    return name, dev[name]["score"]
+
+
+def _what(manifest: "Manifest") -> str:
+    languages = " to ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
+    does = manifest.facts.does.format(languages=languages).strip()
+    return (
+        f"A model that {does}: {manifest.parameters:,} weights, {manifest.layers} layers of width "
+        f"{manifest.model['d_model']}, trained on {manifest.training['pairs']:,} "
+        f"{manifest.examples}; it was best at step {manifest.training['step']:,}."
+    )
+
+
+def _compared(name: str, dev: float, manifest: "Manifest", previous: "Manifest") -> str:
+    before_name, before = _score(previous)
+    if before_name != name:
+        return f"The last run of this name was judged by {_NAMES[before_name]}."
+    gain = before - dev if name == "perplexity" else dev - before
+    how = "better" if gain > 0 else "worse"
+    same = manifest.training.get("fingerprint") == previous.training.get("fingerprint")
+    but = "" if same else ", with another text or vocabulary"
+    if round(abs(gain), 1) == 0.0:
+        return f"As good as the last run of this name{but}."
+    return f"By {abs(gain):.1f} {how} than the last run of this name ({before:.1f}{but})."
+
+
+_NEWEST = 4  # outputs of a sentence that are shown at once
+_Key = tuple[str, str]
+
+
+def followed(evaluations: Sequence[Event], languages: tuple[str, str]) -> str:
+    """Return each sentence with its reference and what the model made of it, the newest first.
+
+    Args:
+        evaluations: Those whose outputs count, in their order.
+        languages: Codes of source and target; "" where not known.
+    """
+    outputs: dict[_Key, list[tuple[str, str]]] = {}
+    for event in evaluations:
+        for sample in event["samples"]:
+            told = outputs.setdefault((sample["source"], sample["reference"]), [])
+            told.append((place(event), sample["output"]))
+    now = {(s["source"], s["reference"]) for event in evaluations[-1:] for s in event["samples"]}
+    blocks = {key: _sentence(key, _merged(told), languages) for key, told in outputs.items()}
+    older = [block for key, block in blocks.items() if key not in now]
+    shown = "".join(block for key, block in blocks.items() if key in now)
+    body = f'<div class="samples">\n{shown}</div>\n' if shown else ""
+    return body + (folded(f"{len(older)} other sentences", "".join(older)) if older else "")
+
+
+def place(event: Mapping[str, Any]) -> str:
+    """Return at which step, and of which average of the weights, an evaluation was."""
+    return ", ".join([f"step {event['step']:,}", *averaged(event)])
+
+
+def averaged(event: Mapping[str, Any]) -> list[str]:
+    """Return which average of the weights was evaluated, if it was one."""
+    label = event.get("label", "dev")
+    return [label.removeprefix("dev, ")] if label != "dev" else []
+
+
+def _merged(told: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return (when, output), the newest first; the same output twice in a row is one."""
+    merged: list[tuple[str, str]] = []
+    for when, output in told:
+        if merged and merged[-1][1] == output:
+            first = merged.pop()[0].split(" to ")[0]
+            when = f"{first} to {when.removeprefix('step ')}"
+        merged.append((when, output))
+    return merged[::-1]
+
+
+def _sentence(key: _Key, told: list[tuple[str, str]], languages: tuple[str, str]) -> str:
+    source, reference = key
+    rows = [("source", source, languages[0]), ("reference", reference, languages[1])]
+    rows += [(when, output, languages[1]) for when, output in told[:_NEWEST]]
+    earlier = texts((when, output, languages[1]) for when, output in told[_NEWEST:])
+    older = folded("earlier", earlier) if told[_NEWEST:] else ""
+    name = html.escape(source if len(source) <= 40 else f"{source[:40]}...")
+    return f'<article aria-label="{name}">\n{texts(rows)}{older}</article>\n'
+
+
+_KIB = 1024.0
+
+
+def data_card(prepared: "Prepared") -> str:
+    """Return the data of a run as HTML; it does not change while the run goes on."""
+    rows: list[tuple[str, ...]] = [("split", "files", "size", "pairs", "weight")]
+    encoded = {"train": prepared.train.sizes, "dev": prepared.dev.sizes}
+    for split in ("train", "dev", "test"):
+        corpora: list[CorpusConfig] = getattr(prepared.config.data, split)
+        sizes = encoded.get(split, ())
+        is_known = len(sizes) == len(corpora)
+        for index, corpus in enumerate(corpora):
+            pairs = f"{sizes[index]:,}" if is_known else ""
+            rows.append((split, *_row(prepared, corpus, pairs)))
+    card = table(rows, kind="texts") + facts(_facts(prepared))
+    prepared.train.release()
+    return card
+
+
+def _row(prepared: "Prepared", corpus: "CorpusConfig", pairs: str) -> tuple[str, ...]:
+    files = prepared.corpora.files_of(corpus)
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    return corpus.label, _size(size) if files else "", pairs, f"{corpus.weight:g}"
+
+
+def _facts(prepared: "Prepared") -> dict[str, str]:
+    config, train, words = prepared.config, prepared.train, prepared.vocabularies
+    languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
+    longest = config.model.max_length
+    targets = config.facts.targets
+    tokens = f"{words.source.vocab_size:,}"
+    if not words.joint:
+        tokens = f"{tokens} source and {words.target.vocab_size:,} target"
+    return {
+        "languages": languages or "not told",
+        "licence": config.data.licence or "not told",
+        "folder": config.data.dir,
+        "train": f"{len(train):,} pairs, {int(train.source_offsets[-1]):,} source and "
+        f"{int(train.target_offsets[-1]):,} {targets}",
+        "dev": f"{len(prepared.dev):,} pairs",
+        "left out of train": f"{_blank(prepared)}; "
+        f"{num_too_long(train, longest):,} pairs longer than model.max_length ({longest:,} tokens)",
+        "vocabulary": f"{tokens} tokens{', joint' if words.joint else ''}",
+        "fingerprint": prepared.fingerprint,
+    }
+
+
+def _blank(prepared: "Prepared") -> str:
+    counts = prepared.num_blank
+    if len(counts) < len(prepared.config.data.train):
+        return "pairs without text on a side (not counted)"
+    return f"{sum(counts.values()):,} pairs without text on a side"
+
+
+def _size(num_bytes: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if num_bytes < _KIB:
+            return f"{num_bytes:.0f} {unit}"
+        num_bytes /= _KIB
+    return f"{num_bytes:.1f} GiB"

@@ -22,6 +22,6 @@ class Chat(Writing):
         should_stop: Callable[[], bool],
     ) -> "Validator":
         """See `task.Task`."""
-        from nmt_cli.tasks.output_validation import ReplyValidator
+        from nmt_cli.tasks.validation import ReplyValidator
 
         return ReplyValidator(prepared, model, stepper, should_stop)

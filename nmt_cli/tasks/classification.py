@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.evaluator import Evaluator
-    from nmt_cli.evaluation.label_comparison import LabelComparison
+    from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.model.classifier import Classifier
     from nmt_cli.search.attended import Attended
-    from nmt_cli.tasks.token_loss import LossFunction
+    from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus, Encoder
@@ -48,7 +48,7 @@ class Classification:
         """See `task.Task`."""
         import numpy as np
 
-        from nmt_cli.tasks.label_loss import LabelLoss, balanced_weights
+        from nmt_cli.tasks.losses import LabelLoss, balanced_weights
 
         settings = config.classification
         num_labels, multi_label = len(settings.labels or ()), settings.multi_label
@@ -65,7 +65,7 @@ class Classification:
         should_stop: Callable[[], bool],
     ) -> "Validator":
         """See `task.Task`."""
-        from nmt_cli.tasks.label_validation import LabelValidator
+        from nmt_cli.tasks.validation import LabelValidator
 
         return LabelValidator(prepared, model, stepper, should_stop)
 

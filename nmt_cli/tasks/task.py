@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.comparison import Evaluation
     from nmt_cli.evaluation.evaluator import Evaluator
-    from nmt_cli.evaluation.label_comparison import LabelComparison
+    from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.model.classifier import Classifier
     from nmt_cli.model.transformer import Transformer
     from nmt_cli.search.attended import Attended
-    from nmt_cli.tasks.token_loss import LossFunction
+    from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus, Encoder

@@ -22,6 +22,6 @@ class Translation(Writing):
         should_stop: Callable[[], bool],
     ) -> "Validator":
         """See `task.Task`."""
-        from nmt_cli.tasks.output_validation import TranslationValidator
+        from nmt_cli.tasks.validation import TranslationValidator
 
         return TranslationValidator(prepared, model, stepper, should_stop)

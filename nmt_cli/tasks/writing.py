@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.model.transformer import Transformer
     from nmt_cli.search.attended import Attended
-    from nmt_cli.tasks.token_loss import LossFunction
+    from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus, Encoder
@@ -45,7 +45,7 @@ class Writing:
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
         """See `task.Task`."""
-        from nmt_cli.tasks.token_loss import loss_sums
+        from nmt_cli.tasks.losses import loss_sums
 
         return loss_sums
 

@@ -35,7 +35,7 @@ class ChatPrompt:
     def run(self) -> None:
         """Read and reply until the user leaves."""
         from nmt_cli.terminal import console
-        from nmt_cli.terminal.prompt import run_prompt
+        from nmt_cli.terminal.prompts import run_prompt
 
         console.note("Say something. /help shows the commands, Ctrl-D leaves.")
         turns = self._conversation.session.turns
@@ -72,7 +72,7 @@ class ChatPrompt:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.output import create_output
 
-        from nmt_cli.terminal.prompt import typed_lines
+        from nmt_cli.terminal.prompts import typed_lines
 
         return PromptSession(
             "> ",

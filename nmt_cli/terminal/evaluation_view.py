@@ -4,8 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
-from nmt_cli.evaluation.label_comparison import LabelComparison
-from nmt_cli.evaluation.label_judging import Judged
+from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
 from nmt_cli.report.confusion import confusion_picture
 from nmt_cli.terminal import console

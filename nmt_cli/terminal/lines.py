@@ -1,4 +1,7 @@
-"""Lines in, lines out: what the commands that work on every line of an input share."""
+"""Lines in, lines out: what the commands that work on every line of an input share.
+
+An output line is plain text, the n best with scores, labels with probabilities, or JSON.
+"""
 
 import contextlib
 import os
@@ -6,8 +9,16 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt_cli.api.model import Model
+    from nmt_cli.search.labeller import Labelled
+    from nmt_cli.search.translator import TextHypothesis, Translation
+    from nmt_cli.text.labels import Labels
+
 
 _WINDOW_LINES = 512  # of a file, translated together
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
@@ -70,7 +81,7 @@ def input_windows(
         column: Of a table: what to read of each row.
     """
     from nmt_cli.files import read_lines
-    from nmt_cli.search.line_windows import arriving_windows, full_windows
+    from nmt_cli.search.translator import arriving_windows, full_windows
 
     if column is not None:
         return full_windows(_column_lines(input_file, column, encoding), _WINDOW_LINES)
@@ -160,3 +171,112 @@ def _size(input_file: str | None) -> int | None:
         return None
     path = Path(str(input_file))
     return path.stat().st_size if path.is_file() else None
+
+
+@dataclass(frozen=True)
+class LabelLines:
+    """How lines look.
+
+    Attributes:
+        labels: Of the model.
+        top: How many of the likeliest labels to show; None is those that the text got.
+        proba: Whether each has its probability beside it.
+        json: Whether a line is a JSON object.
+    """
+
+    labels: "Labels"
+    top: int | None = None
+    proba: bool = False
+    json: bool = False
+
+    def of(self, found: "Labelled") -> str:
+        """Return the line for a text, with its line feed."""
+        if self.json:
+            return self._json(found)
+        names = found.labels if self.top is None else list(found.probabilities)[: self.top]
+        if self.proba:
+            return "\t".join(f"{name}\t{found.probabilities[name]:.4f}" for name in names) + "\n"
+        if self.top is not None:
+            return "\t".join(names) + "\n"
+        return (self.labels.separator or "").join(names) + "\n"
+
+    def _json(self, found: "Labelled") -> str:
+        import json
+
+        likeliest = dict(list(found.probabilities.items())[: self.top])
+        record = {"source": found.source, "labels": found.labels, "probabilities": likeliest}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class TranslationLines:
+    """Makes output lines of translations.
+
+    Attributes:
+        model: Gives attention and the tokens' scores when these are wanted.
+        json: One JSON object a line.
+        n_best: All hypotheses with rank and score.
+        align: Word pairs, and with `json` the attention between tokens.
+        scores: Each token's log-probability, with `json`.
+    """
+
+    model: "Model"
+    json: bool
+    n_best: bool
+    align: bool
+    scores: bool
+
+    def of(self, translation: "Translation") -> str:
+        """Return the output of one input line."""
+        import json
+
+        if self.json:
+            found = [self._record(hypothesis) for hypothesis in translation.hypotheses]
+            record = {"source": translation.source, "hypotheses": found}
+            return json.dumps(record, ensure_ascii=False) + "\n"
+        if self.n_best:
+            rows = enumerate(translation.hypotheses, start=1)
+            return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
+        return self._plain(translation.hypotheses[0]) + "\n"
+
+    def _plain(self, hypothesis: "TextHypothesis") -> str:
+        if not self.align:
+            return hypothesis.text
+        pairs, _ = self._alignment(hypothesis)
+        return f"{hypothesis.text}\t{' '.join(f'{s}-{t}' for s, t in pairs)}"
+
+    def _record(self, hypothesis: "TextHypothesis") -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "text": hypothesis.text,
+            "score": hypothesis.score,
+            "tokens": hypothesis.tokens,
+        }
+        sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
+        if self.scores:
+            found = self.model.engine.score(*sides) if sides else []
+            record["token_scores"] = [score for row in found for score in row]
+        if self.align:
+            pairs, maps = self._alignment(hypothesis)
+            record["alignment"] = pairs
+            record["attention"] = maps
+        return record
+
+    def _alignment(
+        self, hypothesis: "TextHypothesis"
+    ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
+        """Return word pairs over the whole line, and for each part its tokens and attention."""
+        from nmt_cli.search.alignment import word_attention, word_pairs, words_of
+
+        pairs, maps = [], []
+        words_before = [0, 0]
+        for part in hypothesis.parts:
+            (attention,) = self.model.engine.attention([part.source], [part.target])
+            source = self.model.vocabularies.source.tokens(part.source)
+            target = self.model.vocabularies.target.tokens(part.target)
+            words = words_of(source), words_of(target)
+            for s, t in word_pairs(word_attention(attention, *words)):
+                pairs.append((s + words_before[0], t + words_before[1]))
+            words_before[0] += len(words[0])
+            words_before[1] += len(words[1])
+            maps.append({"source": source, "target": target, "weights": attention})
+        return pairs, maps

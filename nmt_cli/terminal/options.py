@@ -1,11 +1,18 @@
-"""The options that several commands have, each declared once and with one meaning."""
+"""The options that several commands share, each declared once, and the model a command uses."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_cli.resources import DEFAULT_FILE
+from nmt_cli.terminal import console
+
+if TYPE_CHECKING:
+    from nmt_cli.api.model import Model
+    from nmt_cli.config.tasks import TaskFacts
+    from nmt_cli.search.loading import EngineOptions
+
 
 ConfigArgument = Annotated[
     str | None,
@@ -101,3 +108,12 @@ def note_stand_in(config: str | None, command: str) -> None:
         console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
         if Path(DEFAULT_FILE).is_file():
             console.warn(f"{DEFAULT_FILE} is not read; that is: nmt {command} {DEFAULT_FILE}")
+
+
+def open_model(model: str | None, task: "TaskFacts", options: "EngineOptions") -> "Model":
+    """Return a model that tells the user what it has to tell; see `bundle.folder.find_bundle`."""
+    from nmt_cli.api.model import Model
+    from nmt_cli.bundle.finding import find_bundle
+
+    bundle = find_bundle(model, task)
+    return Model(bundle, options, on_warning=console.warn, on_note=console.note)

@@ -1,9 +1,17 @@
-"""Training events -> terminal: a live line on a terminal, plain lines elsewhere."""
+"""What a person sees of training, and how they stop it: a live line, the report, Ctrl-C.
+
+Events become a live line on a terminal and plain lines elsewhere. `runs/NAME/report.html` is
+written anew at each evaluation. Ctrl-C, SIGTERM and a closed terminal finish the step and save.
+"""
 
 import shlex
+import signal
 import textwrap
 import time
+from types import FrameType
 from typing import TYPE_CHECKING
+
+import typer
 
 from nmt_cli.events import (
     Evaluated,
@@ -20,10 +28,12 @@ from nmt_cli.events import (
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
+    from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.label_scores import LabelScore
     from nmt_cli.evaluation.number_formats import Measured
-    from nmt_cli.terminal.training_report import TrainingReport
+    from nmt_cli.training.run import Prepared
+
 
 _PLAIN_EVERY = 100  # steps between lines where there is no live display, or
 _PLAIN_SECONDS = 60  # between them
@@ -214,3 +224,103 @@ def describe(measured: "Measured") -> str:
 
 def _smooth(average: float, value: float) -> float:
     return value if average == 0.0 else _SMOOTHING * average + (1 - _SMOOTHING) * value
+
+
+_SIGNAL_BASE = 128
+_WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopRequest:
+    """While the block runs, a signal ends it with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
+
+    At once, until `wait_for_step` says that there is something to save; from then on a first signal
+    asks for a stop and a second one ends at once. One that is ignored (`nohup`) stays so.
+    """
+
+    def __init__(self) -> None:
+        self._received: int | None = None
+        self._waits = False
+
+    def __enter__(self) -> "StopRequest":
+        watched = [n for n in _WATCHED if signal.getsignal(n) != signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._receive) for number in watched}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if kind is KeyboardInterrupt and self._received is not None:
+            # Only now: while TensorFlow is imported nothing reaches the terminal.
+            console.note("stopped at once; the same command begins or goes on where it can")
+            self.exit_if_set()
+
+    def wait_for_step(self) -> None:
+        """From now on a signal only asks for a stop."""
+        self._waits = True
+
+    def number(self) -> int:
+        """Return the number of the signal that came, or 0."""
+        return self._received or 0
+
+    def exit_if_set(self, elsewhere: int = 0) -> None:
+        """Raise typer.Exit with 128 and the signal's number if one came, here or elsewhere."""
+        if number := self._received or elsewhere:
+            raise typer.Exit(_SIGNAL_BASE + number)
+
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
+        is_first, self._received = self._received is None, number
+        if not (is_first and self._waits):
+            raise KeyboardInterrupt
+        console.note("stopping: finishing the step and saving (once more to stop at once)")
+
+
+class TrainingReport:
+    """Keeps a run's report up to date. Whatever goes wrong with it, training goes on.
+
+    Args:
+        prepared: The run.
+
+    Attributes:
+        path: The page.
+        is_written: Whether it is up to date.
+    """
+
+    def __init__(self, prepared: "Prepared") -> None:
+        self._prepared = prepared
+        self.path = prepared.folder.report
+        self._card: str | None = None
+        self.is_written = False
+
+    def follow(self, event: Event) -> None:
+        """Write the report anew if an event that is logged by now has something to tell."""
+        is_news = isinstance(event, Evaluated | Finished)
+        if not is_news or not self._prepared.cluster.is_chief:
+            return
+        from nmt_cli.terminal import console
+
+        try:
+            self._write()
+            self.is_written = True
+        except Exception as error:  # noqa: BLE001 - it is no reason to lose hours of training
+            self.is_written = False
+            reason = getattr(error, "strerror", None) or error
+            console.warn(f"{self.path}: cannot be written: {reason}")
+
+    def _write(self) -> None:
+        from nmt_cli.bundle.manifest import MANIFEST, read_manifest
+        from nmt_cli.errors import ModelFileError
+        from nmt_cli.files import write_text
+        from nmt_cli.report.training_page import data_card, training_page
+        from nmt_cli.training.event_log import read_events
+
+        prepared, folder = self._prepared, self._prepared.folder
+        if self._card is None:
+            self._card = data_card(prepared)
+        manifests: list[Manifest | None] = []
+        for path in (folder.model / MANIFEST, folder.previous):
+            try:
+                manifests.append(read_manifest(path))
+            except ModelFileError:  # there is none
+                manifests.append(None)
+        events = read_events(folder.events)
+        write_text(self.path, training_page(prepared.config, self._card, events, *manifests))

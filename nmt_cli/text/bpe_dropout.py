@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from nmt_cli.text.batches import Ids, Indices, ranges, scramble
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
 from nmt_cli.text.tokenizer import Subwords
-from nmt_cli.text.windows import Ids, Indices, ranges, scramble
 
 _KEY = 3  # keeps these draws apart from those of the order (see `windows.py`)
 _WAYS = 8  # segmentations of a word in a window

@@ -17,7 +17,7 @@ from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import DataError, LineError, did_you_mean
 from nmt_cli.files import read_lines
-from nmt_cli.text import dialogues
+from nmt_cli.text import records
 from nmt_cli.text.held_out import HeldOut, held_out_rows
 from nmt_cli.text.labels import Labels, label_text
 from nmt_cli.text.records import (
@@ -167,7 +167,7 @@ class Corpora:
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""
-        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in dialogues.READERS
+        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in records.READERS
         return has_turns and self.config.facts.has_turns and corpus.columns is None
 
     def _all_train(self) -> Iterator[Example]:
@@ -232,7 +232,7 @@ class Corpora:
         if suffix in SPREADSHEETS:
             raise DataError(f"{path}: a spreadsheet is no text", hint=SAVE_AS_CSV)
         if self.is_dialogue(corpus):
-            found = dialogues.READERS[suffix](path, report, read)
+            found = records.READERS[suffix](path, report, read)
             return _replies(found, self.config.chat.history_turns)
         if suffix == ".jsonl":
             columns = corpus.columns or list(self.config.facts.columns)
@@ -345,7 +345,7 @@ def _read_jsonl(
         yield Row(number, Example(tuple(texts), target))
 
 
-def _replies(found: Iterable[dialogues.Dialogue], history_turns: int) -> Iterator[Row]:
+def _replies(found: Iterable[records.Dialogue], history_turns: int) -> Iterator[Row]:
     """Yield the bot's turns that are learnt; user and bot alternate, the user begins.
 
     Its source is the user's turn before it and up to `history_turns` turns before that.

@@ -6,6 +6,10 @@ each with its `</s>`) and `SIDE.offsets` (int64: where each example begins, plus
 text files, the vocabulary and the template, so a folder that exists is right, and a change of any
 of these makes a new one. `crc32.json` has the checksum of each file in it, as disks and people
 damage files.
+
+Each word, as spaces separate them, is encoded once and looked up after: normal form, boundaries and
+merges do not reach over a space, so the ids of a text are those of its words one after the other.
+Even in a few thousand lines most words come several times.
 """
 
 import contextlib
@@ -15,8 +19,9 @@ import itertools
 import json
 import mmap
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,11 +33,10 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.parallel import map_in_order
-from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.text.special_tokens import EOS_ID, WORD_MARKER
 from nmt_cli.text.template import join_turns
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.word_cache import WordCache
 
 FORMAT = 2  # of the files below; part of a folder's fingerprint
 _CHUNK = 10_000
@@ -283,3 +287,50 @@ def _open(folder: Path) -> EncodedCorpus:
         arrays[side] = np.memmap(folder / f"{side}.ids", np.dtype(meta["dtype"]), mode="r")
         arrays[f"{side}_offsets"] = np.memmap(folder / f"{side}.offsets", np.int64, mode="r")
     return EncodedCorpus(**arrays, sizes=tuple(meta["sizes"]))
+
+
+_MOST_CHARACTERS = 2_000_000  # of the words that are kept: some 100 MB
+_WORDS_IN_A_TEXT = 50  # new words are encoded so many at once
+
+
+class WordCache(Subwords):
+    """The same ids as those of the `Subwords` it is made from.
+
+    Args:
+        subwords: The vocabulary.
+    """
+
+    def __init__(self, subwords: Subwords) -> None:
+        super().__init__(subwords.tokenizer)
+        self._begins_word = np.array([p.startswith(WORD_MARKER) for p in subwords.all_tokens()])
+        self._between_spaces = {"": subwords.ids([WORD_MARKER])}
+        self._forget()
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many texts."""
+        rows = [text.split(" ") if text else [] for text in texts]
+        words = set().union(*rows)
+        if self._characters > _MOST_CHARACTERS:
+            self._forget()
+        new = list(words.difference(self._ids_of))
+        self._ids_of.update(zip(new, self._encode_words(new), strict=True))
+        self._characters += sum(map(len, new))
+        ids_of = self._ids_of.__getitem__
+        return [list(chain.from_iterable(map(ids_of, row))) for row in rows]
+
+    def _forget(self) -> None:
+        self._ids_of: dict[str, list[int]] = dict(self._between_spaces)
+        self._characters = 0
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        starts = range(0, len(words), _WORDS_IN_A_TEXT)
+        groups = [words[first : first + _WORDS_IN_A_TEXT] for first in starts]
+        encoded = super().encode_batch([" ".join(group) for group in groups])
+        return list(chain.from_iterable(map(self._ids_of_each, groups, encoded)))
+
+    def _ids_of_each(self, words: list[str], ids: list[int]) -> list[list[int]]:
+        """Cut the ids of a text into those of its words: each begins with the marker."""
+        begins = np.flatnonzero(self._begins_word[ids]).tolist()
+        if len(begins) > len(words):  # NFKC made a space within a word
+            return [self.encode(word) for word in words]
+        return [ids[first:end] for first, end in pairwise([*begins, len(ids)])]

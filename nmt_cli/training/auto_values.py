@@ -14,8 +14,8 @@ from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.labels import find_labels
 from nmt_cli.text.statistics import count_tokens, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.training.forecast import run_time, training_seconds
 from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.time_box import run_time, training_seconds
 
 VOCAB_SIZE = "tokenizer.vocab_size"
 PRECISION, LANES = "train.precision", "train.lanes"  # what the machine decides, not the text

@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a run needs to go on as if it had never stopped.
+"""Checkpoints: everything that a run needs to resume as if it had never stopped.
 
     checkpoints/step-00012000/
         weights.safetensors, optimizer.safetensors
@@ -7,7 +7,8 @@
 A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a
 damaged folder is set aside as `damaged-step-...` and the one before is used. What a stopped run
 writes between two regular checkpoints is called `step-...-stopped` and goes when the next is
-written.
+written. A thread hashes, writes and deletes while the loop takes its next steps; it works on one
+snapshot at a time.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -314,3 +316,38 @@ def saved_settings(folder: Path) -> dict[str, Any]:
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:
     """Return the dotted names of settings that differ."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+class Writer:
+    """Runs one write at a time beside the training loop.
+
+    Use as a context: its end waits for what is being written.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending: Future[Path] | None = None
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True)
+
+    def start(self, write: Callable[[], Path]) -> None:
+        """Begin a write. The one before must have been collected, or its error would be lost."""
+        self._pending = self._pool.submit(write)
+
+    def collect(self, *, wait: bool) -> Path | None:
+        """Return what was written since the last call, or None.
+
+        Args:
+            wait: Wait for a write that has begun.
+
+        Raises:
+            TrainingError: The write failed; the error is the one that was raised in the thread.
+        """
+        if self._pending is None or not (wait or self._pending.done()):
+            return None
+        pending, self._pending = self._pending, None
+        return pending.result()

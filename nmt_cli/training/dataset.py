@@ -15,10 +15,17 @@ import numpy as np
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
-from nmt_cli.text.batches import Batch, WindowPlan, assemble, check_usable, plan_window
+from nmt_cli.text.batches import (
+    Batch,
+    EpochWindows,
+    WindowPlan,
+    assemble,
+    check_usable,
+    plan_window,
+    take,
+)
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.text.windows import EpochWindows, take
 
 _STEPS_AHEAD = 4
 _WAIT_S = 0.1  # how long a thread takes at most to see that nobody wants more

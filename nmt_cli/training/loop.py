@@ -48,15 +48,17 @@ from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import (
     Checkpoints,
     Progress,
+    Writer,
     average,
     step_of,
 )
 from nmt_cli.training.dataset import StepBatches, iter_steps
 from nmt_cli.training.device import describe_environment
 from nmt_cli.training.event_log import EventLog
-from nmt_cli.training.memory import cut, largest_batches
 from nmt_cli.training.recovery import (
     MAX_SKIPPED,
+    cut,
+    largest_batches,
     limit_of_rollback,
     rate_factor,
     rolled_back,
@@ -69,7 +71,6 @@ from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Gradients, Stepper, StepResult
 from nmt_cli.training.tensorboard import Board
 from nmt_cli.training.time_box import Evaluation, TimeBox, TimeLeft
-from nmt_cli.training.writer import Writer
 
 _LOGGED_STEPS = 10  # every tenth step is enough for a curve
 

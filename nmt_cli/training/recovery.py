@@ -1,15 +1,23 @@
-"""Losses that are not finite: how often to skip, where to go back to, when to give up.
+"""When a step fails: losses that are not finite, and memory that runs out.
 
 A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row are
 no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery et al.
 2022, arXiv 2204.02311, section 5.1), here with half the rate, too. All of it follows from
-`Progress`, so a run that is killed meanwhile does the same again.
+`Progress`, so a run that is killed meanwhile does the same again. When memory runs out,
+micro-batches are cut in half, so that the effective batch stays what it was.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
+from nmt_cli.text.batches import Batch, assemble, shares
+from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.training.checkpoint import Progress
+from nmt_cli.training.dataset import Cursor, iter_windows
 
 MAX_SKIPPED = 3  # in a row; then training goes back
 MAX_ROLLBACKS = 2
@@ -62,3 +70,28 @@ def rolled_back(progress: Progress, to: Progress) -> Progress:
         skipped_in_a_row=0,
         rolled_back_to=(*progress.rolled_back_to, to.step),
     )
+
+
+def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
+    """Return the micro-batches that need the most memory, of the first window that has any.
+
+    Layers grow with the positions of a batch, attention with the square of its lengths; one batch
+    may be the largest by both.
+    """
+    windows = iter_windows(corpus, config, Cursor(), None)
+    corpus, plan, _, _ = next(window for window in windows if window.plan.num_steps)
+    rows = np.diff(plan.starts)
+    source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
+    target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)
+    by_layers = rows * (source + target)
+    by_attention = rows * (source**2 + target**2 + source * target)
+    largest = {int(np.argmax(by_layers)), int(np.argmax(by_attention))}
+    return [assemble(corpus, plan.order[plan.starts[i] : plan.starts[i + 1]]) for i in largest]
+
+
+def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
+    """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
+    parts = list(batches)
+    for _ in range(halvings):
+        parts = [half for batch in parts for half in shares(batch, 2) if len(half.source)]
+    return parts

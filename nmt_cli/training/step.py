@@ -13,7 +13,7 @@ import tensorflow as tf
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.model.layers import RandomStream
-from nmt_cli.tasks.token_loss import LossFunction, LossSums, loss_sums
+from nmt_cli.tasks.losses import LossFunction, LossSums, loss_sums
 from nmt_cli.text.batches import Batch, shares
 from nmt_cli.training.optimizer import Optimizer
 

@@ -1,16 +1,22 @@
-"""A time limit: where the run will end at the pace of its steps, and when it has to.
+"""A time limit: where the run will end at the pace of its steps, and which limit is enough.
 
 What comes after the last step takes time, too. A last evaluation is always done; the test set,
 averages and other number formats only if they fit, and no more than a share of the limit is put
 aside for them: the outputs of a young model run to their limit, so that all of it could take
 longer than its training. What is put aside follows from the last evaluation, so there must be one
 of a model that has learned where an output ends.
+
+Before the first step, the time for starting (TensorFlow, reading the text, tracing the step), for
+the steps and for the end is estimated, to about a third.
 """
 
 import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+
+from nmt_cli.config.pace import Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.schema import Config
 
 _HALF = 0.5  # share of the limit after which there should be an evaluation: a young model's outputs
 # run to their limit, and one early takes a third of a short run. If the last one was earlier:
@@ -151,3 +157,77 @@ class TimeBox:
             finish += min(_MARGIN * last.test_seconds, _TEST * self._seconds)
             finish += min(extras, _EXTRAS * self._seconds)
         return self._seconds - (now - self._started) - finish
+
+
+_START_S, _PAIRS_A_SECOND = 15.0, 50_000
+_END_SHARE = 0.06  # of the time: evaluations, and what comes after the last step
+_FEWEST_STEPS, _FIRST_RESULTS = 500, 1500
+_ENOUGH = 3  # a third of the steps leads to nearly the same quality
+_WORTH_TELLING_S = 300
+_LIMITS_S = [60 * m for m in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720)]
+
+
+def training_seconds(limit: float, pairs: int) -> float:
+    """Return what a time limit leaves for steps, in seconds.
+
+    Args:
+        limit: The limit; infinity is none.
+        pairs: Of the training text.
+    """
+    return max(1.0, (limit - _started(pairs)) * (1 - _END_SHARE))
+
+
+def run_seconds(steps: float, step: float, pairs: int) -> float:
+    """Return how long a run of so many steps takes, of `step` seconds each."""
+    return _started(pairs) + steps * step / (1 - _END_SHARE)
+
+
+def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> str:
+    """Return, for people, how long a run takes here, and which limit would be enough.
+
+    Args:
+        config: With a value for every key that the pace depends on.
+        lengths: Of the training text.
+        pairs: Likewise.
+        machine: Where it runs.
+    """
+    steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
+    seconds = run_seconds(steps, step, pairs)
+    told = f"{steps:,} steps take about {spoken(seconds)} here"
+    enough = _as_limit(run_seconds(steps / _ENOUGH, step, pairs))
+    if seconds < max(_WORTH_TELLING_S, 1.5 * enough):
+        return told
+    return f"{told}; --time {spoken(enough)} is enough for nearly as good a model"
+
+
+def too_short(
+    limit: float, config: Config, lengths: Lengths, pairs: int, machine: Machine
+) -> str | None:
+    """Return a warning when a time limit is too short to learn anything, with what would do.
+
+    Args:
+        limit: The limit in seconds.
+        config: As chosen for this limit.
+        lengths: Of the training text.
+        pairs: Likewise.
+        machine: Where it runs.
+    """
+    step = step_seconds(config, lengths, machine)
+    steps = training_seconds(limit, pairs) / step
+    if steps >= min(_FEWEST_STEPS, config.train.max_steps):
+        return None
+    first = _as_limit(run_seconds(_FIRST_RESULTS, step, pairs))
+    return (
+        f"--time {spoken(limit)} is too short to learn from {pairs:,} pairs here: it is enough for "
+        f"about {steps:,.0f} steps; --time {spoken(first)} gives first results"
+    )
+
+
+def _started(pairs: int) -> float:
+    return _START_S + pairs / _PAIRS_A_SECOND
+
+
+def _as_limit(seconds: float) -> float:
+    """Return the next time that a person would name."""
+    hours = math.ceil(seconds / 3600) * 3600
+    return next((limit for limit in _LIMITS_S if limit >= seconds), hours)

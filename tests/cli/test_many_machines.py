@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_cli.distributed import ports
+from nmt_cli.distributed import addresses
 from nmt_cli.distributed.cluster import split_address
 
 STEPS = 50
@@ -112,7 +112,7 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
     endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
     with two_workers(config, tmp_path, **endless) as (chief, other):
         wait_for_step(run, 10)
-        has_guard = ports.can_admit(["127.0.0.1"])
+        has_guard = addresses.can_admit(["127.0.0.1"])
         for worker in (chief, other):
             _, port = split_address(worker.args[-3].split(",")[int(worker.args[-1])])
             assert is_let_in(port, "127.0.0.1")

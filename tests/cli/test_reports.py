@@ -14,7 +14,7 @@ def follow(toy_corpus, tmp_path, monkeypatch):
     """A function that trains the toy run and shows its report every event, as `nmt train` does."""
     from nmt_cli.config.reading import load_config
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.terminal.training_report import TrainingReport
+    from nmt_cli.terminal.training_view import TrainingReport
     from nmt_cli.training.run import prepare
 
     quiet_tensorflow()

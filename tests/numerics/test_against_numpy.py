@@ -13,7 +13,7 @@ from schedules_by_hand import label_smoothed_cross_entropy
 from nmt_cli.model.weights import assign_weights, read_weights
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import TensorFlowEngine
-from nmt_cli.tasks.token_loss import loss_sums
+from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, PAD_ID
 
 # The bound: largest difference over largest logit. Float32 keeps 6e-8 of a number, and a

@@ -14,7 +14,7 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.search.ctranslate2_labeller import CTranslate2Scorer
 from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
-from nmt_cli.tasks.label_loss import LabelLoss, balanced_weights
+from nmt_cli.tasks.losses import LabelLoss, balanced_weights
 from nmt_cli.text.shards import EncodedCorpus
 
 SOURCES = [[1, 7, 8, 9, 10, 2], [6, 2], [9, 9, 2, 6, 2]]

@@ -12,7 +12,7 @@ from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.search.beam_search import advance_beam, start_beam
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import TensorFlowEngine, features_of, parameters_of
-from nmt_cli.tasks.token_loss import loss_sums
+from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
 SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], [9, 9, 6, EOS_ID], [10, 6, 7, 7, 8, EOS_ID]]

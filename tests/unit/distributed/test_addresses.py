@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from nmt_cli.distributed import addresses, ports
+from nmt_cli.distributed import addresses
 from nmt_cli.distributed.addresses import check_addresses, danger, plain_ip, resolve
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError
@@ -73,9 +73,9 @@ def test_addresses_that_cannot_be_right(workers, message):
 
 def test_the_warning_says_who_can_get_in(monkeypatch):
     cluster = Cluster(("10.0.0.1:2222", "near:2223"), 1)
-    monkeypatch.setattr(ports, "can_admit", lambda ips: "10.1.2.3" in ips)
+    monkeypatch.setattr(addresses, "can_admit", lambda ips: "10.1.2.3" in ips)
     assert "Other addresses are kept out" in danger(cluster)
-    monkeypatch.setattr(ports, "can_admit", lambda _: False)
+    monkeypatch.setattr(addresses, "can_admit", lambda _: False)
     assert "anyone who reaches port 2223 of this machine can read and write" in danger(cluster)
 
 

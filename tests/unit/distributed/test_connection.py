@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from nmt_cli.distributed import ports
+from nmt_cli.distributed import addresses
 
 # Connects as one of two workers, the other of which does not come. Tells who reaches the port
 # meanwhile, whether a signal is heard, and the error.
@@ -60,7 +60,7 @@ def test_a_machine_that_does_not_connect_is_named_and_strangers_are_kept_out():
         workers = tuple(f"127.0.0.1:{free.getsockname()[1]}" for free in (one, other))
     found = join(workers, 0)
     assert found["error"] == f"worker 1 ({workers[1]}) did not connect in time"
-    has_filter = ports.can_admit(["127.0.0.1"])
+    has_filter = addresses.can_admit(["127.0.0.1"])
     assert found["let_in"] == {"127.0.0.1": True, "127.0.0.2": not has_filter}
     assert found["heard"] > 0
 

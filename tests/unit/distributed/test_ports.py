@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from nmt_cli.distributed import ports
+from nmt_cli.distributed import addresses
 
 SECONDS = 0.3  # what is dropped gets no answer
 
@@ -19,7 +19,7 @@ def is_let_in(port: int, source: str) -> bool:
     return True
 
 
-@pytest.mark.skipif(not ports.can_admit([]), reason="the system cannot do it")
+@pytest.mark.skipif(not addresses.can_admit([]), reason="the system cannot do it")
 @pytest.mark.parametrize(
     ("ips", "let_in", "kept_out"),
     [
@@ -30,25 +30,25 @@ def is_let_in(port: int, source: str) -> bool:
     ],
 )
 def test_only_some_addresses_reach_a_port(ips, let_in, kept_out):
-    everyone = [source for source in (*let_in, *kept_out) if ports.is_own(source)]
-    with ports.admit_only(ips, 0) as guard:
+    everyone = [source for source in (*let_in, *kept_out) if addresses.is_own(source)]
+    with addresses.admit_only(ips, 0) as guard:
         port = guard.getsockname()[1]
         assert not any(is_let_in(port, source) for source in everyone)  # nobody is there yet
-        with ports.take(port, socket.SO_REUSEPORT) as server:
+        with addresses.take(port, socket.SO_REUSEPORT) as server:
             server.listen()
             assert [s for s in everyone if is_let_in(port, s)] == [
                 s for s in let_in if s in everyone
             ]
-    with ports.take(port, socket.SO_REUSEPORT) as server:
+    with addresses.take(port, socket.SO_REUSEPORT) as server:
         server.listen()
         assert all(is_let_in(port, source) for source in everyone)
 
 
 def test_a_port_that_is_taken():
-    with ports.take(0) as first:
+    with addresses.take(0) as first:
         first.listen()
         port = first.getsockname()[1]
-        for take in (ports.take, lambda port: ports.admit_only([], port)):
+        for take in (addresses.take, lambda port: addresses.admit_only([], port)):
             with pytest.raises(OSError, match="Address already in use"):
                 take(port)
-    assert not ports.is_own("192.0.2.77")
+    assert not addresses.is_own("192.0.2.77")

@@ -11,7 +11,7 @@ from nmt_cli.doctor.characters import repetition
 from nmt_cli.doctor.chunk import Chunk, Side
 from nmt_cli.doctor.languages import commonest_language, contradicts, script_of
 from nmt_cli.doctor.mojibake import has_lost_letters, repair
-from nmt_cli.doctor.numbers import numbers_differ
+from nmt_cli.doctor.patterns import numbers_differ
 from nmt_cli.doctor.repeats import STOCK_TIMES, duplicates, in_both, stock, without_stock
 
 

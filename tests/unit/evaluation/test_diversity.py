@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.evaluation.diversity import diversity, has_loop
+from nmt_cli.evaluation.scores import diversity, has_loop
 
 
 @pytest.mark.parametrize(

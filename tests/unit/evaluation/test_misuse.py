@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.evaluation.misuse import warnings
+from nmt_cli.evaluation.scores import warnings
 
 GERMAN = ["Der Hund schläft, die Katze auch.", "Ein Mann liest.", "Sie geht nach Hause!"]
 FRENCH = ["Où vas-tu ? Je ne sais pas !", "C'est vrai : il pleut.", "Oui ; bien sûr."]

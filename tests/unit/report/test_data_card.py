@@ -3,8 +3,8 @@
 from html_page import Page
 
 from nmt_cli.config.reading import load_config
-from nmt_cli.report.data_card import data_card
 from nmt_cli.report.page import page
+from nmt_cli.report.training_page import data_card
 from nmt_cli.training.run import prepare
 
 OVERRIDES = [

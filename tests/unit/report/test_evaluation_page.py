@@ -5,8 +5,7 @@ import sacrebleu
 from html_page import Page
 
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
-from nmt_cli.evaluation.label_comparison import LabelComparison, corpus_of
-from nmt_cli.evaluation.label_judging import Judged
+from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of
 from nmt_cli.report.evaluation_page import evaluation_page
 from nmt_cli.search.labeller import label_flags
 from nmt_cli.text.corpus import Example

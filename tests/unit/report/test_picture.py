@@ -14,11 +14,10 @@ from rich.cells import cell_len
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.report.canvas import SERIES
+from nmt_cli.report.canvas import SERIES, fonts_for
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.curves import curves_chart, schedule_chart
 from nmt_cli.report.diagram import diagram_of
-from nmt_cli.report.fonts import fonts_for
 from nmt_cli.report.length_chart import lengths_chart
 from nmt_cli.report.page import asset
 from nmt_cli.report.picture import write_picture

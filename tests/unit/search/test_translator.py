@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from nmt_cli.config.schema import TokenizerConfig
-from nmt_cli.search import line_windows
+from nmt_cli.search import translator
 from nmt_cli.search.engine import Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation, Translator, one_line, suppressed_ids
@@ -161,7 +161,7 @@ def test_line_ends_that_a_model_writes_become_spaces(vocabularies):
 
 def test_an_endless_input_is_translated_as_it_comes(vocabularies, monkeypatch):
     """Lines are read in windows: the first answers come before the last line is read."""
-    monkeypatch.setattr(line_windows, "_MAX_LINES", 4)
+    monkeypatch.setattr(translator, "_MAX_LINES", 4)
     read = 0
 
     def endless():
@@ -198,7 +198,7 @@ def test_the_next_window_is_begun_before_the_last_one_is_finished(vocabularies):
 
 
 def test_line_numbers_count_over_windows(vocabularies, monkeypatch):
-    monkeypatch.setattr(line_windows, "_MAX_LINES", 2)
+    monkeypatch.setattr(translator, "_MAX_LINES", 2)
     warnings = []
     translate(EchoEngine(4), vocabularies, ["a", "", "a", "a", WORDS[2]], warnings=warnings)
     assert warnings[0].startswith("line 5 ")

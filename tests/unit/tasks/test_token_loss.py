@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import label_smoothed_cross_entropy
 
-from nmt_cli.tasks.token_loss import loss_sums
+from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 
 SOURCES = [[7, 8, 9, 2], [6, 2]]

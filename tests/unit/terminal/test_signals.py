@@ -6,7 +6,7 @@ import signal
 import pytest
 import typer
 
-from nmt_cli.terminal.signals import StopRequest
+from nmt_cli.terminal.training_view import StopRequest
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 EACH = pytest.mark.parametrize(("number", "code"), CODES.items())

@@ -9,7 +9,7 @@ import pytest
 from nmt_cli.config.reading import checked
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.text.batches import assemble, batches_by_length, plan_window
+from nmt_cli.text.batches import assemble, batches_by_length, plan_window, take
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.encoders import LabelEncoder, build_encoder
@@ -19,7 +19,6 @@ from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.windows import take
 
 ROWS = [("I like it", "good"), ("I hate it", "bad"), ("it is", "so so"), ("I love it", "good")]
 NAMES = ["bad", "good", "so so"]

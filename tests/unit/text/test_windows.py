@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/text/windows.py: permutations, what an epoch deals out, copies of examples."""
+"""Tests of nmt_cli/text/batches.py: permutations, what an epoch deals out, copies of examples."""
 
 import itertools
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.text import windows
+from nmt_cli.text import batches
+from nmt_cli.text.batches import EpochWindows, permute, ranges, take
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.text.windows import EpochWindows, permute, ranges, take
 
 
 class TestPermute:
@@ -54,7 +54,7 @@ class TestEpochWindows:
         sizes, weights = zip(*corpora, strict=True)
         bases = [0, *itertools.accumulate(sizes)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(windows, "_WINDOW", window)
+            patch.setattr(batches, "_WINDOW", window)
             seen = np.zeros(sum(sizes), int)
             for epoch in range(10):
                 this = EpochWindows(sizes, weights, seed, epoch)
@@ -75,12 +75,12 @@ class TestEpochWindows:
             assert EpochWindows([7], [1.0], 1, epoch).examples(0).tolist() == list(range(7))
 
     def test_windows_are_of_equal_size(self, monkeypatch):
-        monkeypatch.setattr(windows, "_WINDOW", 100)
+        monkeypatch.setattr(batches, "_WINDOW", 100)
         this = EpochWindows([201], [1.0], 1, 0)
         assert [len(this.examples(number)) for number in range(len(this))] == [67, 67, 67]
 
     def test_each_epoch_deals_out_its_windows_anew(self, monkeypatch):
-        monkeypatch.setattr(windows, "_WINDOW", 100)
+        monkeypatch.setattr(batches, "_WINDOW", 100)
         first = [
             set(EpochWindows([200], [1.0], 1, epoch).examples(0).tolist()) for epoch in range(3)
         ]
@@ -89,7 +89,7 @@ class TestEpochWindows:
 
 
 def test_take(monkeypatch):
-    monkeypatch.setattr(windows, "_BLOCK", 2)
+    monkeypatch.setattr(batches, "_WINDOW_BLOCK", 2)
     sides = np.arange(1, 11, dtype=np.uint16), np.array([0, 1, 3, 6, 10])
     corpus = EncodedCorpus(*sides, sides[0] + np.uint16(10), sides[1])
     taken = take(corpus, np.array([0, 2, 2, 3, 1]))

@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/text/word_cache.py: whatever the text, the ids are those of the vocabulary."""
+"""Tests of nmt_cli/text/shards.py: whatever the text, the ids are those of the vocabulary."""
 
 import pytest
 from hypothesis import given, settings
@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError
-from nmt_cli.text import word_cache
+from nmt_cli.text import shards
+from nmt_cli.text.shards import WordCache
 from nmt_cli.text.tokenizer import Subwords
-from nmt_cli.text.word_cache import WordCache
 
 LINES = ["the dog sees the cat, and the cat sees 12 dogs.", "Straße größer ΟΔΟΣ ệ 한국어"]
 WORDS = [
@@ -44,8 +44,8 @@ def test_the_ids_are_the_same_as_without_it(batch):
 
 
 def test_a_full_cache_begins_anew(monkeypatch):
-    monkeypatch.setattr(word_cache, "_MOST_CHARACTERS", 10)
-    monkeypatch.setattr(word_cache, "_WORDS_IN_A_TEXT", 2)
+    monkeypatch.setattr(shards, "_MOST_CHARACTERS", 10)
+    monkeypatch.setattr(shards, "_WORDS_IN_A_TEXT", 2)
     cache = WordCache(VOCABULARIES[0])
     for line in LINES * 3:
         assert cache.encode_batch([line]) == VOCABULARIES[0].encode_batch([line])

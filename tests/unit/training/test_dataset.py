@@ -13,10 +13,10 @@ import pytest
 
 from nmt_cli.config.schema import Config, TokenizerConfig
 from nmt_cli.errors import TrainingError
+from nmt_cli.text.batches import take as copy_of
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import Subwords
-from nmt_cli.text.windows import take as copy_of
 from nmt_cli.training.dataset import Cursor, StepBatches, check_trainable, iter_steps
 
 RANDOM = np.random.default_rng(3)
@@ -51,8 +51,8 @@ def take(count: int, cursor: Cursor = START, corpus=CORPUS, **config) -> list[St
 @pytest.fixture
 def small_windows(monkeypatch):
     """An epoch of the 90 examples has five windows, and a window is copied in three blocks."""
-    monkeypatch.setattr("nmt_cli.text.windows._WINDOW", 20)
-    monkeypatch.setattr("nmt_cli.text.windows._BLOCK", 7)
+    monkeypatch.setattr("nmt_cli.text.batches._WINDOW", 20)
+    monkeypatch.setattr("nmt_cli.text.batches._BLOCK", 7)
 
 
 def flat(steps: list[StepBatches]) -> list[list[list[list[int]]]]:

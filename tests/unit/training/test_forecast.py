@@ -4,7 +4,7 @@ import pytest
 
 from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
 from nmt_cli.config.schema import Config
-from nmt_cli.training.forecast import run_seconds, run_time, too_short, training_seconds
+from nmt_cli.training.time_box import run_seconds, run_time, too_short, training_seconds
 
 CONFIG = Config.model_validate(
     {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}

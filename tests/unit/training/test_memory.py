@@ -6,7 +6,7 @@ import pytest
 from nmt_cli.config.schema import Config
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.training.memory import cut, largest_batches
+from nmt_cli.training.recovery import cut, largest_batches
 
 RANDOM = np.random.default_rng(5)
 

@@ -10,7 +10,7 @@ from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.layers import num_fused
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import named_variables
-from nmt_cli.training import muon
+from nmt_cli.training import optimizer
 from nmt_cli.training.optimizer import Optimizer
 
 KERNEL, FUSED = "encoder.layer1.feed_forward.kernel", "decoder.layer2.self_att.query_key_value"
@@ -53,7 +53,7 @@ def newton_schulz(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(8, 8), (4, 9), (9, 4), (1, 5), (128, 256)])
 def test_the_polar_factor_has_the_directions_and_no_lengths(shape):
     for matrix in np.random.default_rng(1).normal(size=(3, *shape)):
-        result = muon.polar(tf.constant(matrix, tf.float32)).numpy()
+        result = optimizer.polar(tf.constant(matrix, tf.float32)).numpy()
         u, values, v = np.linalg.svd(matrix, full_matrices=False)
         within = np.diag(u.T @ result @ v.T)
         asked = values / np.linalg.norm(matrix) > 0.01
@@ -64,7 +64,7 @@ def test_the_polar_factor_has_the_directions_and_no_lengths(shape):
 @pytest.mark.parametrize("shape", [(32, 96), (96, 32)])
 def test_bfloat16_finds_nearly_the_same(shape):
     matrix = np.random.default_rng(2).normal(size=shape)
-    result = muon.polar(tf.constant(matrix, tf.float32), "bfloat16").numpy()
+    result = optimizer.polar(tf.constant(matrix, tf.float32), "bfloat16").numpy()
     expected = newton_schulz(matrix)
     assert result.dtype == np.float32
     assert 1e-4 < np.linalg.norm(result - expected) / np.linalg.norm(expected) < 0.05
@@ -79,7 +79,7 @@ def test_each_round_ends_as_far_above_one_as_below():
 
 
 def test_a_matrix_of_nothing_moves_nothing():
-    assert not np.any(muon.polar(tf.zeros([4, 6])))
+    assert not np.any(optimizer.polar(tf.zeros([4, 6])))
 
 
 def test_five_steps_equal_the_algorithm():
@@ -126,7 +126,7 @@ def test_the_matrices_of_a_model_are_those_of_its_layers():
     config = ModelConfig(**sizes, positions="learned", max_length=16)
     model = Transformer(config, source_vocab_size=300, target_vocab_size=310, joint=False, seed=1)
     weights = {name: variable.value for name, variable in named_variables(model).items()}
-    hidden = {name for name in weights if muon.is_hidden_matrix(name, weights[name])}
+    hidden = {name for name in weights if optimizer.is_hidden_matrix(name, weights[name])}
     others = {name for name, w in weights.items() if len(w.shape) == 2} - hidden
     assert len(hidden) == 4 + 7  # attention 2 and 5 (query_key_value is one), feed-forward 2 each
     assert all(max(weights[name].shape) in (16, 300, 310) for name in others)

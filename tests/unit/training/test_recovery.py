@@ -18,7 +18,7 @@ from nmt_cli.events import (
     Skipped,
     StepDone,
 )
-from nmt_cli.tasks import token_loss
+from nmt_cli.tasks import losses
 from nmt_cli.training import loop
 from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.loop import train
@@ -195,7 +195,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
     """
 
     def arrange(rows: int) -> None:
-        real = token_loss.loss_sums
+        real = losses.loss_sums
 
         def loss_sums(model, source, *others):
             count = tf.cast(tf.shape(source)[0], tf.int64)
@@ -207,7 +207,7 @@ def memory_for(monkeypatch) -> Callable[[int], None]:
             sums = real(model, source, *others)
             return sums._replace(smoothed=sums.smoothed + nothing)
 
-        monkeypatch.setattr(token_loss, "loss_sums", loss_sums)
+        monkeypatch.setattr(losses, "loss_sums", loss_sums)
 
     return arrange
 

@@ -7,7 +7,7 @@ from schedules_by_hand import label_smoothed_cross_entropy
 
 from nmt_cli.config.schema import Config
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
-from nmt_cli.tasks.token_loss import loss_sums
+from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.batches import Batch
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.training.optimizer import Optimizer
