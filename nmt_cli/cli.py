@@ -32,7 +32,7 @@ from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
 from nmt_cli.errors import NmtError
-from nmt_cli.terminal import completion
+from nmt_cli.terminal import completion, console
 
 _BUG = 1
 _NOT_INSTALLED = 5  # as a training that cannot go on
@@ -98,7 +98,6 @@ class _Group(TyperGroup):
         return _first_sentence(self.help)
 
     def invoke(self, ctx: Any) -> Any:
-        from nmt_cli.terminal import console
 
         try:
             return super().invoke(ctx)
@@ -117,7 +116,6 @@ class _Group(TyperGroup):
             if error.name not in ("tensorflow", "keras"):
                 _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
                 raise typer.Exit(_BUG) from error
-            from nmt_cli.terminal import console
 
             console.error(
                 f"this needs {error.name}, which is not installed",
@@ -155,7 +153,6 @@ def _is_usage_error(error: Exception) -> bool:
 
 
 def _report_bug(error: Exception, *, show: bool) -> None:
-    from nmt_cli.terminal import console
 
     text = "".join(traceback.format_exception(error))
     if show:
@@ -208,8 +205,6 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take old names of options, with a note."""
-        from nmt_cli.terminal import console
-
         for command, old, new in _RENAMED:
             if command == ctx.info_name and old in args:
                 console.note(f"{old} is called {new} now")
@@ -296,8 +291,6 @@ app.add_typer(_plot, name="plot")
 
 def main() -> None:
     """Run `nmt`."""
-    from nmt_cli.terminal import console
-
     console.use_utf8()
     if "_NMT_COMPLETE" in os.environ:
         from typer._completion_classes import completion_init

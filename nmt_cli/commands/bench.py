@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.terminal.options import (
-    BeamOption,
-    EngineOption,
-    JsonOption,
-    ModelOption,
-    ThreadsOption,
-)
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +24,14 @@ _HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 
 
 def bench(
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     input_file: Annotated[
         str | None, typer.Option("--input", "-i", metavar="FILE", help="Lines to measure with.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option("--data-dir", metavar="DIR", help="Where the dev data lies now.")
     ] = None,
-    engine: EngineOption = "auto",
+    engine: shared.EngineOption = "auto",
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", metavar="F", help="CTranslate2's; may be repeated. All it has."),
@@ -43,12 +39,12 @@ def bench(
     batch: Annotated[
         str, typer.Option("--batch", metavar="N,N,...", help="Sentences in a call.")
     ] = "1,8,64",
-    beam: BeamOption = None,
-    threads: ThreadsOption = None,
+    beam: shared.BeamOption = None,
+    threads: shared.ThreadsOption = None,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", help="Longest time of one measurement.")
     ] = 5.0,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Measure how fast a model works here, with each engine and number format.
 
@@ -64,9 +60,7 @@ def bench(
     import statistics
 
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.terminal import console
 
     EngineOptions(engine=engine, threads=threads)  # or the error that says what is wrong
     batch_sizes = [int(size) if size.strip().isdecimal() else 0 for size in batch.split(",")]
@@ -98,7 +92,6 @@ def bench(
 
 def _options(bundle: "Bundle", engine: str, beam: int | None) -> "SearchOptions | None":
     """Return how a model searches; None of a classifier, which does not."""
-    from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import search_options
 
     if not bundle.manifest.facts.has_labels:
@@ -132,11 +125,9 @@ def _sentences(
     import itertools
 
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import DataError
     from nmt_cli.evaluation.number_formats import dev_examples
     from nmt_cli.files import read_lines
     from nmt_cli.search.labeller import texts_of
-    from nmt_cli.terminal import console
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -237,8 +228,6 @@ def _start_up(bundle: "Bundle", engine: str, number_format: str | None, text: st
 
 def _show(row: dict[str, Any]) -> None:
     """Print an engine's rows; what belongs to all of them stands in the first."""
-    from nmt_cli.terminal import console
-
     name = " ".join(filter(None, (row["engine"], row["format"])))
     once = (f"{row['start_up_seconds']:.2f}", f"{row['peak_memory_mb']:,.0f}")
     for speed in row["speeds"]:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmt_cli.config.tasks import CHAT
-from nmt_cli.terminal.options import (
-    BeamOption,
-    DeviceOption,
-    EngineOption,
-    FormatOption,
-    JsonOption,
-    MaxLengthOption,
-    ModelOption,
-    ThreadsOption,
-    VerboseOption,
-)
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.search.chat_options import ChatSettings
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.chat_commands import ChatCommands
+from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
+from nmt_cli.terminal.options import open_model
+from nmt_cli.terminal.pictures import check_output, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,23 +59,23 @@ NoLogOption = Annotated[bool, typer.Option("--no-log", help="Keep nothing of wha
 
 def chat(
     text: TextArgument = None,
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     goes_on: ContinueOption = False,
-    beam: BeamOption = None,
+    beam: shared.BeamOption = None,
     temperature: TemperatureOption = None,
     top_k: TopKOption = None,
     top_p: TopPOption = None,
     seed: SeedOption = None,
-    max_length: MaxLengthOption = None,
+    max_length: shared.MaxLengthOption = None,
     settings: ChatSetOption = None,
     attention: AttentionOption = None,
     no_log: NoLogOption = False,
-    engine: EngineOption = "auto",
-    number_format: FormatOption = None,
-    threads: ThreadsOption = None,
-    device: DeviceOption = "auto",
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    engine: shared.EngineOption = "auto",
+    number_format: shared.FormatOption = None,
+    threads: shared.ThreadsOption = None,
+    device: shared.DeviceOption = "auto",
+    json: shared.JsonOption = False,
+    verbose: shared.VerboseOption = False,
 ) -> None:
     """Chat with a model. In a pipe: a line in, a line out.
 
@@ -87,7 +85,6 @@ def chat(
 
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
-    from nmt_cli.errors import ConfigError
     from nmt_cli.files import read_lines
     from nmt_cli.search.loading import EngineOptions
 
@@ -96,8 +93,6 @@ def chat(
     if any(value is not None for value in (temperature, top_k, top_p)) and beam is not None:
         raise ConfigError("--beam searches; it does not go with the sampling options")
     if attention is not None:
-        from nmt_cli.terminal.pictures import check_output
-
         check_output(attention)
     conversation = _conversation(
         model,
@@ -139,12 +134,6 @@ def _conversation(
     is_verbose: bool,
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
-    from nmt_cli.search.chat_options import ChatSettings
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.chat_conversation import Conversation
-    from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
-    from nmt_cli.terminal.options import open_model
-
     log: ConversationLog | None = None
     turns: list[str] = []
     if goes_on:
@@ -168,8 +157,6 @@ def _draw_attention(conversation: "Conversation", output: str) -> None:
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.report.attention import attention_of
     from nmt_cli.search.attended import attended_ids
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.pictures import show
     from nmt_cli.text.vocabulary import Vocabularies
 
     ids = conversation.session.last_ids()
@@ -182,10 +169,6 @@ def _draw_attention(conversation: "Conversation", output: str) -> None:
 
 def _pipe(conversation: "Conversation", lines: "Iterable[str]", *, as_json: bool) -> None:
     """Answer each line with one line; commands answer on stderr."""
-    from nmt_cli.errors import ConfigError, DataError
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.chat_commands import ChatCommands
-
     commands = ChatCommands(conversation, lambda pieces: console.note("".join(pieces)))
     for line in lines:
         if line.startswith("/"):

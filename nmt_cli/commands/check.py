@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    SetOption,
-    note_stand_in,
-    with_data_dir,
-)
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.check_view import as_json, summary, tell_time
+from nmt_cli.terminal.options import note_stand_in, with_data_dir
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def check(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: shared.ConfigArgument = None,
+    overrides: shared.SetOption = None,
+    data_dir: shared.DataDirOption = None,
     fix: Annotated[
         str | None,
         typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
@@ -38,9 +36,6 @@ def check(
     """
     from nmt_cli.api.functions import check as check_up
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import DataError
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.check_view import as_json, summary, tell_time
 
     note_stand_in(config, "check")
     loaded = load_config(config, with_data_dir(overrides, data_dir))
@@ -68,9 +63,7 @@ def check(
 def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
     from nmt_cli.config.reading import to_yaml, whole_sections
     from nmt_cli.doctor.cleaning import DROPPED, clean
-    from nmt_cli.errors import ConfigError, DataError
     from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.terminal import console
 
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty", hint="--fix writes into a new folder")
@@ -87,7 +80,6 @@ def _tell_mending(config: str, report: "Report") -> None:
     from itertools import chain, count
 
     from nmt_cli.doctor.cleaning import can_be_cleaned
-    from nmt_cli.terminal import console
 
     if can_be_cleaned(report):
         names = chain(["clean"], (f"clean-{number}" for number in count(2)))
@@ -98,6 +90,5 @@ def _tell_mending(config: str, report: "Report") -> None:
 
 
 def _tell_next(config: str) -> None:
-    from nmt_cli.terminal import console
 
     console.note(f"next: nmt train{config}")

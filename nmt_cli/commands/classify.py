@@ -6,28 +6,30 @@ from typing import Annotated
 import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
-from nmt_cli.terminal.options import (
-    ColumnOption,
-    DeviceOption,
-    EncodingOption,
-    FormatOption,
-    InputOption,
-    JsonOption,
-    ModelOption,
-    OnErrorOption,
-    OutputOption,
-    ThreadsOption,
-    VerboseOption,
+from nmt_cli.errors import ConfigError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.lines import (
+    LabelLines,
+    check_attention,
+    file_progress,
+    input_windows,
+    is_table,
+    mend_of,
+    output_stream,
 )
+from nmt_cli.terminal.options import open_model
+from nmt_cli.terminal.pictures import show
+from nmt_cli.terminal.prompts import ClassifyPrompt
 
 
 def classify(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to classify.")
     ] = None,
-    model: ModelOption = None,
-    input_file: InputOption = None,
-    output_file: OutputOption = None,
+    model: shared.ModelOption = None,
+    input_file: shared.InputOption = None,
+    output_file: shared.OutputOption = None,
     top: Annotated[
         int | None, typer.Option("--top", metavar="N", help="The N likeliest labels, with tabs.")
     ] = None,
@@ -40,14 +42,14 @@ def classify(
             "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one text."
         ),
     ] = None,
-    on_error: OnErrorOption = "stop",
-    encoding: EncodingOption = "utf-8",
-    column: ColumnOption = None,
-    number_format: FormatOption = None,
-    threads: ThreadsOption = None,
-    device: DeviceOption = "auto",
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    on_error: shared.OnErrorOption = "stop",
+    encoding: shared.EncodingOption = "utf-8",
+    column: shared.ColumnOption = None,
+    number_format: shared.FormatOption = None,
+    threads: shared.ThreadsOption = None,
+    device: shared.DeviceOption = "auto",
+    json: shared.JsonOption = False,
+    verbose: shared.VerboseOption = False,
 ) -> None:
     """Give labels to texts, a file, standard input, or what you type.
 
@@ -57,20 +59,7 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
-    from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.lines import (
-        LabelLines,
-        check_attention,
-        file_progress,
-        input_windows,
-        is_table,
-        mend_of,
-        output_stream,
-    )
-    from nmt_cli.terminal.options import open_model
-    from nmt_cli.terminal.prompts import ClassifyPrompt
 
     mend = mend_of(on_error)
     if text and input_file:
@@ -103,6 +92,5 @@ def classify(
     if attention is not None:
         from nmt_cli.report.attention import attention_of
         from nmt_cli.search.attended import attended_labels
-        from nmt_cli.terminal.pictures import show
 
         show(attention_of(attended_labels(loaded.bundle, labeller, found)), attention)

@@ -5,21 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.terminal.options import (
-    BeamOption,
-    DataDirOption,
-    DeviceOption,
-    EncodingOption,
-    EngineOption,
-    FormatOption,
-    JsonOption,
-    LengthPenaltyOption,
-    MaxLengthOption,
-    ModelOption,
-    SplitOption,
-    ThreadsOption,
-    VerboseOption,
-)
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
+from nmt_cli.terminal.lines import checked_encoding
 
 if TYPE_CHECKING:
     from nmt_cli.evaluation.comparison import Evaluation
@@ -27,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     source: Annotated[
         str | None,
         typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
@@ -43,11 +33,11 @@ def evaluate(
         str | None,
         typer.Option("--target-lang", metavar="CODE", help="The language of --hypotheses."),
     ] = None,
-    split: SplitOption = "test",
-    data_dir: DataDirOption = None,
-    beam: BeamOption = None,
-    length_penalty: LengthPenaltyOption = None,
-    max_length: MaxLengthOption = None,
+    split: shared.SplitOption = "test",
+    data_dir: shared.DataDirOption = None,
+    beam: shared.BeamOption = None,
+    length_penalty: shared.LengthPenaltyOption = None,
+    max_length: shared.MaxLengthOption = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any option of search, or of nmt chat."),
@@ -60,17 +50,17 @@ def evaluate(
             help="Another model, a file of outputs, or KEY=VALUE,... for the same model.",
         ),
     ] = None,
-    engine: EngineOption = "auto",
-    number_format: FormatOption = None,
-    threads: ThreadsOption = None,
-    device: DeviceOption = "auto",
-    encoding: EncodingOption = "utf-8",
+    engine: shared.EngineOption = "auto",
+    number_format: shared.FormatOption = None,
+    threads: shared.ThreadsOption = None,
+    device: shared.DeviceOption = "auto",
+    encoding: shared.EncodingOption = "utf-8",
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Write it all to a page, too (.html)."),
     ] = None,
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    json: shared.JsonOption = False,
+    verbose: shared.VerboseOption = False,
 ) -> None:
     """Score a model, or a file of outputs, with sacreBLEU on detokenised text.
 
@@ -85,12 +75,9 @@ def evaluate(
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.errors import ConfigError
     from nmt_cli.evaluation.evaluator import Evaluator, evaluate_outputs, read_examples
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.tasks.task import task_of
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.lines import checked_encoding
 
     encoding = checked_encoding(encoding)
     others = compare or []
@@ -137,8 +124,6 @@ def evaluate(
 
 def check_split(split: str) -> None:
     """Raise ConfigError unless there can be examples to score in a split of that name."""
-    from nmt_cli.errors import ConfigError
-
     if split not in ("dev", "test"):
         raise ConfigError(f"--split must be dev or test (it is {split})")
 
@@ -147,11 +132,8 @@ def _show(
     name: str, found: "Evaluation | LabelComparison", report: str | None, *, as_json: bool
 ) -> None:
     """Print what was found, and write it to a page."""
-    from nmt_cli.errors import DataError
     from nmt_cli.files import os_errors_as, write_text
     from nmt_cli.report.evaluation_page import evaluation_page
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
 
     if len(found.results) > 1:
         show_side_by_side(found, as_json=as_json)

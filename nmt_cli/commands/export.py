@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
+from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
+from nmt_cli.terminal import console
 from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
@@ -61,11 +63,9 @@ def export(
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
     from nmt_cli.evaluation.number_formats import dev_examples, measure_formats
     from nmt_cli.files import os_errors_as
     from nmt_cli.tasks.task import task_of
-    from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
     from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
@@ -120,10 +120,8 @@ def _write_saved_model(
     """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
     import dataclasses
 
-    from nmt_cli.errors import ConfigError, ModelFileError
     from nmt_cli.files import os_errors_as
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
 
     folder = Path(path)
@@ -149,9 +147,7 @@ def _share(
 ) -> None:
     from nmt_cli.bundle.folder import add_ctranslate2
     from nmt_cli.bundle.sharing import share
-    from nmt_cli.errors import ModelFileError
     from nmt_cli.files import os_errors_as
-    from nmt_cli.terminal import console
     from nmt_cli.text.vocabulary import Vocabularies
 
     known = bundle.manifest.ctranslate2

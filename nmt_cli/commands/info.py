@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_cli.errors import ConfigError
+from nmt_cli.terminal import console
 from nmt_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ def info(
     Example: nmt info runs/quickstart --verify
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.errors import ConfigError
-    from nmt_cli.terminal import console
 
     if model and model_option:
         raise ConfigError("give either MODEL or --model, not both")

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmt_cli.config.tasks import TASKS
-from nmt_cli.resources import DEFAULT_FILE
+from nmt_cli.encoding import AUTO, UTF8, find_encoding
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.resources import DEFAULT_FILE, bundled_configs
+from nmt_cli.terminal import console
+from nmt_cli.terminal.check_view import tell_time
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
@@ -75,10 +79,7 @@ def init(
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import ConfigError, DataError, did_you_mean
     from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.check_view import tell_time
 
     if json_schema:
         from nmt_cli.config.reading import json_schema as schema
@@ -155,8 +156,6 @@ def _given_tables(
 
 def _check_given(files: dict[str, tuple[str, str] | None], each: int) -> None:
     """Raise an error unless every split has so many files, and all are there."""
-    from nmt_cli.errors import ConfigError, DataError
-
     for split, names in files.items():
         given = [name for name in names or () if name]
         if given and len(given) != each:
@@ -171,8 +170,6 @@ def _discovered(
 ) -> dict[str, Any]:
     """Return the beginning of a configuration for what lies in a folder, and tell what that is."""
     from nmt_cli.discovery.folder import discover
-    from nmt_cli.errors import ConfigError, DataError
-    from nmt_cli.terminal import console
 
     if not folder.is_dir():
         raise DataError(f"--data-dir {folder}: no such folder")
@@ -200,7 +197,6 @@ def _discovered(
 def _several_labels(found: "Found", folder: Path) -> dict[str, Any]:
     """Return the section for texts with several labels: a list is that, a text may be."""
     from nmt_cli.discovery.tables import has_lists
-    from nmt_cli.terminal import console
 
     entry = found.corpora["train"][0]
     joined = next((label for label in found.labels if ";" in label), None)
@@ -218,8 +214,6 @@ def _several_labels(found: "Found", folder: Path) -> dict[str, Any]:
 
 def _tell_found(found: "Found") -> None:
     """Tell what was found where, what it is taken for, and what was left alone."""
-    from nmt_cli.terminal import console
-
     for split, corpora in found.corpora.items():
         for corpus in corpora:
             names = [corpus[key] for key in ("source", "target", "file") if key in corpus]
@@ -235,7 +229,6 @@ def _tell_found(found: "Found") -> None:
 def _tell_task(
     task: "TaskFacts", languages: tuple[str, str], labels: tuple[str, ...], reason: str
 ) -> None:
-    from nmt_cli.terminal import console
 
     source, target = (language or "unknown" for language in languages)
     what = f"{source} -> {target}"
@@ -275,8 +268,6 @@ def _configuration(tree: dict[str, Any], path: Path, preset: str | None) -> str:
 
 def _encoding_of(tree: dict[str, Any], path: Path) -> dict[str, str]:
     """Return `data.encoding` for the files that were found, and tell it; nothing for UTF-8."""
-    from nmt_cli.encoding import AUTO, UTF8, find_encoding
-    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
 
     config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
@@ -292,7 +283,6 @@ def _encoding_of(tree: dict[str, Any], path: Path) -> dict[str, str]:
 
 
 def _tell_held_out(splits: list[str], rows: int) -> None:
-    from nmt_cli.terminal import console
 
     for split in splits:
         console.note(f"{split}: {rows:,} rows taken out of train by a seeded hash")
@@ -301,8 +291,6 @@ def _tell_held_out(splits: list[str], rows: int) -> None:
 def _with_preset(tree: dict[str, Any], preset: str | None) -> tuple[dict[str, Any], set[str]]:
     """Return the configuration with a bundled one's sizes, and the keys that stay open."""
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import ConfigError, did_you_mean
-    from nmt_cli.resources import bundled_configs
 
     decode = {"decode": _CHAT_DECODE} if TASKS[tree["task"]].has_turns else {}
     if preset in (None, "auto"):
@@ -332,8 +320,6 @@ def _rows_to_hold_out(tree: dict[str, Any], path: Path, splits: list[str]) -> in
         DataError: There are too few, or they cannot be divided.
     """
     from nmt_cli.discovery.rows import check_held_out, read_train
-    from nmt_cli.errors import DataError
-    from nmt_cli.terminal import console
 
     config = _checked(tree | {"data": tree["data"] | {"dev": tree["data"]["train"], "test": []}})
     folder = path.parent / config.data.dir

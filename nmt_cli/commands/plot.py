@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    ModelOption,
-    SetOption,
-    SplitOption,
-)
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.pictures import check_output, show
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import Config
@@ -35,21 +31,22 @@ PiecesOption = Annotated[bool, typer.Option("--pieces", help="Tokens instead of 
 
 
 def schedule(
-    config: ConfigArgument = None, overrides: SetOption = None, output: OutputOption = None
+    config: shared.ConfigArgument = None,
+    overrides: shared.SetOption = None,
+    output: OutputOption = None,
 ) -> None:
     """Draw the learning rate over the steps of a configuration.
 
     Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
     """
     from nmt_cli.report.curves import schedule_chart
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(schedule_chart(_resolved(config, overrides)), output)
 
 
 def positions(
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     d_model: Annotated[
         int | None,
         typer.Option(metavar="N", help="Sinusoids of this width; no model is needed then."),
@@ -65,7 +62,6 @@ def positions(
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.position_picture import positions_of, sinusoids_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     if d_model is not None:
@@ -86,15 +82,14 @@ def curves(
     Example: nmt plot curves runs/first runs/second -o curves.html
     """
     from nmt_cli.report.curves import curves_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(curves_of(runs or []), output)
 
 
 def lengths(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
+    config: shared.ConfigArgument = None,
+    overrides: shared.SetOption = None,
     unit: Annotated[
         str,
         typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters."),
@@ -110,20 +105,18 @@ def lengths(
     """
     from nmt_cli.config.reading import load_config
     from nmt_cli.report.length_chart import lengths_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(lengths_of(load_config(_config_file(config), overrides), unit, split), output)
 
 
-def model(model: ModelOption = None, output: OutputOption = None) -> None:
+def model(model: shared.ModelOption = None, output: OutputOption = None) -> None:
     """Draw a model: its parts, the shapes between them, and the weights of each.
 
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.diagram import diagram_of_bundle
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(diagram_of_bundle(find_bundle(model)), output)
@@ -140,7 +133,7 @@ def attention(
             help="Its translation, the model's own if left out; or the second text of a pair.",
         ),
     ] = None,
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     kind: KindOption = None,
     layer: LayerOption = None,
     head: HeadOption = None,
@@ -159,7 +152,6 @@ def attention(
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.attention import attention_of, check_choice
     from nmt_cli.tasks.task import task_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     bundle = find_bundle(model)
@@ -178,9 +170,9 @@ def attention(
 
 
 def confusion(
-    model: ModelOption = None,
-    split: SplitOption = "test",
-    data_dir: DataDirOption = None,
+    model: shared.ModelOption = None,
+    split: shared.SplitOption = "test",
+    data_dir: shared.DataDirOption = None,
     output: OutputOption = None,
 ) -> None:
     """Draw which labels a classifier takes for which.
@@ -193,8 +185,6 @@ def confusion(
     from nmt_cli.evaluation.label_judging import judge
     from nmt_cli.report.confusion import confusion_picture
     from nmt_cli.search.loading import EngineOptions, load_labeller
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     check_split(split)
@@ -216,7 +206,6 @@ def _config_file(config: str | None) -> str | None:
 def _resolved(config: str | None, overrides: list[str] | None) -> "Config":
     """Return a configuration without `auto`; reads the text only where a choice needs it."""
     from nmt_cli.config.reading import load_config
-    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.training.auto_values import resolve
 

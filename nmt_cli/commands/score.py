@@ -7,17 +7,11 @@ from typing import Annotated
 import typer
 
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.terminal.options import (
-    DeviceOption,
-    EncodingOption,
-    EngineOption,
-    FormatOption,
-    JsonOption,
-    LengthPenaltyOption,
-    ModelOption,
-    ThreadsOption,
-    VerboseOption,
-)
+from nmt_cli.errors import ConfigError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.lines import checked_encoding
+from nmt_cli.terminal.options import open_model
 
 
 def score(
@@ -25,7 +19,7 @@ def score(
         list[str] | None,
         typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
     ] = None,
-    model: ModelOption = None,
+    model: shared.ModelOption = None,
     source: Annotated[
         str | None,
         typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
@@ -33,14 +27,14 @@ def score(
     target: Annotated[
         str | None, typer.Option("--reference", metavar="FILE", help="Their translations.")
     ] = None,
-    length_penalty: LengthPenaltyOption = None,
-    engine: EngineOption = "auto",
-    number_format: FormatOption = None,
-    threads: ThreadsOption = None,
-    device: DeviceOption = "auto",
-    encoding: EncodingOption = "utf-8",
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    length_penalty: shared.LengthPenaltyOption = None,
+    engine: shared.EngineOption = "auto",
+    number_format: shared.FormatOption = None,
+    threads: shared.ThreadsOption = None,
+    device: shared.DeviceOption = "auto",
+    encoding: shared.EncodingOption = "utf-8",
+    json: shared.JsonOption = False,
+    verbose: shared.VerboseOption = False,
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
 
@@ -49,11 +43,7 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
-    from nmt_cli.errors import ConfigError
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.lines import checked_encoding
-    from nmt_cli.terminal.options import open_model
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --input and --reference")

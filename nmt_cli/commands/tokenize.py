@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_cli.terminal import console
 from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption, note_stand_in
 
 
@@ -22,7 +23,6 @@ def tokenize(
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """
     from nmt_cli.api.functions import tokenize as train_vocabulary
-    from nmt_cli.terminal import console
 
     note_stand_in(config, "tokenize")
     done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)

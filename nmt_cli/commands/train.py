@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    SetOption,
-    note_stand_in,
-    with_data_dir,
-)
+from nmt_cli.events import Waiting
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.options import note_stand_in, with_data_dir
 
 if TYPE_CHECKING:
     from nmt_cli.config.pace import Lengths
@@ -32,9 +29,9 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def train(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: shared.ConfigArgument = None,
+    overrides: shared.SetOption = None,
+    data_dir: shared.DataDirOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
     ] = False,
@@ -116,7 +113,6 @@ def _seconds(limit: str | None) -> float:
 def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.terminal import console
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.text.statistics import sample_evenly
 
@@ -166,7 +162,6 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
 
 def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
     """Say how long training takes here, or that a time limit cannot be enough."""
-    from nmt_cli.terminal import console
     from nmt_cli.training.session import measure_machine
     from nmt_cli.training.time_box import run_time, too_short
 
@@ -180,8 +175,6 @@ def _train(
     loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
 ) -> None:
     from nmt_cli.distributed.addresses import danger
-    from nmt_cli.events import Waiting
-    from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.run_folder import RunFolder
     from nmt_cli.training.session import prepare_here, train_here

@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.terminal.options import (
-    BatchOption,
-    BeamOption,
-    ColumnOption,
-    DeviceOption,
-    EncodingOption,
-    EngineOption,
-    FormatOption,
-    InputOption,
-    JsonOption,
-    LengthPenaltyOption,
-    MaxLengthOption,
-    ModelOption,
-    OnErrorOption,
-    OutputOption,
-    SearchSetOption,
-    ThreadsOption,
-    VerboseOption,
+from nmt_cli.errors import ConfigError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as shared
+from nmt_cli.terminal.lines import (
+    TranslationLines,
+    check_attention,
+    file_progress,
+    input_windows,
+    mend_of,
+    output_stream,
 )
+from nmt_cli.terminal.options import open_model
+from nmt_cli.terminal.pictures import show
+from nmt_cli.terminal.prompts import TranslatePrompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,30 +62,30 @@ def translate(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences to translate.")
     ] = None,
-    model: ModelOption = None,
-    input_file: InputOption = None,
-    output_file: OutputOption = None,
-    beam: BeamOption = None,
+    model: shared.ModelOption = None,
+    input_file: shared.InputOption = None,
+    output_file: shared.OutputOption = None,
+    beam: shared.BeamOption = None,
     n_best: NBestOption = None,
-    length_penalty: LengthPenaltyOption = None,
-    max_length: MaxLengthOption = None,
+    length_penalty: shared.LengthPenaltyOption = None,
+    max_length: shared.MaxLengthOption = None,
     prefix: PrefixOption = None,
     suppress: SuppressOption = None,
-    settings: SearchSetOption = None,
+    settings: shared.SearchSetOption = None,
     align: AlignOption = False,
     token_scores: TokenScoresOption = False,
     attention: AttentionOption = None,
     no_split: NoSplitOption = False,
-    on_error: OnErrorOption = "stop",
-    encoding: EncodingOption = "utf-8",
-    column: ColumnOption = None,
-    engine: EngineOption = "auto",
-    number_format: FormatOption = None,
-    threads: ThreadsOption = None,
-    device: DeviceOption = "auto",
-    batch_tokens: BatchOption = None,
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    on_error: shared.OnErrorOption = "stop",
+    encoding: shared.EncodingOption = "utf-8",
+    column: shared.ColumnOption = None,
+    engine: shared.EngineOption = "auto",
+    number_format: shared.FormatOption = None,
+    threads: shared.ThreadsOption = None,
+    device: shared.DeviceOption = "auto",
+    batch_tokens: shared.BatchOption = None,
+    json: shared.JsonOption = False,
+    verbose: shared.VerboseOption = False,
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
 
@@ -102,10 +97,6 @@ def translate(
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.lines import TranslationLines, input_windows, mend_of
-    from nmt_cli.terminal.options import open_model
-    from nmt_cli.terminal.prompts import TranslatePrompt
 
     mend = mend_of(on_error)
     _check(text, input_file, attention, needs_json=token_scores and not json)
@@ -146,9 +137,6 @@ def _check(
     text: list[str] | None, input_file: str | None, attention: str | None, *, needs_json: bool
 ) -> None:
     """Refuse options that do not go together, before anything is loaded."""
-    from nmt_cli.errors import ConfigError
-    from nmt_cli.terminal.lines import check_attention
-
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
     if needs_json:
@@ -176,8 +164,6 @@ def _write(
     output_file: str | None,
 ) -> "Translation | None":
     """Write translations as they come; return the last one."""
-    from nmt_cli.terminal.lines import file_progress, output_stream
-
     translation = None
     progress = file_progress("translating", input_file, output_file)
     with output_stream(output_file) as stream, progress as advance:
@@ -192,8 +178,6 @@ def _write(
 def _draw_attention(model: "Model", translation: "Translation", output: str) -> None:
     from nmt_cli.report.attention import attention_of
     from nmt_cli.search.attended import attended_ids
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.pictures import show
 
     part, *others = translation.hypotheses[0].parts
     if others:

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.terminal import console
 from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.terminal.chat_log import read_turns, save_turns
 
 HELP = {
     "/help": "show these commands",
@@ -42,8 +45,6 @@ class ChatCommands:
         Raises:
             NmtError: There is no such command, or it cannot be carried out.
         """
-        from nmt_cli.errors import ConfigError, DataError, did_you_mean
-
         name, _, argument = line.strip().partition(" ")
         argument = argument.strip()
         if name not in NAMES:
@@ -100,13 +101,11 @@ class ChatCommands:
             self._note(f"{'bot' if number % 2 else 'you'}  {turn}")
 
     def _save(self, file: str) -> None:
-        from nmt_cli.terminal.chat_log import save_turns
 
         save_turns(Path(file).expanduser(), self._session.turns)
         self._note(f"(saved {self._count()} to {file})")
 
     def _load(self, file: str) -> None:
-        from nmt_cli.terminal.chat_log import read_turns
 
         self._session.turns = read_turns(Path(file).expanduser())
         self._note(f"(loaded {self._count()} from {file})")
@@ -134,7 +133,6 @@ class ChatCommands:
             self._note(f"{name:<{width}}{_shown(what)}")
 
     def _note(self, text: str) -> None:
-        from nmt_cli.terminal import console
 
         console.note(text)
 

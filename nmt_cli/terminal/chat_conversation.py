@@ -5,6 +5,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nmt_cli.errors import DataError
+from nmt_cli.terminal import console
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -74,9 +77,6 @@ class Conversation:
 
     def keep_up(self) -> None:
         """Write to the log what changed; one that cannot be written is given up, with a warning."""
-        from nmt_cli.errors import DataError
-        from nmt_cli.terminal import console
-
         try:
             if self._log is not None:
                 self._log.keep_up(self.session.turns)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt_cli.errors import DataError
+from nmt_cli.resources import user_data_dir
 
 _FOLDER = "conversations"
 
@@ -177,7 +178,6 @@ def _texts(values: Any, path: Path, number: int) -> list[str]:
 
 
 def _folder() -> Path:
-    from nmt_cli.resources import user_data_dir
 
     return user_data_dir() / _FOLDER
 

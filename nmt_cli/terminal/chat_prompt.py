@@ -7,8 +7,10 @@ import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from nmt_cli.terminal import console
 from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.terminal.prompts import run_prompt, typed_lines
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -34,9 +36,6 @@ class ChatPrompt:
 
     def run(self) -> None:
         """Read and reply until the user leaves."""
-        from nmt_cli.terminal import console
-        from nmt_cli.terminal.prompts import run_prompt
-
         console.note("Say something. /help shows the commands, Ctrl-D leaves.")
         turns = self._conversation.session.turns
         for number, turn in list(enumerate(turns))[-_SHOWN_AGAIN:]:
@@ -56,8 +55,6 @@ class ChatPrompt:
 
     def _say(self, pieces: Generator[str, None, None]) -> None:
         """Print a reply as it is written; Ctrl-C stops it."""
-        from nmt_cli.terminal import console
-
         with contextlib.closing(pieces):
             try:
                 for piece in pieces:
@@ -71,8 +68,6 @@ class ChatPrompt:
     def _session(self) -> "PromptSession[str]":
         from prompt_toolkit import PromptSession
         from prompt_toolkit.output import create_output
-
-        from nmt_cli.terminal.prompts import typed_lines
 
         return PromptSession(
             "> ",

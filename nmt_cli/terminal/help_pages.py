@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.resources import bundled_root
+from nmt_cli.terminal import console
 
 
 class Topic(NamedTuple):
@@ -63,8 +64,6 @@ def show_topic(name: str) -> None:
         print(text, end="")  # noqa: T201 - what was asked for
         return
     from rich.markdown import Markdown
-
-    from nmt_cli.terminal import console
 
     screen = console.rich_stdout()
     if text.count("\n") < screen.height - 2:

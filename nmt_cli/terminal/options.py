@@ -102,7 +102,6 @@ def note_stand_in(config: str | None, command: str) -> None:
     `nmt init` may have written one here; the sample is meant all the same, wherever one is.
     """
     from nmt_cli.config.reading import DEFAULT_CONFIG
-    from nmt_cli.terminal import console
 
     if config is None:
         console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")

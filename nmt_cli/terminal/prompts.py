@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nmt_cli.errors import ConfigError, NmtError, did_you_mean
+from nmt_cli.resources import user_data_dir
+from nmt_cli.terminal import console
+
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import History
@@ -40,9 +44,6 @@ def run_prompt(session: "PromptSession[str]", take: Callable[[str], bool]) -> No
         session: Where to read.
         take: Called with what was typed; returns False to leave.
     """
-    from nmt_cli.errors import NmtError
-    from nmt_cli.terminal import console
-
     while True:
         try:
             if not take(session.prompt()):
@@ -63,8 +64,6 @@ def typed_lines(name: str, *, is_kept: bool = True) -> "History":
         is_kept: Whether lines go to a file in the user's data folder.
     """
     from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    from nmt_cli.resources import user_data_dir
 
     path = user_data_dir() / f"{name}.history"
     try:
@@ -101,13 +100,10 @@ class ClassifyPrompt:
 
     def run(self) -> None:
         """Read, classify and print until the user leaves."""
-        from nmt_cli.terminal import console
-
         console.note("Type a text. /help shows the commands, Ctrl-D leaves.")
         run_prompt(line_session("classify", _CLASSIFY_NAMES), self._take)
 
     def _take(self, line: str) -> bool:
-        from nmt_cli.terminal import console
 
         if line.startswith("/"):
             return self._command(*line.strip().partition(" ")[::2])
@@ -117,8 +113,6 @@ class ClassifyPrompt:
         return True
 
     def _command(self, name: str, value: str) -> bool:
-        from nmt_cli.errors import ConfigError, did_you_mean
-        from nmt_cli.terminal import console
 
         if name == "/help":
             for usage, what in _CLASSIFY_HELP.items():
@@ -184,8 +178,6 @@ class TranslatePrompt:
 
     def run(self) -> None:
         """Read, translate and print until the user leaves."""
-        from nmt_cli.terminal import console
-
         console.note("Type a sentence. /help shows the commands, Ctrl-D leaves.")
         run_prompt(line_session("translate", _NAMES), self._take)
 
@@ -199,15 +191,12 @@ class TranslatePrompt:
         return True
 
     def _translate(self, line: str) -> None:
-        from nmt_cli.terminal import console
 
         for translation in self._translator.translate([line], self._options):
             console.result(self._lines.of(translation).removesuffix("\n"))
 
     def _command(self, name: str, value: str) -> None:
-        from nmt_cli.errors import ConfigError, did_you_mean
         from nmt_cli.search.translator import suppressed_ids
-        from nmt_cli.terminal import console
 
         target = self._vocabularies.target
         if name == "/help":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from nmt_cli.errors import ModelFileError
 from nmt_cli.events import (
     Evaluated,
     Event,
@@ -296,7 +297,6 @@ class TrainingReport:
         is_news = isinstance(event, Evaluated | Finished)
         if not is_news or not self._prepared.cluster.is_chief:
             return
-        from nmt_cli.terminal import console
 
         try:
             self._write()
@@ -308,7 +308,6 @@ class TrainingReport:
 
     def _write(self) -> None:
         from nmt_cli.bundle.manifest import MANIFEST, read_manifest
-        from nmt_cli.errors import ModelFileError
         from nmt_cli.files import write_text
         from nmt_cli.report.training_page import data_card, training_page
         from nmt_cli.training.event_log import read_events
