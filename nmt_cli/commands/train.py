@@ -1,6 +1,5 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
-import itertools
 import math
 import os
 import re
@@ -18,9 +17,7 @@ from nmt_cli.terminal import options as shared
 from nmt_cli.terminal.options import note_stand_in, with_data_dir
 
 if TYPE_CHECKING:
-    from nmt_cli.config.pace import Lengths
     from nmt_cli.config.reading import LoadedConfig
-    from nmt_cli.config.schema import Config
     from nmt_cli.distributed.cluster import Cluster
 
 _PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
@@ -80,6 +77,7 @@ def train(
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
+    from nmt_cli.training.session import rehearse
 
     seconds = _seconds(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
@@ -93,7 +91,8 @@ def train(
         options = [f"--set={setting}" for setting in with_data_dir(overrides, data_dir)]
         options += [f"--time={limit}"] if limit else []
         command = shlex.join(["nmt", "train", *filter(None, [config]), *options])
-        _dry_run(loaded, command, fresh=fresh, time_limit=seconds)
+        rehearse(loaded, is_fresh=fresh, time_limit=seconds, tell=console.note, warn=console.warn)
+        console.note(f"all is well; train it with: {command}")
     else:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
 
@@ -110,74 +109,13 @@ def _seconds(limit: str | None) -> float:
     return seconds
 
 
-def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
-    """Read every file, build the model, and say what would be trained."""
-    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.text.statistics import sample_evenly
-
-    quiet_tensorflow()
-    from nmt_cli.tasks.task import task_of
-    from nmt_cli.training.auto_values import (
-        mean_lengths,
-        resolve,
-        resolve_for_machine,
-        resolve_labels,
-    )
-    from nmt_cli.training.checkpoint import saved_settings
-    from nmt_cli.training.resume import as_begun
-    from nmt_cli.training.run import check_samples
-    from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import choose_for_machine, find_device, measure_machine
-
-    loaded = resolve_labels(loaded)
-    corpora = Corpora(loaded.config, loaded.data_dir)
-    samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
-    console.note(f"train: {sum(counts):,} pairs")
-    for split in ("dev", "test"):
-        console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    config = resolve(
-        loaded,
-        corpora,
-        tell=console.note,
-        find_device=find_device,
-        is_fresh=fresh,
-        time_limit=time_limit,
-        measure_machine=measure_machine,
-    )
-    begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
-    config = as_begun(config, begun, tell=console.note)
-    config = resolve_for_machine(config, tell=console.note, choose=choose_for_machine)
-    check_samples(config, corpora, list(samples))
-    lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
-    if not begun:
-        _foretell(config, lengths, sum(counts), time_limit)
-    size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    model = task_of(config.facts).build_model(
-        config, source_vocab_size=size, target_vocab_size=size, joint=joint
-    )
-    console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
-    console.note(f"all is well; train it with: {command}")
-
-
-def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
-    """Say how long training takes here, or that a time limit cannot be enough."""
-    from nmt_cli.training.session import measure_machine
-    from nmt_cli.training.time_box import run_time, too_short
-
-    if time_limit == math.inf:
-        console.note(run_time(config, lengths, pairs, measure_machine()))
-    elif warning := too_short(time_limit, config, lengths, pairs, measure_machine()):
-        console.warn(warning)
-
-
 def _train(
     loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
 ) -> None:
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import prepare_here, train_here
+    from nmt_cli.training.session import foretell, prepare_here, train_here
 
     if cluster.size > 1:
         console.warn(danger(cluster))
@@ -197,7 +135,14 @@ def _train(
             console.warn(warning)
         if is_new and cluster.size == 1:
             encoded = prepared.train
-            _foretell(prepared.config, encoded.mean_lengths, len(encoded), time_limit)
+            foretell(
+                prepared.config,
+                encoded.mean_lengths,
+                len(encoded),
+                time_limit,
+                tell=console.note,
+                warn=console.warn,
+            )
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         report = TrainingReport(prepared)

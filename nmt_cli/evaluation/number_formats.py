@@ -124,7 +124,9 @@ def measure_format(
     return measure_form(engine, options, encoder, config, dev, number_format, folder)
 
 
-def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
+def measure_label_format(
+    bundle: Bundle, _encoder: Encoder, _config: Config, dev: Sequence[Example], number_format: str
+) -> Measured:
     """Return the size, accuracy and speed of a classifier in one number format."""
     labeller = load_labeller(bundle, number_format)
     return _timed(

@@ -3,7 +3,7 @@
 The TensorFlow model alone tells of every head; see `attention_by_kind` of its engine and scorer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ class Attended:
     vocabularies: Vocabularies
     ids: Sequence[Sequence[int]]
     arrays: dict[str, Floats]
+
+
+Attender = Callable[[Bundle, str, str | None], Attended]
 
 
 def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:

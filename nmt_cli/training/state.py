@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import asdict, replace
+from typing import Any
 
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.classifier import Classifier
-from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.tasks.task import task_of
 from nmt_cli.training.checkpoint import (
@@ -109,12 +108,8 @@ class RunState:
             is_regular=is_regular,
         )
 
-    def _build_model(self) -> Transformer | Classifier:
+    def _build_model(self) -> Any:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
         return task_of(config.facts).build_model(
-            config,
-            source_vocab_size=vocabularies.source.vocab_size,
-            target_vocab_size=vocabularies.target.vocab_size,
-            joint=vocabularies.joint,
-            compute_dtype=config.train.precision,
+            config, vocabularies.describe(), config.train.precision
         )

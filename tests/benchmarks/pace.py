@@ -55,7 +55,7 @@ def _measure(arguments) -> dict[str, object]:
     foretold = step_seconds(config, Lengths(LENGTH, LENGTH), measure_machine())
     share_cores(int(config.train.lanes))
     model = task_of(config.facts).build_model(
-        config, source_vocab_size=VOCABULARY, target_vocab_size=VOCABULARY, joint=True
+        config, {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
     )
     optimizer = Optimizer(
         named_variables(model),

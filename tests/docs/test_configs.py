@@ -30,7 +30,7 @@ def test_it_loads_and_builds(name):
     assert config.name == name
     size = config.tokenizer.vocab_size
     model = task_of(config.facts).build_model(
-        config, source_vocab_size=size, target_vocab_size=size, joint=config.tokenizer.joint
+        config, {"source": size, "target": size, "joint": config.tokenizer.joint}
     )
     assert model.count_params() > size * config.model.d_model
 
