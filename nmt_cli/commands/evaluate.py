@@ -8,7 +8,6 @@ import typer
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as shared
-from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
 from nmt_cli.terminal.lines import checked_encoding
 
 if TYPE_CHECKING:
@@ -134,6 +133,7 @@ def _show(
     """Print what was found, and write it to a page."""
     from nmt_cli.files import os_errors_as, write_text
     from nmt_cli.report.evaluation_page import evaluation_page
+    from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
 
     if len(found.results) > 1:
         show_side_by_side(found, as_json=as_json)

@@ -92,7 +92,7 @@ def as_svg(figure: "Figure", *, background: str = PAPER) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave it to `fonts.py` to say which characters no font has."""
+    """Leave it to `fonts_for` to say which characters no font has."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
+"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `beam_search.py`.
 
 Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
 sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have

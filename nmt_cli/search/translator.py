@@ -116,7 +116,7 @@ class Translator:
         """Yield one translation a line, in order, as soon as the line's window is done.
 
         The engine searches the next window while the last one is made into text; after an empty
-        window (see `windows.py`) nothing is waited for.
+        window nothing is waited for.
         """
         first = 1
         begun: collections.deque[Iterator[Translation]] = collections.deque()
