@@ -47,11 +47,7 @@ def plain_ip(text: str) -> str:
 
 
 def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
-    """Look all machines up, before anything is done.
-
-    Args:
-        cluster: The machines.
-        is_trusted: The user says that nobody else can reach them.
+    """Look all machines up before anything is done; `is_trusted`: nobody else can reach them.
 
     Raises:
         ConfigError: Two are the same, one cannot be called, or one may be in a public network.
@@ -112,12 +108,7 @@ _Step = tuple[int, int, int, int]
 def take(port: int, *options: int) -> socket.socket:
     """Return a socket at a port, on all interfaces as TensorFlow's will be.
 
-    Args:
-        port: Its number.
-        options: Of the socket, to switch on.
-
-    Raises:
-        OSError: It is taken, or not for everyone.
+    `options` of the socket are switched on. OSError: the port is taken, or not for everyone.
     """
     has_ipv6 = is_own("::1")  # by this gRPC decides
     own = socket.socket(socket.AF_INET6 if has_ipv6 else socket.AF_INET)
@@ -157,10 +148,8 @@ def can_admit(ips: Collection[str]) -> bool:
 def admit_only(ips: Collection[str], port: int) -> socket.socket:
     """Drop all that comes to a port, but for what comes from some addresses to a server there.
 
-    That server takes the port later, in this process, and shares it (SO_REUSEPORT).
-
-    Returns:
-        The socket that does it, until it is closed.
+    That server takes the port later, in this process, and shares it (SO_REUSEPORT). It works until
+    the socket that is returned is closed.
 
     Raises:
         OSError: The port is taken.

@@ -54,13 +54,8 @@ ALONE = Cluster()
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
     """Return the cluster of the command line, else that of TF_CONFIG, else this machine alone.
 
-    Args:
-        workers: `--workers`, addresses with commas between them.
-        index: `--worker-index`.
-        environment: Variables by name.
-
     Raises:
-        ConfigError: They do not fit together, or an address is none.
+        ConfigError: The options do not fit together, or an address is none.
     """
     if workers is not None and index is not None:
         return _checked(workers.split(","), index, "--workers", "--worker-index")
@@ -71,11 +66,7 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
 
 
 def read_token(path: str) -> bytes:
-    """Return the secret in a file.
-
-    Raises:
-        ConfigError: It cannot be read, or is too short for a secret.
-    """
+    """Return the secret in a file; ConfigError when it cannot be read or is too short."""
     try:
         token = Path(path).read_bytes().strip()
     except OSError as error:
@@ -89,11 +80,7 @@ def read_token(path: str) -> bytes:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Return host and port.
-
-    Raises:
-        ValueError: It is not `host:port`.
-    """
+    """Return host and port; ValueError when it is not `host:port`."""
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) <= _LARGEST_PORT:
         raise ValueError(f"'{address}' is not host:port")

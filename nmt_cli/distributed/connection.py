@@ -35,20 +35,16 @@ _LOOK_S = 0.1
 def join(
     cluster: Cluster, peers: Peers, callers: Collection[str], should_stop: Callable[[], int]
 ) -> Any:
-    """Connect with the other machines, which are all waiting for it.
+    """Connect with the other machines, which all wait for it; return TensorFlow's strategy.
 
     Args:
         cluster: The machines.
         peers: The others.
         callers: IP addresses from which machines called the chief; they may differ from those in
             `cluster` where addresses are translated.
-        should_stop: Asked all the time.
-
-    Returns:
-        TensorFlow's strategy.
+        should_stop: Asked all the time; `StopRequested` is raised when it says so.
 
     Raises:
-        StopRequested: `should_stop` said so.
         TrainingError: A machine did not connect, or the port of this one is taken.
     """
     _keep_strangers_out(cluster, callers)

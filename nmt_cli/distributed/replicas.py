@@ -30,10 +30,6 @@ Result = TypeVar("Result")
 class Replicas:
     """The devices that share the work of each step; by default the one that is there.
 
-    Args:
-        strategy: TensorFlow's.
-        cluster: The machines.
-
     Attributes:
         cluster: The machines.
         count: Replicas on all of them.
@@ -60,13 +56,9 @@ class Replicas:
         return shares(batch, self.count)[self._first : self._first + self.num_local]
 
     def run(self, function: Callable[[int, int], Result]) -> list[Result]:
-        """Run a function on each local replica; call it inside a graph.
+        """Run a function on each local replica and return the results; call it inside a graph.
 
-        Args:
-            function: Gets the index of the replica on this machine and among all.
-
-        Returns:
-            What it returned, by local replica.
+        The function gets the index of the replica on this machine and among all.
         """
 
         def on_replica() -> Result:
@@ -141,9 +133,7 @@ def connect(
     devices: int | Literal["auto"],
     join: Callable[[], Any] = tf.distribute.get_strategy,
 ) -> Replicas:
-    """Return the devices to train on.
-
-    Call it before TensorFlow runs anything.
+    """Return the devices to train on; call it before TensorFlow runs anything.
 
     Args:
         cluster: The machines.

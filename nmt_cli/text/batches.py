@@ -35,12 +35,8 @@ Ids = npt.NDArray[np.unsignedinteger[Any]]
 class _Share(NamedTuple):
     """What an epoch sees of one corpus, at least one example.
 
-    Attributes:
-        number: Which corpus, from 0.
-        base: Where the corpus begins among all examples.
-        size: Its examples.
-        first: Examples of it that were dealt out in all epochs before.
-        end: The same with this epoch.
+    `number` is its place; it begins at `base` among all examples and has `size`; of it `first` were
+    dealt out in all epochs before, `end` with this one.
     """
 
     number: int
@@ -52,13 +48,9 @@ class _Share(NamedTuple):
 
 @dataclass(frozen=True)
 class EpochWindows:
-    """The windows of one epoch.
+    """The windows of one epoch (from 0), by each corpus's size and weight.
 
-    Attributes:
-        sizes: Examples of each corpus.
-        weights: How often each example of a corpus is seen in an epoch, by corpus.
-        seed: The run's seed.
-        epoch: From 0.
+    A weight says how often each example of a corpus is seen in an epoch.
     """
 
     sizes: Sequence[int]
@@ -112,13 +104,9 @@ class EpochWindows:
 def permute(indices: Indices, size: int, key: Sequence[int]) -> Indices:
     """Return where a pseudo-random permutation of `range(size)` puts each index.
 
-    A Feistel network permutes the powers of two; what lands beyond `size` is sent through again
-    until it lands within ("cycle walking", Black and Rogaway 2002, section 3).
-
-    Args:
-        indices: Numbers below `size`.
-        size: How many there are.
-        key: Integers; each list of them is another permutation.
+    Each `key` is another permutation. A Feistel network permutes the powers of two; what lands
+    beyond `size` is sent through again until it lands within ("cycle walking", Black and Rogaway
+    2002, section 3).
     """
     keys = np.random.default_rng(key).integers(1 << 63, size=_ROUNDS, dtype=np.uint64)
     bits = max(2, (size - 1).bit_length())
@@ -255,16 +243,7 @@ def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
 
 
 def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
-    """Check that a split has something to train on or to evaluate.
-
-    Args:
-        corpus: Its examples.
-        max_length: Tokens that both sides of one must fit.
-        split: "train" or "dev".
-
-    Raises:
-        TrainingError: No example fits `max_length`; says how long the shortest is.
-    """
+    """Raise TrainingError when no example of a split ("train", "dev") fits `max_length` tokens."""
     shortest, longest = [], []
     for lengths in _longer_sides(corpus):
         shortest.append(lengths.min())
@@ -289,16 +268,16 @@ def plan_window(
     epoch: int,
     window: int = 0,
 ) -> WindowPlan:
-    """Return the batches of a window; the same arguments always give the same plan.
+    """Return the batches of a window (both from 0); the same arguments always give the same plan.
 
     Args:
-        corpus: The window's examples.
+        corpus: The window's examples; those with a side beyond `max_length` are left out.
         tokens_per_batch: Target tokens in one effective batch, padding not counted; with labels for
             targets, source tokens.
         accumulate_steps: Micro-batches that share this budget.
         length_width: Counted lengths (of targets, of texts with labels) are grouped by this width,
             those of sources within a group by half of it: wider mixes more and pads more.
-        max_length: Examples with a longer side are left out.
+        max_length: In tokens.
         seed: The run's seed.
         epoch: From 0.
         window: From 0.

@@ -30,25 +30,14 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class _Words(NamedTuple):
-    """Words as flat arrays.
-
-    Attributes:
-        ids: [all tokens] of the words one after the other.
-        lengths: [W] tokens of each.
-    """
+    """Words as flat arrays: [all tokens] ids of one after the other, [W] tokens of each."""
 
     ids: Indices
     lengths: Indices
 
 
 class MergeDropout:
-    """Splits the words of a corpus anew.
-
-    Args:
-        encoder: The vocabularies that the ids come from.
-        probability: For each merge that could be done, of leaving it out.
-        seed: The run's seed.
-    """
+    """Splits the words of a corpus anew; `probability` is that of leaving out a possible merge."""
 
     def __init__(self, encoder: Encoder, probability: float, seed: int) -> None:
         source = WordSplitter(encoder.source)
@@ -86,11 +75,7 @@ class MergeDropout:
 
 
 class WordSplitter:
-    """Byte-pair encoding with dropout by the merges of a vocabulary.
-
-    Args:
-        subwords: The vocabulary.
-    """
+    """Byte-pair encoding with dropout by the merges of a vocabulary."""
 
     def __init__(self, subwords: Subwords) -> None:
         tokens = subwords.all_tokens()

@@ -38,9 +38,8 @@ SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and us
 class Example(NamedTuple):
     """One training example.
 
-    Attributes:
-        source: The turns that the model reads, oldest first; exactly one for translation.
-        target: The text that it learns to write, or the label that it learns to give.
+    `source` has the turns that the model reads, oldest first (exactly one for translation);
+    `target` is the text that it learns to write, or the label that it learns to give.
     """
 
     source: tuple[str, ...]
@@ -48,24 +47,14 @@ class Example(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An example and where it stands.
-
-    Attributes:
-        line: The line of its file, or of its two files, that it begins in, from 1.
-        example: The example.
-    """
+    """An example and the line of its file, or of its two files, that it begins in (from 1)."""
 
     line: int
     example: Example
 
 
 class LineCountError(DataError):
-    """Two files that should be parallel have different numbers of lines.
-
-    Args:
-        files: Source and target file.
-        counts: The lines of each.
-    """
+    """Two files that should be parallel have different numbers of lines."""
 
     def __init__(self, files: tuple[Path, Path], counts: tuple[int, int]) -> None:
         super().__init__(
@@ -82,13 +71,7 @@ def _refuse(problem: LineError) -> None:
 class Corpora:
     """The train, dev and test examples of a configuration.
 
-    Args:
-        config: See below.
-        data_dir: What relative file names start from.
-
     Attributes:
-        config: The run's configuration.
-        encoding: Of the files.
         num_blank: Label of a corpus -> its blank pairs, once it was read to its end.
     """
 
@@ -104,8 +87,8 @@ class Corpora:
         """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
 
         Raises:
-            DataError: A file is missing, misaligned, misshapen or not UTF-8, or has a label that
-                is none of the configuration's.
+            DataError: A file is missing, misaligned, misshapen or not UTF-8, or has a label that is
+                none of the configuration's.
         """
         return itertools.chain.from_iterable(self.iter_corpora(split))
 
@@ -132,20 +115,12 @@ class Corpora:
         return (e for e in examples if split_of(e.source[-1], e.target) == split)
 
     def check_files(self) -> None:
-        """Check that all files of all splits are there.
-
-        Raises:
-            DataError: Names every file of a split that is missing.
-        """
+        """Raise DataError, naming every file of a split that is missing."""
         for split in ("train", "dev", "test"):
             self.files(split)
 
     def files(self, split: str) -> list[Path]:
-        """Return the files that a split is read from, checked to exist.
-
-        Raises:
-            DataError: Names every file that is missing.
-        """
+        """Return the files that a split is read from; DataError names every one that is missing."""
         corpora: list[CorpusConfig] = getattr(self.config.data, split)
         if any(corpus.rows is not None for corpus in corpora):
             corpora = [*corpora, *self.config.data.train]
@@ -191,10 +166,8 @@ class Corpora:
     def iter_rows(self, corpus: CorpusConfig, report: Report) -> Iterator[Row]:
         """Yield the rows of one corpus as they stand in its files, blank ones and all.
 
-        Args:
-            corpus: A corpus with files.
-            report: Called with each line that is no row; reading goes on behind it. Bytes that are
-                not UTF-8 become lone surrogates (as Python's "surrogateescape" has it).
+        `report` is called with each line that is no row; reading goes on behind it. Bytes that do
+        not decode become lone surrogates (as Python's "surrogateescape" has it).
 
         Raises:
             DataError: A file cannot be read any further; `LineCountError` behind the last pair.
@@ -259,11 +232,7 @@ class Corpora:
 
 
 def read_parallel(source: Path, target: Path, encoding: str = UTF8) -> Iterator[Example]:
-    """Yield line N of one file with line N of the other.
-
-    Raises:
-        LineCountError: One has more lines; says how many each has.
-    """
+    """Yield line N of one file with line N of the other, or raise `LineCountError`."""
     read = functools.partial(read_lines, encoding=encoding)
     return (row.example for row in _read_parallel(source, target, read))
 
@@ -300,16 +269,7 @@ def _read_table(
 
 
 def column_texts(path: Path, column: str, encoding: str = UTF8) -> Iterator[str]:
-    """Yield one column of a TSV or CSV, a line for each row.
-
-    Args:
-        path: The table.
-        column: A name of its heading line, or a number from 1 when it has none.
-        encoding: See `read_lines`.
-
-    Raises:
-        DataError: There is no such column.
-    """
+    """Yield one column of a TSV or CSV: a name of its heading line, or a number from 1."""
     wanted: str | int = int(column) if column.isdecimal() else column
     read = functools.partial(read_lines, encoding=encoding)
     for row in _read_table(path, [wanted, wanted], _refuse, read):

@@ -18,11 +18,7 @@ _SETTLED_NS = 2_000_000_000
 
 
 class FileHashes:
-    """SHA-256 of files, remembered in a file.
-
-    Args:
-        folder: Where `hashes.json` is; when it is missing or damaged, every file is hashed anew.
-    """
+    """SHA-256 of files, remembered in a folder's `hashes.json`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / HASHES

@@ -21,11 +21,9 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a configuration.
+    """The label names in the order of the model's outputs, and what separates those of an example.
 
-    Attributes:
-        names: In the order of the model's outputs.
-        separator: Stands between the labels of an example; None when each has just one.
+    `separator` is None when each example has just one.
     """
 
     names: tuple[str, ...]

@@ -46,11 +46,9 @@ _CHECKSUMS = "crc32.json"
 
 @dataclass(frozen=True)
 class Encoder:
-    """Examples -> ids, with the vocabulary of each side.
+    """Examples -> ids, with the vocabulary of each side (the same object twice when joint).
 
     Attributes:
-        source: Vocabulary of the source side.
-        target: Vocabulary of the target side; the same object when joint.
         is_chat: Whether the source is a conversation (see `template.py`).
         persona: The persona line of a chat, or None.
         max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
@@ -110,10 +108,8 @@ class EncodedCorpus:
     """One split's ids.
 
     Attributes:
-        source: [all source tokens] ids, memory-mapped.
+        source: [all source tokens] ids, memory-mapped; `target` likewise.
         source_offsets: [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`.
-        target: [all target tokens] ids, memory-mapped.
-        target_offsets: [N + 1] int64.
         sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
         has_labels: Whether the targets are numbers of labels.
     """
@@ -167,8 +163,7 @@ def encode_corpora(
     """Return the encoded split in `folder`; encode it into there unless that was done already.
 
     Args:
-        corpora: The examples of each corpus of the split. Read only when the folder does not
-            exist; streamed.
+        corpora: The examples of each corpus of the split; streamed, and only if there is no folder.
         encoder: Makes ids.
         folder: Named by the caller after the fingerprints of corpora and encoder.
         on_progress: Called with the number of examples encoded so far.
@@ -294,11 +289,7 @@ _WORDS_IN_A_TEXT = 50  # new words are encoded so many at once
 
 
 class WordCache(Subwords):
-    """The same ids as those of the `Subwords` it is made from.
-
-    Args:
-        subwords: The vocabulary.
-    """
+    """The same ids as those of the `Subwords` it is made from, faster for much text."""
 
     def __init__(self, subwords: Subwords) -> None:
         super().__init__(subwords.tokenizer)

@@ -86,13 +86,7 @@ def _describe_scripts(characters: Counter[str]) -> str:
 
 
 def count_tokens(sample: list[Example], config: Config, dev: Iterable[Example]) -> TokenLengths:
-    """Return lengths in tokens, measured with a vocabulary of the right size for the sample.
-
-    Args:
-        sample: Training pairs.
-        config: With the size of the vocabulary.
-        dev: The development pairs.
-    """
+    """Return lengths in tokens, measured with a vocabulary of the right size for the sample."""
     subwords = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
     encoder = build_encoder(config, Vocabularies(subwords, subwords), max_length=_UNCUT)
     sources = encoder.encode_sources([example.source for example in sample])

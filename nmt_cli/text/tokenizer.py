@@ -44,11 +44,7 @@ _ALPHABET_SHARE = 0.75
 
 
 class Subwords:
-    """A trained subword vocabulary.
-
-    Args:
-        tokenizer: A `tokenizers.Tokenizer` that `train` made.
-    """
+    """A trained subword vocabulary."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -59,10 +55,8 @@ class Subwords:
     def train(cls, texts: Iterable[str], config: "TokenizerConfig") -> "Subwords":
         """Learn a vocabulary of at most `config.vocab_size` tokens.
 
-        Args:
-            texts: The training text. It is read twice, first for its characters, then for its
-                words, and only their counts are kept (but an iterator, read once, is kept whole).
-            config: Vocabulary size and normalisation.
+        The texts are read twice, first for characters, then for words, and only their counts are
+        kept (but an iterator, read once, is kept whole).
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
@@ -147,11 +141,7 @@ class Subwords:
         return [step["type"] for step in steps]
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, without control tokens.
-
-        Raises:
-            DataError: The text holds a lone surrogate (bytes that were not UTF-8).
-        """
+        """Return the ids of a text, without control tokens; DataError when it is not UTF-8."""
         with _not_utf8_told():
             return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 

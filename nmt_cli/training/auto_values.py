@@ -91,11 +91,7 @@ def resolve(
 
 
 def foretold_time(loaded: LoadedConfig) -> str:
-    """Return, for people, how long training takes here, and which time limit would be enough.
-
-    Raises:
-        DataError, TrainingError: See `resolve`.
-    """
+    """Return, for people, how long training takes here, and which time limit would be enough."""
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
     config = resolve(loaded, corpora, tell=lambda _: None)
@@ -114,13 +110,7 @@ def resolve_for_machine(
     tell: Callable[[str], None],
     choose: Callable[[Config], Mapping[str, Choice]],
 ) -> Config:
-    """Return the configuration with a value for what the machine decides, where that is open.
-
-    Args:
-        config: The configuration.
-        tell: Called with a line about each choice.
-        choose: Returns the choices by key; called when one is open.
-    """
+    """Give what the machine decides, where it is still open, a value from `choose`."""
     if AUTO not in (config.train.precision, config.train.lanes):
         return config
     for key, choice in choose(config).items():

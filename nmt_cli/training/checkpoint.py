@@ -75,13 +75,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All state of a run at one step.
+    """All state of a run at one step: its progress, weights and optimizer state by name.
 
     Attributes:
-        progress: How far it is.
-        weights: Every weight by name.
-        optimizer: Its state by name.
-        settings: What must not change when the run goes on.
+        settings: What must not change when the run resumes.
         is_regular: False for one that is written only because the run stops here. Neither it nor
             its disk space takes the place of a regular one, so the average at the end is that of a
             run which never stopped.
@@ -100,7 +97,7 @@ class Checkpoints:
     Args:
         folder: `runs/NAME/checkpoints`.
         keep: How many regular ones stay on disk, the newest of them.
-        keep_best: How many of the best do.
+        keep_best: How many of the best stay, too.
     """
 
     def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
@@ -128,9 +125,7 @@ class Checkpoints:
     def save(self, checkpoint: Checkpoint, *, after: Callable[[], None] = lambda: None) -> Path:
         """Write a checkpoint, then delete what need not be kept, and all earlier irregular ones.
 
-        Args:
-            checkpoint: All state.
-            after: Called before anything is written: makes durable what the state relies on.
+        `after` is called before anything is written: it makes durable what the state relies on.
 
         Raises:
             TrainingError: The disk is full or the folder is not writable; older ones are whole.
@@ -300,10 +295,8 @@ def _paths(folder: Path) -> list[Path]:
 def saved_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the newest checkpoint that tells them; none without checkpoints.
 
-    All of a run have the same, so neither weights nor optimizer are looked at.
-
-    Raises:
-        TrainingError: One cannot be read, though it may be whole.
+    All of a run have the same, so neither weights nor optimizer are looked at. TrainingError: one
+    cannot be read, though it may be whole.
     """
     for path in reversed(_paths(folder)):
         unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
@@ -319,10 +312,7 @@ def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[st
 
 
 class Writer:
-    """Runs one write at a time beside the training loop.
-
-    Use as a context: its end waits for what is being written.
-    """
+    """Runs one write at a time beside the training loop; the end of its context waits for it."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
@@ -339,13 +329,10 @@ class Writer:
         self._pending = self._pool.submit(write)
 
     def collect(self, *, wait: bool) -> Path | None:
-        """Return what was written since the last call, or None.
-
-        Args:
-            wait: Wait for a write that has begun.
+        """Return what was written since the last call, or None; `wait` for a write that has begun.
 
         Raises:
-            TrainingError: The write failed; the error is the one that was raised in the thread.
+            TrainingError: The write failed.
         """
         if self._pending is None or not (wait or self._pending.done()):
             return None

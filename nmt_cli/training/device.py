@@ -34,11 +34,7 @@ def measure_machine() -> pace.Machine:
 
 
 def describe_environment(replicas: int) -> dict[str, str]:
-    """Return what a run depends on beside its settings, for people: versions, device, threads.
-
-    Args:
-        replicas: Devices that share the work, on all machines.
-    """
+    """Return what a run depends on beside its settings, for people; `replicas` on all machines."""
     gpus = [
         tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name)
         for gpu in tf.config.list_physical_devices("GPU")
@@ -63,7 +59,7 @@ def choose_for_machine(config: Config) -> dict[str, Choice]:
 def choose_lanes(config: Config) -> Choice:
     """Return one lane a core for a small model: its products are too small to share one of them.
 
-    On two cores a step of a model of width 128 is 1.1 to 1.5 times as fast so; at widths of 256 and
+    On two cores a step of a model of width 128 is 1.1 to 1.5 times as fast; at widths of 256 and
     512 there is no difference.
     """
     width = config.model.d_model

@@ -12,9 +12,7 @@ from nmt_cli.files import fsync
 class EventLog:
     """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume.
 
-    Args:
-        path: The file.
-        kept_bytes: What is beyond this length goes: it will happen again. None keeps it.
+    What is beyond `kept_bytes` goes: it will happen again. None keeps it.
     """
 
     def __init__(self, path: Path, kept_bytes: int | None) -> None:

@@ -20,16 +20,11 @@ _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
 def open_start(config: Config, run: Path) -> Bundle | None:
-    """Return the bundle that `train.from` names, or None when the run starts anew.
-
-    Args:
-        config: The run's configuration.
-        run: Its folder.
+    """Return the bundle that `train.from` names, or None when the run of this folder starts anew.
 
     Raises:
         ModelFileError: It is missing or damaged.
-        ConfigError: It is the run's own, or the configuration describes another architecture; names
-            each key.
+        ConfigError: It is the run's own, or the configuration describes another architecture.
     """
     if config.train.start is None:
         return None
@@ -61,12 +56,8 @@ def open_start(config: Config, run: Path) -> Bundle | None:
 def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Config, str]:
     """Return the vocabularies of the model to start from, which a run cannot choose.
 
-    Returns:
-        Them, the configuration with the keys of `tokenizer` that are true of them, and what that
-        changed in it, for people; empty when it says so itself.
-
-    Raises:
-        ModelFileError: They are missing or damaged.
+    With them come the configuration with the keys of `tokenizer` that are true of them, and what
+    that changed in it, for people. ModelFileError: they are missing or damaged.
     """
     found = Vocabularies.load(start.path)
     if config.facts.has_labels:
@@ -83,17 +74,9 @@ def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Con
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:
-    """Return the weights that a run begins with.
+    """Return the weights that a run begins with: those of `start`, else those of a new model.
 
     A classifier takes the encoder of any model, and all of one that gives the same labels.
-
-    Args:
-        start: The model to start from.
-        first: Those of a new model.
-        config: The run's configuration.
-
-    Raises:
-        ModelFileError: The weights of `start` are damaged.
     """
     weights = start.load_weights()
     if not config.facts.has_labels:

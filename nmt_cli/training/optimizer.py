@@ -46,9 +46,6 @@ class Optimizer:
         muon_rms: How large the elements of a Muon step are before the rate, root mean square.
         average_decay: Of the moving average of the weights; 0 keeps none.
         precision: What Muon multiplies in.
-
-    Attributes:
-        weights: What it trains, by name.
     """
 
     def __init__(
@@ -83,14 +80,8 @@ class Optimizer:
     def apply(self, gradients: list[Tensor], loss: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         """Take one step, or none if loss or gradient is not finite; call it inside a graph.
 
-        Args:
-            gradients: One for each weight, in order.
-            loss: Scalar float32.
-            rate: Scalar float32 learning rate.
-            step: Scalar float32 number of this step, from 1.
-
-        Returns:
-            The gradient's norm before clipping.
+        `gradients` has one for each weight; `step` counts from 1; all scalars are float32. Returns
+        the gradient's norm before clipping.
         """
         norm = tf.linalg.global_norm(gradients)
         is_finite = tf.math.is_finite(norm + loss)
@@ -192,13 +183,13 @@ def is_hidden_matrix(name: str, weight: Any) -> bool:
 
 
 def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str, Tensor]:
-    """Return by how much each weight falls at a rate of one.
+    """Return by how much each weight falls at a rate of one, as Muon has it.
 
     Args:
         momenta: u of each weight, [rows, columns], by its dotted name.
         rms: Root mean square of the elements of each step.
-        precision: What matrices are multiplied in, "float32" or "bfloat16"; the second is as good
-            here (Jordan et al. 2024) and two to four times as fast where the processor has it.
+        precision: What matrices are multiplied in; bfloat16 is as good here (Jordan et al. 2024)
+            and two to four times as fast where the processor has it.
     """
     # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
     # product of many at a time.

@@ -38,9 +38,7 @@ def limit_of_rollback(progress: Progress) -> int:
     """Return the step before which to look for a checkpoint to go back to.
 
     That is the newest one, unless going back there helped nothing: no step was taken since.
-
-    Raises:
-        TrainingError: Enough was tried.
+    TrainingError: enough was tried.
     """
     tried, last_update = progress.rolled_back_to, progress.step - progress.skipped_in_a_row
     if len(tried) == MAX_ROLLBACKS:

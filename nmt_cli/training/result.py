@@ -28,11 +28,7 @@ class Result:
         self.folder = prepared.folder.model
 
     def open(self) -> Bundle:
-        """Read the bundle.
-
-        Raises:
-            ModelFileError: It is missing or damaged.
-        """
+        """Read the bundle; ModelFileError when it is missing or damaged."""
         return open_bundle(self.folder)
 
     def is_finished(self, step: int) -> bool:

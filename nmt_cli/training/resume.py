@@ -23,20 +23,18 @@ _LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
 
 
 def run_settings(config: Config, text: Mapping[str, str], vocabulary: str) -> dict[str, Any]:
-    """Return what a checkpoint keeps of a run's settings: all that decides how it goes on.
+    """Return what a checkpoint keeps of a run's settings: all that decides how it resumes.
 
-    Args:
-        config: The run's configuration, with a value for every `auto`.
-        text: Hash of the text of each split, by its name in `TEXTS`.
-        vocabulary: Hash of the encoder.
+    `text` has the hash of the text of each split, by its name in `TEXTS`; `vocabulary` is the
+    encoder's.
     """
     return {**fixed_keys(config), **text, _VOCABULARY: vocabulary}
 
 
 def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:
-    """Return the configuration with what the machine decided when the run was begun, if any did.
+    """Return the configuration with what the machine decided when the run was begun, if it was.
 
-    Another machine may be faster in another way, but would not go on with the same run.
+    Another machine may be faster in another way, but would not resume the same run.
     """
     if not begun:
         return config
@@ -61,15 +59,9 @@ def check_text_and_keys(
 
 
 def check_settings(run: RunFolder, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Compare the settings that a run was begun with to those of now.
+    """Raise ConfigError when settings that a run was begun with have changed.
 
-    Args:
-        run: The run.
-        begun: What its checkpoints keep; nothing for a run that begins.
-        now: The settings of now. One that older checkpoints do not keep is not compared.
-
-    Raises:
-        ConfigError: Some have changed; names them.
+    One that its checkpoints, which may be older, do not keep is not compared.
     """
     shared = begun.keys() & now.keys()
     changed = changed_settings(*({name: of[name] for name in shared} for of in (begun, now)))

@@ -20,17 +20,7 @@ from nmt_cli.training.run import Prepared
 
 
 class RunState:
-    """Weights, optimizer and progress of a run.
-
-    Args:
-        prepared: Configuration, vocabularies, the model to start from.
-        replicas: The devices to make weights and optimizer on.
-
-    Attributes:
-        model: The model.
-        optimizer: Its optimizer.
-        progress: How far the run is.
-    """
+    """Weights, optimizer and progress of a run, made on `replicas`."""
 
     def __init__(self, prepared: Prepared, replicas: Replicas) -> None:
         self._prepared = prepared
@@ -53,11 +43,7 @@ class RunState:
             self.assign(None)
 
     def _check_same_everywhere(self) -> None:
-        """Compare the settings of all machines, on each of them, before they share anything.
-
-        Raises:
-            ConfigError: Some have another configuration or another text; names them and the keys.
-        """
+        """Raise ConfigError, on all machines, when some have another configuration or text."""
         train = self._prepared.config.train.model_dump()
         train = {f"train.{name}": value for name, value in train.items()}
         settings = self._prepared.settings | train

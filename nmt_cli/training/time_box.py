@@ -87,12 +87,7 @@ class TimeLeft(NamedTuple):
 
 
 class TimeBox:
-    """What is left of a time limit.
-
-    Args:
-        seconds: The limit, from now on.
-        clock: Seconds since some moment.
-    """
+    """What is left of a time limit, in seconds from now on."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -168,12 +163,7 @@ _LIMITS_S = [60 * m for m in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 
 
 
 def training_seconds(limit: float, pairs: int) -> float:
-    """Return what a time limit leaves for steps, in seconds.
-
-    Args:
-        limit: The limit; infinity is none.
-        pairs: Of the training text.
-    """
+    """Return what a time limit (or infinity) leaves for steps of `pairs` of text, in seconds."""
     return max(1.0, (limit - _started(pairs)) * (1 - _END_SHARE))
 
 
@@ -183,14 +173,7 @@ def run_seconds(steps: float, step: float, pairs: int) -> float:
 
 
 def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> str:
-    """Return, for people, how long a run takes here, and which limit would be enough.
-
-    Args:
-        config: With a value for every key that the pace depends on.
-        lengths: Of the training text.
-        pairs: Likewise.
-        machine: Where it runs.
-    """
+    """Return, for people, how long a run takes here, and which limit would be enough."""
     steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
     seconds = run_seconds(steps, step, pairs)
     told = f"{steps:,} steps take about {spoken(seconds)} here"
@@ -203,15 +186,7 @@ def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> 
 def too_short(
     limit: float, config: Config, lengths: Lengths, pairs: int, machine: Machine
 ) -> str | None:
-    """Return a warning when a time limit is too short to learn anything, with what would do.
-
-    Args:
-        limit: The limit in seconds.
-        config: As chosen for this limit.
-        lengths: Of the training text.
-        pairs: Likewise.
-        machine: Where it runs.
-    """
+    """Return a warning when a time limit is too short to learn anything, with what would do."""
     step = step_seconds(config, lengths, machine)
     steps = training_seconds(limit, pairs) / step
     if steps >= min(_LEAST_STEPS, config.train.max_steps):
