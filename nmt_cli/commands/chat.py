@@ -119,7 +119,7 @@ def chat(
         is_verbose=verbose,
     )
     if sys.stdin.isatty() and not text:
-        from nmt_cli.terminal.chat_prompt import ChatPrompt
+        from nmt_cli.terminal.prompts import ChatPrompt
 
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:
@@ -141,8 +141,11 @@ def _conversation(
     """Return the conversation that the options ask for, with its model loaded."""
     from nmt_cli.search.chat_options import ChatSettings
     from nmt_cli.terminal import console
-    from nmt_cli.terminal.chat_conversation import Conversation
-    from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
+    from nmt_cli.terminal.chat_conversation import (
+        Conversation,
+        ConversationLog,
+        last_conversation,
+    )
     from nmt_cli.terminal.options import open_model
 
     log: ConversationLog | None = None
