@@ -12,8 +12,7 @@ from nmt_cli.search.chat_options import ChatSettings
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as shared
 from nmt_cli.terminal.chat_commands import ChatCommands
-from nmt_cli.terminal.chat_conversation import Conversation
-from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
+from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
 from nmt_cli.terminal.options import open_model
 from nmt_cli.terminal.pictures import check_output, show
 
@@ -114,7 +113,7 @@ def chat(
         is_verbose=verbose,
     )
     if sys.stdin.isatty() and not text:
-        from nmt_cli.terminal.chat_prompt import ChatPrompt
+        from nmt_cli.terminal.prompts import ChatPrompt
 
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:

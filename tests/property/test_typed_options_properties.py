@@ -14,8 +14,7 @@ from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
-from nmt_cli.terminal.chat_conversation import Conversation
-from nmt_cli.terminal.chat_log import ConversationLog
+from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
