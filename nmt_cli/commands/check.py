@@ -1,18 +1,15 @@
 """`nmt check`: the data doctor."""
 
 import shlex
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    SetOption,
-    note_stand_in,
-    with_data_dir,
-)
+from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
@@ -20,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def check(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     fix: Annotated[
         str | None,
         typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
@@ -38,14 +35,13 @@ def check(
     """
     from nmt_cli.api.functions import check as check_up
     from nmt_cli.config.reading import load_config
-    from nmt_cli.errors import DataError
-    from nmt_cli.terminal import console
+    from nmt_cli.doctor.cleaning import can_be_cleaned
     from nmt_cli.terminal.check_view import as_json, summary, tell_time
 
-    note_stand_in(config, "check")
-    loaded = load_config(config, with_data_dir(overrides, data_dir))
-    with console.counting("pairs") as count:
-        report = check_up(loaded, on_progress=count, on_note=console.note)
+    opt.note_stand_in(config, "check")
+    loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
+    with console.counting("pairs") as progress:
+        report = check_up(loaded, on_progress=progress, on_note=console.note)
     if json:
         console.result_json(as_json(loaded, report))
     else:
@@ -54,13 +50,16 @@ def check(
     if fix is not None:
         _fix(loaded, report, Path(fix))
         return
-    if not json:
-        named = f" {shlex.quote(config)}" if config else ""
-        if report.has_errors:
-            _tell_mending(named, report)
-        else:
-            tell_time(loaded)
-            _tell_next(named)
+    named = f" {shlex.quote(config)}" if config else ""
+    if not json and not report.has_errors:
+        tell_time(loaded)
+        console.note(f"next: nmt train{named}")
+    elif not json and can_be_cleaned(report):
+        names = chain(["clean"], (f"clean-{number}" for number in count(2)))
+        free = next(name for name in names if not Path(name).exists())
+        console.note(f"next: nmt check{named} --fix {free}")
+    elif not json:
+        console.note(f"mend the errors by hand, then again: nmt check{named}")
     if report.has_errors:
         raise typer.Exit(DataError.exit_code)
 
@@ -68,9 +67,7 @@ def check(
 def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
     from nmt_cli.config.reading import to_yaml, whole_sections
     from nmt_cli.doctor.cleaning import DROPPED, clean
-    from nmt_cli.errors import ConfigError, DataError
     from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.terminal import console
 
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty", hint="--fix writes into a new folder")
@@ -80,24 +77,4 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
     console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
     console.note(f"wrote {path}")
-    _tell_next(f" {shlex.quote(str(path))}")
-
-
-def _tell_mending(config: str, report: "Report") -> None:
-    from itertools import chain, count
-
-    from nmt_cli.doctor.cleaning import can_be_cleaned
-    from nmt_cli.terminal import console
-
-    if can_be_cleaned(report):
-        names = chain(["clean"], (f"clean-{number}" for number in count(2)))
-        free = next(name for name in names if not Path(name).exists())
-        console.note(f"next: nmt check{config} --fix {free}")
-    else:
-        console.note(f"mend the errors by hand, then again: nmt check{config}")
-
-
-def _tell_next(config: str) -> None:
-    from nmt_cli.terminal import console
-
-    console.note(f"next: nmt train{config}")
+    console.note(f"next: nmt train {shlex.quote(str(path))}")

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.terminal.options import JsonOption
+from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.datasets.download import OnProgress
     from nmt_cli.datasets.known_sets import DataSet, RemoteFile
 
 
-def list_sets(json: JsonOption = False) -> None:
+def list_sets(json: opt.Json = False) -> None:
     """List the known public data sets: languages, size, licence, citation.
 
     Example: nmt data list
     """
     from nmt_cli.datasets.known_sets import DATA_SETS
-    from nmt_cli.terminal import console
 
     for data_set in DATA_SETS.values():
         if json:
@@ -60,8 +61,6 @@ def get(
     """
     from nmt_cli.datasets.download import is_address, missing_files
     from nmt_cli.datasets.known_sets import DATA_SETS
-    from nmt_cli.errors import ConfigError, did_you_mean
-    from nmt_cli.terminal import console
 
     if name not in DATA_SETS:
         raise ConfigError(
@@ -86,7 +85,6 @@ def _as_json(data_set: "DataSet") -> dict[str, object]:
 
 
 def _show(data_set: "DataSet") -> None:
-    from nmt_cli.terminal import console
 
     source, target = data_set.languages
     languages = source if source == target else f"{source}-{target}"
@@ -101,9 +99,6 @@ def _show(data_set: "DataSet") -> None:
 
 def _show_licence(data_set: "DataSet", *, ask: bool) -> None:
     """Say under what terms a set is; on a terminal go on only after a yes."""
-    from nmt_cli.errors import ConfigError
-    from nmt_cli.terminal import console
-
     console.note(f"{data_set.name}: {data_set.about}; about {data_set.megabytes:,} MB")
     console.note(f"licence: {data_set.licence} ({data_set.homepage})")
     console.note(f"cite: {data_set.citation}")
@@ -115,7 +110,6 @@ def _show_licence(data_set: "DataSet", *, ask: bool) -> None:
 def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str | None) -> None:
     """Get one file; a problem of the connection comes with what to do by hand."""
     from nmt_cli.datasets.download import FetchError, fetch_of_set
-    from nmt_cli.terminal import console
 
     try:
         with _progress(file.name) as on_progress:
@@ -136,8 +130,6 @@ def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator["OnProgress"]:
     """Show bytes and rate while a file comes, and a line when it has."""
-    from nmt_cli.terminal import console
-
     columns = []
     if console.is_live():
         from rich.progress import DownloadColumn, TransferSpeedColumn

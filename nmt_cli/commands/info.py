@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_cli.terminal.options import JsonOption
+from nmt_cli.errors import ConfigError
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -20,15 +22,13 @@ def info(
         str | None, typer.Option("--model", "-m", metavar="DIR", help="The same.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
-    json: JsonOption = False,
+    json: opt.Json = False,
 ) -> None:
     """Show a model's task, architecture, vocabulary, training, scores, sizes and speed.
 
     Example: nmt info runs/quickstart --verify
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.errors import ConfigError
-    from nmt_cli.terminal import console
 
     if model and model_option:
         raise ConfigError("give either MODEL or --model, not both")

@@ -1,55 +1,38 @@
 """`nmt plot WHAT`: pictures of training, data and models; as a file, or on the terminal."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    ModelOption,
-    SetOption,
-    SplitOption,
-)
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
+from nmt_cli.terminal.pictures import check_output, show
 
-if TYPE_CHECKING:
-    from nmt_cli.config.schema import Config
-
-OutputOption = Annotated[
+Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; else text."),
 ]
-KindOption = Annotated[
-    str | None,
-    typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
-]
-LayerOption = Annotated[
-    int | None, typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last.")
-]
-HeadOption = Annotated[
-    int | None, typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean.")
-]
-PiecesOption = Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")]
 
 
-def schedule(
-    config: ConfigArgument = None, overrides: SetOption = None, output: OutputOption = None
-) -> None:
+def schedule(config: opt.Config = None, overrides: opt.Set = None, output: Output = None) -> None:
     """Draw the learning rate over the steps of a configuration.
 
     Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
     """
+    from nmt_cli.config.reading import load_config
     from nmt_cli.report.curves import schedule_chart
-    from nmt_cli.terminal.pictures import check_output, show
+    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.training.auto_values import resolve
 
     check_output(output)
-    show(schedule_chart(_resolved(config, overrides)), output)
+    loaded = load_config(config, overrides)
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    show(schedule_chart(resolve(loaded, corpora, tell=console.note)), output)
 
 
 def positions(
-    model: ModelOption = None,
+    model: opt.Model = None,
     d_model: Annotated[
         int | None,
         typer.Option(metavar="N", help="Sinusoids of this width; no model is needed then."),
@@ -57,7 +40,7 @@ def positions(
     length: Annotated[
         int | None, typer.Option(metavar="N", help="Positions; as many as the model has.")
     ] = None,
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw the position matrix of a model: sinusoids, or what it learned for each side.
 
@@ -65,7 +48,6 @@ def positions(
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.position_picture import positions_of, sinusoids_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     if d_model is not None:
@@ -79,22 +61,21 @@ def curves(
         list[str] | None,
         typer.Argument(metavar="[RUN]...", help="Run folders, or names below runs/; the newest."),
     ] = None,
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw loss, scores, learning rate and speed of one run, or of several to compare them.
 
     Example: nmt plot curves runs/first runs/second -o curves.html
     """
     from nmt_cli.report.curves import curves_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(curves_of(runs or []), output)
 
 
 def lengths(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
     unit: Annotated[
         str,
         typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters."),
@@ -102,7 +83,7 @@ def lengths(
     split: Annotated[
         str, typer.Option(metavar="SPLIT", help="Lines of train, dev or test.")
     ] = "train",
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw how long the lines of a configuration's text are, on both sides.
 
@@ -110,20 +91,18 @@ def lengths(
     """
     from nmt_cli.config.reading import load_config
     from nmt_cli.report.length_chart import lengths_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
-    show(lengths_of(load_config(_config_file(config), overrides), unit, split), output)
+    show(lengths_of(load_config(config, overrides), unit, split), output)
 
 
-def model(model: ModelOption = None, output: OutputOption = None) -> None:
+def model(model: opt.Model = None, output: Output = None) -> None:
     """Draw a model: its parts, the shapes between them, and the weights of each.
 
     Example: nmt plot model -m runs/quickstart -o model.svg
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.diagram import diagram_of_bundle
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     show(diagram_of_bundle(find_bundle(model)), output)
@@ -140,12 +119,21 @@ def attention(
             help="Its translation, the model's own if left out; or the second text of a pair.",
         ),
     ] = None,
-    model: ModelOption = None,
-    kind: KindOption = None,
-    layer: LayerOption = None,
-    head: HeadOption = None,
-    tokens: PiecesOption = False,
-    output: OutputOption = None,
+    model: opt.Model = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
+    ] = None,
+    layer: Annotated[
+        int | None,
+        typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last."),
+    ] = None,
+    head: Annotated[
+        int | None,
+        typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean."),
+    ] = None,
+    tokens: Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")] = False,
+    output: Output = None,
 ) -> None:
     """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
 
@@ -159,42 +147,31 @@ def attention(
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.attention import attention_of, check_choice
     from nmt_cli.tasks.task import task_of
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     bundle = find_bundle(model)
-    check_choice(
-        bundle.manifest.model,
-        has_decoder=not bundle.manifest.facts.has_labels,
-        kind=kind,
-        layer=layer,
-        head=head,
-    )
-    choice = {"kind": kind, "layer": layer, "head": head, "by_token": tokens}
-    show(
-        attention_of(task_of(bundle.manifest.facts).attended(bundle, source, target), **choice),
-        output,
-    )
+    facts = bundle.manifest.facts
+    choice: dict[str, Any] = {"kind": kind, "layer": layer, "head": head}
+    check_choice(bundle.manifest.model, has_decoder=not facts.has_labels, **choice)
+    attended = task_of(facts).attended(bundle, source, target)
+    show(attention_of(attended, by_token=tokens, **choice), output)
 
 
 def confusion(
-    model: ModelOption = None,
-    split: SplitOption = "test",
-    data_dir: DataDirOption = None,
-    output: OutputOption = None,
+    model: opt.Model = None,
+    split: opt.Split = "test",
+    data_dir: opt.DataDir = None,
+    output: Output = None,
 ) -> None:
     """Draw which labels a classifier takes for which.
 
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.commands.evaluate import check_split
-    from nmt_cli.evaluation.evaluator import read_examples
+    from nmt_cli.evaluation.evaluator import check_split, read_examples
     from nmt_cli.evaluation.label_judging import judge
     from nmt_cli.report.confusion import confusion_picture
     from nmt_cli.search.loading import EngineOptions, load_labeller
-    from nmt_cli.terminal import console
-    from nmt_cli.terminal.pictures import check_output, show
 
     check_output(output)
     check_split(split)
@@ -204,21 +181,3 @@ def confusion(
         labeller, total = load_labeller(bundle, EngineOptions()), len(examples)
         judged = judge(labeller, examples, lambda done: tell("classifying", done, total))
     show(confusion_picture(bundle.manifest.name, judged), output)
-
-
-def _config_file(config: str | None) -> str | None:
-    """Return the file of a configuration; of a run folder, the one that it was begun with."""
-    if config is not None and (Path(config) / "config.yaml").is_file():
-        return str(Path(config) / "config.yaml")
-    return config
-
-
-def _resolved(config: str | None, overrides: list[str] | None) -> "Config":
-    """Return a configuration without `auto`; reads the text only where a choice needs it."""
-    from nmt_cli.config.reading import load_config
-    from nmt_cli.terminal import console
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.auto_values import resolve
-
-    loaded = load_config(_config_file(config), overrides)
-    return resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=console.note)

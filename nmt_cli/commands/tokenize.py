@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
-from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption, note_stand_in
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 
 def tokenize(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     show: Annotated[
         str | None,
         typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of a text."),
@@ -22,9 +23,8 @@ def tokenize(
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """
     from nmt_cli.api.functions import tokenize as train_vocabulary
-    from nmt_cli.terminal import console
 
-    note_stand_in(config, "tokenize")
+    opt.note_stand_in(config, "tokenize")
     done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"

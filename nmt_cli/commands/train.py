@@ -1,9 +1,6 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
-import itertools
-import math
 import os
-import re
 import shlex
 import time
 from dataclasses import replace
@@ -11,30 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.errors import ConfigError
-from nmt_cli.terminal.options import (
-    ConfigArgument,
-    DataDirOption,
-    SetOption,
-    note_stand_in,
-    with_data_dir,
-)
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
-    from nmt_cli.config.pace import Lengths
     from nmt_cli.config.reading import LoadedConfig
-    from nmt_cli.config.schema import Config
     from nmt_cli.distributed.cluster import Cluster
 
-_PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
 _EXIT_S = 1.0  # for TensorFlow to leave
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def train(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
     ] = False,
@@ -79,101 +66,29 @@ def train(
     Example: nmt train my.yaml --time 30m
     """
     started = time.monotonic()
+    from nmt_cli.config.pace import seconds_of
     from nmt_cli.config.reading import load_config
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
+    from nmt_cli.training.session import dry_run as run_dry
 
-    seconds = _seconds(limit)
+    seconds = seconds_of(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
     check_addresses(cluster, is_trusted=is_trusted)
     if token_file is not None:
         cluster = replace(cluster, token=read_token(token_file))
-    note_stand_in(config, "train")
-    loaded = load_config(config, with_data_dir(overrides, data_dir))
+    opt.note_stand_in(config, "train")
+    settings = opt.with_data_dir(overrides, data_dir)
+    loaded = load_config(config, settings)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
-    if dry_run:
-        options = [f"--set={setting}" for setting in with_data_dir(overrides, data_dir)]
-        options += [f"--time={limit}"] if limit else []
-        command = shlex.join(["nmt", "train", *filter(None, [config]), *options])
-        _dry_run(loaded, command, fresh=fresh, time_limit=seconds)
-    else:
+    if not dry_run:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
-
-
-def _seconds(limit: str | None) -> float:
-    """Return the seconds of a time such as 90s, 1h30m or 1.5h; infinity for None."""
-    if limit is None:
-        return math.inf
-    parts = _PART.findall(limit)
-    is_time = "".join(map("".join, parts)) == limit
-    seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) if is_time else 0
-    if not 0.0 < seconds < math.inf:
-        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 1h30m")
-    return seconds
-
-
-def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: float) -> None:
-    """Read every file, build the model, and say what would be trained."""
-    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.terminal import console
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.text.statistics import sample_evenly
-
-    quiet_tensorflow()
-    from nmt_cli.tasks.task import task_of
-    from nmt_cli.training.auto_values import (
-        mean_lengths,
-        resolve,
-        resolve_for_machine,
-        resolve_labels,
-    )
-    from nmt_cli.training.checkpoint import saved_settings
-    from nmt_cli.training.resume import as_begun
-    from nmt_cli.training.run import check_samples
-    from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import choose_for_machine, find_device, measure_machine
-
-    loaded = resolve_labels(loaded)
-    corpora = Corpora(loaded.config, loaded.data_dir)
-    samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
-    console.note(f"train: {sum(counts):,} pairs")
-    for split in ("dev", "test"):
-        console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
-    config = resolve(
-        loaded,
-        corpora,
-        tell=console.note,
-        find_device=find_device,
-        is_fresh=fresh,
-        time_limit=time_limit,
-        measure_machine=measure_machine,
-    )
-    begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
-    config = as_begun(config, begun, tell=console.note)
-    config = resolve_for_machine(config, tell=console.note, choose=choose_for_machine)
-    check_samples(config, corpora, list(samples))
-    lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
-    if not begun:
-        _foretell(config, lengths, sum(counts), time_limit)
-    size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    model = task_of(config.facts).build_model(
-        config, source_vocab_size=size, target_vocab_size=size, joint=joint
-    )
-    console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
+        return
+    run_dry(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
+    options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
+    command = shlex.join(["nmt", "train", *([config] if config else []), *options])
     console.note(f"all is well; train it with: {command}")
-
-
-def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
-    """Say how long training takes here, or that a time limit cannot be enough."""
-    from nmt_cli.terminal import console
-    from nmt_cli.training.session import measure_machine
-    from nmt_cli.training.time_box import run_time, too_short
-
-    if time_limit == math.inf:
-        console.note(run_time(config, lengths, pairs, measure_machine()))
-    elif warning := too_short(time_limit, config, lengths, pairs, measure_machine()):
-        console.warn(warning)
 
 
 def _train(
@@ -181,10 +96,9 @@ def _train(
 ) -> None:
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
-    from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import prepare_here, train_here
+    from nmt_cli.training.session import foretell, prepare_here, train_here
 
     if cluster.size > 1:
         console.warn(danger(cluster))
@@ -203,8 +117,8 @@ def _train(
         for warning in prepared.warnings:
             console.warn(warning)
         if is_new and cluster.size == 1:
-            encoded = prepared.train
-            _foretell(prepared.config, encoded.mean_lengths, len(encoded), time_limit)
+            sizes = (prepared.train.mean_lengths, len(prepared.train))
+            foretell(prepared.config, *sizes, time_limit, console.note, console.warn)
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         report = TrainingReport(prepared)

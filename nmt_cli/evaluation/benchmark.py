@@ -1,12 +1,26 @@
-"""How fast a model is: time per call, sentences and tokens a second, at several batch sizes."""
+"""How fast a model is here: start-up, time per call, sentences and tokens a second, memory."""
 
 import math
+import multiprocessing
+import resource
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.bundle.folder import Bundle, open_bundle
+from nmt_cli.errors import ConfigError
+from nmt_cli.search.loading import EngineOptions, load_engine, load_labeller, search_options
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.vocabulary import Vocabularies
 
 Rows = Sequence[Sequence[int]]
+_START_UPS = 3
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,92 @@ class Speed:
     p95_ms: float
 
 
+def search_options_of(bundle: Bundle, engine: str, beam: int | None) -> SearchOptions | None:
+    """Return how a model searches; None of a classifier, which does not."""
+    if not bundle.manifest.facts.has_labels:
+        return search_options(bundle, beam_size=beam)
+    if engine == "tensorflow" or beam is not None:
+        raise ConfigError("--beam and --engine tensorflow are not for classifiers")
+    return None
+
+
+def engines_of(
+    bundle: Bundle, engine: str, formats: list[str] | None
+) -> list[tuple[str, str | None]]:
+    """Return the engines and number formats to measure."""
+    is_classifier = bundle.manifest.facts.has_labels
+    rows: list[tuple[str, str | None]] = []
+    if engine != "tensorflow":
+        known = list(bundle.manifest.ctranslate2.get("formats", {}))
+        for name in formats or known or ([None] if is_classifier else []):
+            bundle.ctranslate2_folder(name)  # or the error that names those it has
+            rows.append(("ctranslate2", name))
+    if engine == "tensorflow" or (engine == "auto" and not formats and not is_classifier):
+        rows.append(("tensorflow", None))
+    return rows
+
+
+def measure(bundle: Bundle, where: EngineOptions, text: str, *work: Any) -> dict[str, Any]:
+    """Return what an engine takes, alone in a process, whose memory is then its own.
+
+    Args:
+        bundle: The model.
+        where: The engine.
+        text: What a whole command is timed with.
+        work: Sources, search options, batch sizes and seconds, as `_measured` takes them.
+    """
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.submit(_measured, bundle.path, where, *work).result()
+    start_up = {"start_up_seconds": _start_up(bundle, where, text)}
+    return {"engine": where.engine, "format": where.number_format} | found | start_up
+
+
+def _measured(
+    path: Path,
+    where: EngineOptions,
+    sources: Rows,
+    options: SearchOptions | None,
+    batch_sizes: list[int],
+    seconds: float,
+) -> dict[str, Any]:
+    run = _loaded(open_bundle(path), where, options)
+    speeds = [vars(measure_speed(run, sources, n, seconds)) for n in batch_sizes]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"speeds": speeds, "peak_memory_mb": peak / (1e6 if sys.platform == "darwin" else 1e3)}
+
+
+def _loaded(
+    bundle: Bundle, where: EngineOptions, options: SearchOptions | None
+) -> Callable[[Rows], int]:
+    """Return what searches, or gives labels, and counts tokens; see `measure_speed`."""
+    if options is None:
+        scorer = load_labeller(bundle, where).scorer
+
+        def label(batch: Rows) -> int:
+            scorer.logits(batch)
+            return sum(map(len, batch))
+
+        return label
+    engine = load_engine(bundle, Vocabularies.load(bundle.path), where)
+    return lambda batch: sum(len(found[0].ids) for found in engine.search(batch, options))
+
+
+def _start_up(bundle: Bundle, where: EngineOptions, text: str) -> float:
+    """Return the median time of a whole command for one sentence, in seconds."""
+    command = [sys.executable, "-m", "nmt_cli", bundle.manifest.facts.command]
+    command += ["-m", str(bundle.path)]
+    command += [] if bundle.manifest.facts.has_labels else ["--engine", where.engine]
+    command += ["--format", where.number_format] if where.number_format else []
+    times = []
+    for _ in range(_START_UPS):
+        started = time.perf_counter()
+        subprocess.run(  # noqa: S603 - this very program
+            command, input=f"{text}\n".encode(), check=True, capture_output=True
+        )
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
 def measure_speed(
     run: Callable[[Rows], int], sources: Rows, batch_size: int, max_seconds: float
 ) -> Speed:
@@ -43,29 +143,19 @@ def measure_speed(
     run(sources[:batch_size])
     seconds: list[float] = []
     sentences = tokens = 0
-    for batch in _batches(sources, batch_size):
+    for start in range(0, len(sources), batch_size):
+        batch = sources[start : start + batch_size]
         started = time.perf_counter()
-        count = run(batch)
+        tokens += run(batch)
         seconds.append(time.perf_counter() - started)
         sentences += len(batch)
-        tokens += count
         if sum(seconds) > max_seconds:
             break
+    total, ordered = sum(seconds), sorted(seconds)
     return Speed(
         batch_size=batch_size,
-        sentences_per_second=sentences / sum(seconds),
-        tokens_per_second=tokens / sum(seconds),
+        sentences_per_second=sentences / total,
+        tokens_per_second=tokens / total,
         p50_ms=1000 * statistics.median(seconds),
-        p95_ms=1000 * _percentile(seconds, 0.95),
+        p95_ms=1000 * ordered[math.ceil(0.95 * len(ordered)) - 1],
     )
-
-
-def _batches(sources: Rows, size: int) -> Iterator[Rows]:
-    for start in range(0, len(sources), size):
-        yield sources[start : start + size]
-
-
-def _percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values does not exceed."""
-    ordered = sorted(values)
-    return ordered[math.ceil(share * len(ordered)) - 1]
