@@ -6,20 +6,20 @@ import typer
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
+from nmt_cli.terminal import options as opt
 
 _HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 
 
 def bench(
-    model: shared.ModelOption = None,
+    model: opt.Model = None,
     input_file: Annotated[
         str | None, typer.Option("--input", "-i", metavar="FILE", help="Lines to measure with.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option("--data-dir", metavar="DIR", help="Where the dev data lies now.")
     ] = None,
-    engine: shared.EngineOption = "auto",
+    engine: opt.Engine = "auto",
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", metavar="F", help="CTranslate2's; may be repeated. All it has."),
@@ -27,12 +27,12 @@ def bench(
     batch: Annotated[
         str, typer.Option("--batch", metavar="N,N,...", help="Sentences in a call.")
     ] = "1,8,64",
-    beam: shared.BeamOption = None,
-    threads: shared.ThreadsOption = None,
+    beam: opt.Beam = None,
+    threads: opt.Threads = None,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", help="Longest time of one measurement.")
     ] = 5.0,
-    json: shared.JsonOption = False,
+    json: opt.Json = False,
 ) -> None:
     """Measure how fast a model works here, with each engine and number format.
 
@@ -48,13 +48,8 @@ def bench(
     import statistics
 
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.evaluation.benchmark import (
-        benched_engines,
-        benched_options,
-        benched_sentences,
-        measure_apart,
-        start_up_seconds,
-    )
+    from nmt_cli.evaluation.benchmark import engines_of, measure, search_options_of
+    from nmt_cli.evaluation.number_formats import sentences
     from nmt_cli.search.loading import EngineOptions
 
     EngineOptions(engine=engine, threads=threads)  # or the error that says what is wrong
@@ -64,8 +59,8 @@ def bench(
     if not seconds > 0:
         raise ConfigError(f"--seconds must be above 0 (it is {seconds})")
     bundle = find_bundle(model)
-    options = benched_options(bundle, engine, beam)
-    texts, sources = benched_sentences(bundle, input_file, data_dir, console.warn)
+    options = search_options_of(bundle, engine, beam)
+    texts, sources = sentences(bundle, input_file, data_dir, console.warn)
     rows = []
     if not json:
         unit = "sentences" if options else "texts"
@@ -73,11 +68,9 @@ def bench(
         facts += f", beam {options.beam_size}" if options else ""
         console.result(f"{bundle.path}: {bundle.manifest.parameters:,} parameters, {facts}")
         console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
-    for name, number_format in benched_engines(bundle, engine, formats):
-        where = (str(bundle.path), name, number_format, threads)
-        found = measure_apart(*where, sources, options, batch_sizes, seconds)
-        found["start_up_seconds"] = start_up_seconds(bundle, name, number_format, texts[0])
-        rows.append({"engine": name, "format": number_format, **found})
+    for name, number_format in engines_of(bundle, engine, formats):
+        where = EngineOptions(engine=name, number_format=number_format, threads=threads)
+        rows.append(measure(bundle, where, texts[0], sources, options, batch_sizes, seconds))
         if not json:
             _show(rows[-1])
     if json:

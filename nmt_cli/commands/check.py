@@ -1,6 +1,7 @@
 """`nmt check`: the data doctor."""
 
 import shlex
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,9 +9,7 @@ import typer
 
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
-from nmt_cli.terminal.check_view import as_json, summary, tell_time
-from nmt_cli.terminal.options import note_stand_in, with_data_dir
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def check(
-    config: shared.ConfigArgument = None,
-    overrides: shared.SetOption = None,
-    data_dir: shared.DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     fix: Annotated[
         str | None,
         typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
@@ -36,11 +35,13 @@ def check(
     """
     from nmt_cli.api.functions import check as check_up
     from nmt_cli.config.reading import load_config
+    from nmt_cli.doctor.cleaning import can_be_cleaned
+    from nmt_cli.terminal.check_view import as_json, summary, tell_time
 
-    note_stand_in(config, "check")
-    loaded = load_config(config, with_data_dir(overrides, data_dir))
-    with console.counting("pairs") as count:
-        report = check_up(loaded, on_progress=count, on_note=console.note)
+    opt.note_stand_in(config, "check")
+    loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
+    with console.counting("pairs") as progress:
+        report = check_up(loaded, on_progress=progress, on_note=console.note)
     if json:
         console.result_json(as_json(loaded, report))
     else:
@@ -49,13 +50,16 @@ def check(
     if fix is not None:
         _fix(loaded, report, Path(fix))
         return
-    if not json:
-        named = f" {shlex.quote(config)}" if config else ""
-        if report.has_errors:
-            _tell_mending(named, report)
-        else:
-            tell_time(loaded)
-            _tell_next(named)
+    named = f" {shlex.quote(config)}" if config else ""
+    if not json and not report.has_errors:
+        tell_time(loaded)
+        console.note(f"next: nmt train{named}")
+    elif not json and can_be_cleaned(report):
+        names = chain(["clean"], (f"clean-{number}" for number in count(2)))
+        free = next(name for name in names if not Path(name).exists())
+        console.note(f"next: nmt check{named} --fix {free}")
+    elif not json:
+        console.note(f"mend the errors by hand, then again: nmt check{named}")
     if report.has_errors:
         raise typer.Exit(DataError.exit_code)
 
@@ -73,22 +77,4 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
     console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
     console.note(f"wrote {path}")
-    _tell_next(f" {shlex.quote(str(path))}")
-
-
-def _tell_mending(config: str, report: "Report") -> None:
-    from itertools import chain, count
-
-    from nmt_cli.doctor.cleaning import can_be_cleaned
-
-    if can_be_cleaned(report):
-        names = chain(["clean"], (f"clean-{number}" for number in count(2)))
-        free = next(name for name in names if not Path(name).exists())
-        console.note(f"next: nmt check{config} --fix {free}")
-    else:
-        console.note(f"mend the errors by hand, then again: nmt check{config}")
-
-
-def _tell_next(config: str) -> None:
-
-    console.note(f"next: nmt train{config}")
+    console.note(f"next: nmt train {shlex.quote(str(path))}")

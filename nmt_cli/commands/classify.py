@@ -7,29 +7,18 @@ import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
-from nmt_cli.terminal.lines import (
-    LabelLines,
-    check_attention,
-    file_progress,
-    input_windows,
-    is_table,
-    mend_of,
-    output_stream,
-)
-from nmt_cli.terminal.options import open_model
-from nmt_cli.terminal.pictures import show
-from nmt_cli.terminal.prompts import ClassifyPrompt
+from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import lines as text_lines
+from nmt_cli.terminal import options as opt
 
 
 def classify(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to classify.")
     ] = None,
-    model: shared.ModelOption = None,
-    input_file: shared.InputOption = None,
-    output_file: shared.OutputOption = None,
+    model: opt.Model = None,
+    input_file: opt.Input = None,
+    output_file: opt.Output = None,
     top: Annotated[
         int | None, typer.Option("--top", metavar="N", help="The N likeliest labels, with tabs.")
     ] = None,
@@ -42,14 +31,14 @@ def classify(
             "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one text."
         ),
     ] = None,
-    on_error: shared.OnErrorOption = "stop",
-    encoding: shared.EncodingOption = "utf-8",
-    column: shared.ColumnOption = None,
-    number_format: shared.FormatOption = None,
-    threads: shared.ThreadsOption = None,
-    device: shared.DeviceOption = "auto",
-    json: shared.JsonOption = False,
-    verbose: shared.VerboseOption = False,
+    on_error: opt.OnError = "stop",
+    encoding: opt.Encoding = "utf-8",
+    column: opt.Column = None,
+    number_format: opt.Format = None,
+    threads: opt.Threads = None,
+    device: opt.Device = "auto",
+    json: opt.Json = False,
+    verbose: opt.Verbose = False,
 ) -> None:
     """Give labels to texts, a file, standard input, or what you type.
 
@@ -59,38 +48,31 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
-    from nmt_cli.search.loading import EngineOptions
+    from nmt_cli.terminal.prompts import ClassifyPrompt
 
-    mend = mend_of(on_error)
+    mend = text_lines.mend_of(on_error)
     if text and input_file:
         raise ConfigError("give either texts or --input, not both")
     if top is not None and top < 1:
         raise ConfigError(f"--top must be at least 1 (it is {top})")
     if attention is not None:
-        check_attention(text, attention)
-    engine_options = EngineOptions(number_format=number_format, threads=threads, device=device)
-    loaded = open_model(model, CLASSIFICATION, engine_options)
+        text_lines.check_attention(text, attention)
+    loaded = opt.open_model(
+        model, CLASSIFICATION, number_format=number_format, threads=threads, device=device
+    )
     reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
-    if input_file is not None and column is None and is_table(input_file) and reads_one:
+    if input_file and column is None and text_lines.is_table(input_file) and reads_one:
         hint = "name the column of the text with --column"
         raise ConfigError(f"{input_file} is a table", hint=hint)
     if verbose:
         console.note_engine(loaded.engine_description)
     labeller = loaded.labeller
-    lines = LabelLines(labeller.labels, top=top, proba=proba, json=json)
+    lines = text_lines.LabelLines(labeller.labels, top=top, proba=proba, json=json)
     if not text and input_file is None and sys.stdin.isatty():
         ClassifyPrompt(labeller, lines).run()
         return
-    windows = input_windows(text, input_file, mend, encoding, column)
-    progress = file_progress("classifying", input_file, output_file)
-    with output_stream(output_file) as stream, progress as advance:
-        for found in labeller.label_windows(windows, on_warning=console.warn):
-            stream.write(lines.of(found))
-            if stream is sys.stdout:
-                stream.flush()
-            advance(found.source)
+    windows = text_lines.input_windows(text, input_file, mend, encoding, column)
+    labelled = labeller.label_windows(windows, on_warning=console.warn)
+    last = text_lines.write("classifying", labelled, lines, input_file, output_file)
     if attention is not None:
-        from nmt_cli.report.attention import attention_of
-        from nmt_cli.search.attended import attended_labels
-
-        show(attention_of(attended_labels(loaded.bundle, labeller, found)), attention)
+        pictures.show_label_attention(loaded, last, attention)

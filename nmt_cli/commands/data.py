@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_cli.errors import ConfigError, did_you_mean
-from nmt_cli.resources import bundled_configs
 from nmt_cli.terminal import console
-from nmt_cli.terminal.options import JsonOption
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.datasets.download import OnProgress
     from nmt_cli.datasets.known_sets import DataSet, RemoteFile
 
 
-def list_sets(json: JsonOption = False) -> None:
+def list_sets(json: opt.Json = False) -> None:
     """List the known public data sets: languages, size, licence, citation.
 
     Example: nmt data list
@@ -152,6 +151,7 @@ def _progress(name: str) -> Iterator["OnProgress"]:
 
 
 def _next_command(data_set: "DataSet", folder: Path) -> str:
+    from nmt_cli.resources import bundled_configs
 
     if data_set.name in bundled_configs():
         moved = (

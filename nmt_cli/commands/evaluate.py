@@ -1,22 +1,18 @@
 """`nmt evaluate`: how good outputs are, of a model or in a file, alone or beside others."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
+from nmt_cli.terminal import options as opt
 from nmt_cli.terminal.lines import checked_encoding
-
-if TYPE_CHECKING:
-    from nmt_cli.evaluation.comparison import Evaluation
-    from nmt_cli.evaluation.label_judging import LabelComparison
 
 
 def evaluate(
-    model: shared.ModelOption = None,
+    model: opt.Model = None,
     source: Annotated[
         str | None,
         typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
@@ -32,11 +28,11 @@ def evaluate(
         str | None,
         typer.Option("--target-lang", metavar="CODE", help="The language of --hypotheses."),
     ] = None,
-    split: shared.SplitOption = "test",
-    data_dir: shared.DataDirOption = None,
-    beam: shared.BeamOption = None,
-    length_penalty: shared.LengthPenaltyOption = None,
-    max_length: shared.MaxLengthOption = None,
+    split: opt.Split = "test",
+    data_dir: opt.DataDir = None,
+    beam: opt.Beam = None,
+    length_penalty: opt.LengthPenalty = None,
+    max_length: opt.MaxLength = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any option of search, or of nmt chat."),
@@ -49,17 +45,17 @@ def evaluate(
             help="Another model, a file of outputs, or KEY=VALUE,... for the same model.",
         ),
     ] = None,
-    engine: shared.EngineOption = "auto",
-    number_format: shared.FormatOption = None,
-    threads: shared.ThreadsOption = None,
-    device: shared.DeviceOption = "auto",
-    encoding: shared.EncodingOption = "utf-8",
+    engine: opt.Engine = "auto",
+    number_format: opt.Format = None,
+    threads: opt.Threads = None,
+    device: opt.Device = "auto",
+    encoding: opt.Encoding = "utf-8",
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Write it all to a page, too (.html)."),
     ] = None,
-    json: shared.JsonOption = False,
-    verbose: shared.VerboseOption = False,
+    json: opt.Json = False,
+    verbose: opt.Verbose = False,
 ) -> None:
     """Score a model, or a file of outputs, with sacreBLEU on detokenised text.
 
@@ -74,9 +70,15 @@ def evaluate(
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.evaluation.evaluator import Evaluator, evaluate_outputs, read_examples
+    from nmt_cli.evaluation.evaluator import (
+        Evaluator,
+        check_split,
+        evaluate_outputs,
+        read_examples,
+    )
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.tasks.task import task_of
+    from nmt_cli.terminal.evaluation_view import show_evaluation
 
     encoding = checked_encoding(encoding)
     others = compare or []
@@ -90,7 +92,7 @@ def evaluate(
             raise ConfigError(f"--split {split} is of a model's own corpus, not of --hypotheses")
         files = [hypotheses, *others]
         scored = evaluate_outputs(files, reference, source, target_lang or "", encoding)
-        _show(hypotheses, scored, report, as_json=json)
+        show_evaluation(hypotheses, scored, report, as_json=json)
         return
     if (source is None) != (reference is None):
         raise ConfigError("--input and --reference go together")
@@ -98,14 +100,8 @@ def evaluate(
         engine=engine, number_format=number_format, threads=threads, device=device
     )
     bundle = find_bundle(model)
-    examples, language = read_examples(
-        bundle,
-        split=split,
-        source=source,
-        reference=reference,
-        data_dir=data_dir,
-        encoding=encoding,
-    )
+    where = {"source": source, "reference": reference, "data_dir": data_dir}
+    examples, language = read_examples(bundle, split=split, encoding=encoding, **where)
     with console.counting() as tell:
         evaluator = Evaluator(
             options=options,
@@ -115,31 +111,6 @@ def evaluate(
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
         )
-        found = task_of(bundle.manifest.facts).evaluate(
-            evaluator, bundle, examples, target_lang or language, others
-        )
-    _show(bundle.manifest.name, found, report, as_json=json)
-
-
-def check_split(split: str) -> None:
-    """Raise ConfigError unless there can be examples to score in a split of that name."""
-    if split not in ("dev", "test"):
-        raise ConfigError(f"--split must be dev or test (it is {split})")
-
-
-def _show(
-    name: str, found: "Evaluation | LabelComparison", report: str | None, *, as_json: bool
-) -> None:
-    """Print what was found, and write it to a page."""
-    from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.report.evaluation_page import evaluation_page
-    from nmt_cli.terminal.evaluation_view import show_one, show_side_by_side
-
-    if len(found.results) > 1:
-        show_side_by_side(found, as_json=as_json)
-    else:
-        show_one(name, found, as_json=as_json)
-    if report is not None:
-        with os_errors_as(DataError, f"{report}: cannot be written"):
-            write_text(Path(report), evaluation_page(found))
-        console.note(f"the report is in {report}")
+        task = task_of(bundle.manifest.facts)
+        found = task.evaluate(evaluator, bundle, examples, target_lang or language, others)
+    show_evaluation(bundle.manifest.name, found, report, as_json=json)

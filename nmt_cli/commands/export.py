@@ -1,6 +1,7 @@
 """`nmt export`: other forms of a model, each with its size, its score on dev and its speed."""
 
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,18 +9,16 @@ import typer
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
+from nmt_cli.files import os_errors_as
 from nmt_cli.terminal import console
-from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
-    from nmt_cli.config.schema import Config
-    from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import Encoder
 
 
 def export(
-    model: ModelOption = None,
+    model: opt.Model = None,
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", metavar="F", help="Number format, e.g. int8; may be repeated."),
@@ -34,8 +33,8 @@ def export(
     with_weights: Annotated[
         bool, typer.Option("--with-weights", help="Of --share: the weights, to train on, too.")
     ] = False,
-    data_dir: DataDirOption = None,
-    json: JsonOption = False,
+    data_dir: opt.DataDir = None,
+    json: opt.Json = False,
 ) -> None:
     """Write a model in other number formats for CTranslate2, into its own folder.
 
@@ -55,16 +54,13 @@ def export(
 
     Example: nmt export --share my-model.zip
     """
-    import dataclasses
-
     from ctranslate2 import get_supported_compute_types
 
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.config.reading import load_config
-    from nmt_cli.evaluation.number_formats import dev_examples, measure_formats
-    from nmt_cli.files import os_errors_as
+    from nmt_cli.evaluation.number_formats import dev_examples, export_saved_model, measure_formats
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.training_view import describe
     from nmt_cli.text.encoders import build_encoder
@@ -84,21 +80,24 @@ def export(
         _share(find_bundle(model), Path(share), formats, with_weights=with_weights)
         return
     bundle = find_bundle(model, *(() if saved_model is None else (TRANSLATION, CHAT)))
-    overrides = [f"data.dir={data_dir}"] if data_dir else None
-    loaded = load_config(str(bundle.path / "config.yaml"), overrides)
+    loaded = load_config(str(bundle.path / "config.yaml"), opt.with_data_dir(None, data_dir))
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
     dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
+    what = bundle, encoder, loaded.config, dev
     if saved_model is not None:
-        _write_saved_model(bundle, encoder, loaded.config, dev, saved_model, json=json)
+        with os_errors_as(ModelFileError, f"{saved_model}: cannot be written"):
+            form = export_saved_model(*what, Path(saved_model))
+        if json:
+            console.result_json({"path": saved_model} | asdict(form))
+        else:
+            console.result(describe(form))
         return
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
-        for measured in measure_formats(
-            bundle, encoder, loaded.config, dev, wanted, task_of(loaded.config.facts).measure
-        ):
-            rows.append(dataclasses.asdict(measured))
+        for measured in measure_formats(*what, wanted, task_of(loaded.config.facts).measure):
+            rows.append(asdict(measured))
             if not json:
                 console.result(describe(measured))
     auto = open_bundle(bundle.path).manifest.ctranslate2["auto"]
@@ -108,46 +107,11 @@ def export(
         console.note(f"{bundle.path} now uses {auto}")
 
 
-def _write_saved_model(
-    bundle: "Bundle",
-    encoder: "Encoder",
-    config: "Config",
-    dev: list["Example"],
-    path: str,
-    *,
-    json: bool,
-) -> None:
-    """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
-    import dataclasses
-
-    from nmt_cli.files import os_errors_as
-    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-    from nmt_cli.terminal.training_view import describe
-
-    folder = Path(path)
-    is_ours = folder.is_dir() and (folder / "saved_model.pb").is_file()
-    if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(
-            f"--saved-model {path}: is there already, and no SavedModel",
-            hint="name a new folder, such as serving/1",
-        )
-    quiet_tensorflow()
-    from nmt_cli.evaluation.number_formats import export_saved_model
-
-    with os_errors_as(ModelFileError, f"{path}: cannot be written"):
-        measured = export_saved_model(bundle, encoder, config, dev, folder)
-    if json:
-        console.result_json({"path": path} | dataclasses.asdict(measured))
-    else:
-        console.result(describe(measured))
-
-
 def _share(
     bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool
 ) -> None:
     from nmt_cli.bundle.folder import add_ctranslate2
     from nmt_cli.bundle.sharing import share
-    from nmt_cli.files import os_errors_as
     from nmt_cli.text.vocabulary import Vocabularies
 
     known = bundle.manifest.ctranslate2
@@ -156,8 +120,7 @@ def _share(
         if number_format not in known.get("formats", {}):
             bundle = add_ctranslate2(bundle, Vocabularies.load(bundle.path), number_format)
         shared = share(bundle, target, number_format, with_weights=with_weights)
-    is_file = target.is_file()
-    files = [target] if is_file else [file for file in target.rglob("*") if file.is_file()]
+    files = [target] if target.is_file() else [f for f in target.rglob("*") if f.is_file()]
     size = sum(file.stat().st_size for file in files) / 1e6
     weights = "with" if with_weights else "without"
     console.note(f"{target}: {size:.1f} MB, {number_format}, {weights} the weights")

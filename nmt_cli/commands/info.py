@@ -7,7 +7,7 @@ import typer
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal.options import JsonOption
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -22,7 +22,7 @@ def info(
         str | None, typer.Option("--model", "-m", metavar="DIR", help="The same.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
-    json: JsonOption = False,
+    json: opt.Json = False,
 ) -> None:
     """Show a model's task, architecture, vocabulary, training, scores, sizes and speed.
 

@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,6 @@ from nmt_cli.config.tasks import TASKS
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.resources import DEFAULT_FILE
 from nmt_cli.terminal import console
-from nmt_cli.terminal.check_view import tell_time
-
-if TYPE_CHECKING:
-    pass
 
 
 def init(
@@ -68,13 +64,13 @@ def init(
 
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
+    from nmt_cli.config.reading import json_schema as schema
     from nmt_cli.config.reading import load_config
-    from nmt_cli.discovery.draft import Draft
+    from nmt_cli.discovery.first_config import Draft
     from nmt_cli.files import os_errors_as, write_text
+    from nmt_cli.terminal.check_view import tell_time
 
     if json_schema:
-        from nmt_cli.config.reading import json_schema as schema
-
         console.result_json(schema())
         return
     path = Path(file)
@@ -88,18 +84,14 @@ def init(
         raise ConfigError("--dev and --test need --train SRC TGT")
     if train and reverse:
         raise ConfigError("--reverse is for text that nmt init finds: swap the names after --train")
-    facts = TASKS[task] if task else None
-    draft = Draft(path, on_note=console.note, on_warning=console.warn)
-    given = {"train": train, "dev": dev, "test": test}
-    if train and not train[1]:
-        tree = draft.given_tables(given, facts)
-    elif train:
-        tree = draft.given(given, facts)
+    draft = Draft(path, TASKS[task] if task else None, console.note, console.warn)
+    if train:
+        tree = draft.of_files({"train": train, "dev": dev, "test": test})
     else:
-        tree = draft.discovered(Path(data), facts, reverse=reverse)
+        tree = draft.of_folder(Path(data), reverse=reverse)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)  # names of files go by way of it
-    text = draft.configuration(tree, preset)
+    text = draft.text(tree, preset)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)
     console.note(f"wrote {path}")

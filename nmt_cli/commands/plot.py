@@ -1,52 +1,38 @@
 """`nmt plot WHAT`: pictures of training, data and models; as a file, or on the terminal."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
+from nmt_cli.terminal import options as opt
 from nmt_cli.terminal.pictures import check_output, show
 
-if TYPE_CHECKING:
-    from nmt_cli.config.schema import Config
-
-OutputOption = Annotated[
+Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; else text."),
 ]
-KindOption = Annotated[
-    str | None,
-    typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
-]
-LayerOption = Annotated[
-    int | None, typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last.")
-]
-HeadOption = Annotated[
-    int | None, typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean.")
-]
-PiecesOption = Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")]
 
 
-def schedule(
-    config: shared.ConfigArgument = None,
-    overrides: shared.SetOption = None,
-    output: OutputOption = None,
-) -> None:
+def schedule(config: opt.Config = None, overrides: opt.Set = None, output: Output = None) -> None:
     """Draw the learning rate over the steps of a configuration.
 
     Example: nmt plot schedule --set train.schedule=cosine -o schedule.svg
     """
+    from nmt_cli.config.reading import load_config
     from nmt_cli.report.curves import schedule_chart
+    from nmt_cli.text.corpus import Corpora
+    from nmt_cli.training.auto_values import resolve
 
     check_output(output)
-    show(schedule_chart(_resolved(config, overrides)), output)
+    loaded = load_config(config, overrides)
+    corpora = Corpora(loaded.config, loaded.data_dir)
+    show(schedule_chart(resolve(loaded, corpora, tell=console.note)), output)
 
 
 def positions(
-    model: shared.ModelOption = None,
+    model: opt.Model = None,
     d_model: Annotated[
         int | None,
         typer.Option(metavar="N", help="Sinusoids of this width; no model is needed then."),
@@ -54,7 +40,7 @@ def positions(
     length: Annotated[
         int | None, typer.Option(metavar="N", help="Positions; as many as the model has.")
     ] = None,
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw the position matrix of a model: sinusoids, or what it learned for each side.
 
@@ -75,7 +61,7 @@ def curves(
         list[str] | None,
         typer.Argument(metavar="[RUN]...", help="Run folders, or names below runs/; the newest."),
     ] = None,
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw loss, scores, learning rate and speed of one run, or of several to compare them.
 
@@ -88,8 +74,8 @@ def curves(
 
 
 def lengths(
-    config: shared.ConfigArgument = None,
-    overrides: shared.SetOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
     unit: Annotated[
         str,
         typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters."),
@@ -97,7 +83,7 @@ def lengths(
     split: Annotated[
         str, typer.Option(metavar="SPLIT", help="Lines of train, dev or test.")
     ] = "train",
-    output: OutputOption = None,
+    output: Output = None,
 ) -> None:
     """Draw how long the lines of a configuration's text are, on both sides.
 
@@ -107,10 +93,10 @@ def lengths(
     from nmt_cli.report.length_chart import lengths_of
 
     check_output(output)
-    show(lengths_of(load_config(_config_file(config), overrides), unit, split), output)
+    show(lengths_of(load_config(config, overrides), unit, split), output)
 
 
-def model(model: shared.ModelOption = None, output: OutputOption = None) -> None:
+def model(model: opt.Model = None, output: Output = None) -> None:
     """Draw a model: its parts, the shapes between them, and the weights of each.
 
     Example: nmt plot model -m runs/quickstart -o model.svg
@@ -133,12 +119,21 @@ def attention(
             help="Its translation, the model's own if left out; or the second text of a pair.",
         ),
     ] = None,
-    model: shared.ModelOption = None,
-    kind: KindOption = None,
-    layer: LayerOption = None,
-    head: HeadOption = None,
-    tokens: PiecesOption = False,
-    output: OutputOption = None,
+    model: opt.Model = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
+    ] = None,
+    layer: Annotated[
+        int | None,
+        typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last."),
+    ] = None,
+    head: Annotated[
+        int | None,
+        typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean."),
+    ] = None,
+    tokens: Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")] = False,
+    output: Output = None,
 ) -> None:
     """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
 
@@ -155,33 +150,25 @@ def attention(
 
     check_output(output)
     bundle = find_bundle(model)
-    check_choice(
-        bundle.manifest.model,
-        has_decoder=not bundle.manifest.facts.has_labels,
-        kind=kind,
-        layer=layer,
-        head=head,
-    )
-    choice = {"kind": kind, "layer": layer, "head": head, "by_token": tokens}
-    show(
-        attention_of(task_of(bundle.manifest.facts).attended(bundle, source, target), **choice),
-        output,
-    )
+    facts = bundle.manifest.facts
+    choice: dict[str, Any] = {"kind": kind, "layer": layer, "head": head}
+    check_choice(bundle.manifest.model, has_decoder=not facts.has_labels, **choice)
+    attended = task_of(facts).attended(bundle, source, target)
+    show(attention_of(attended, by_token=tokens, **choice), output)
 
 
 def confusion(
-    model: shared.ModelOption = None,
-    split: shared.SplitOption = "test",
-    data_dir: shared.DataDirOption = None,
-    output: OutputOption = None,
+    model: opt.Model = None,
+    split: opt.Split = "test",
+    data_dir: opt.DataDir = None,
+    output: Output = None,
 ) -> None:
     """Draw which labels a classifier takes for which.
 
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.commands.evaluate import check_split
-    from nmt_cli.evaluation.evaluator import read_examples
+    from nmt_cli.evaluation.evaluator import check_split, read_examples
     from nmt_cli.evaluation.label_judging import judge
     from nmt_cli.report.confusion import confusion_picture
     from nmt_cli.search.loading import EngineOptions, load_labeller
@@ -194,20 +181,3 @@ def confusion(
         labeller, total = load_labeller(bundle, EngineOptions()), len(examples)
         judged = judge(labeller, examples, lambda done: tell("classifying", done, total))
     show(confusion_picture(bundle.manifest.name, judged), output)
-
-
-def _config_file(config: str | None) -> str | None:
-    """Return the file of a configuration; of a run folder, the one that it was begun with."""
-    if config is not None and (Path(config) / "config.yaml").is_file():
-        return str(Path(config) / "config.yaml")
-    return config
-
-
-def _resolved(config: str | None, overrides: list[str] | None) -> "Config":
-    """Return a configuration without `auto`; reads the text only where a choice needs it."""
-    from nmt_cli.config.reading import load_config
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.auto_values import resolve
-
-    loaded = load_config(_config_file(config), overrides)
-    return resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=console.note)

@@ -1,6 +1,6 @@
 """`nmt score`: how likely a model finds given translations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +9,8 @@ import typer
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
+from nmt_cli.terminal import options as opt
 from nmt_cli.terminal.lines import checked_encoding
-from nmt_cli.terminal.options import open_model
 
 
 def score(
@@ -19,7 +18,7 @@ def score(
         list[str] | None,
         typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
     ] = None,
-    model: shared.ModelOption = None,
+    model: opt.Model = None,
     source: Annotated[
         str | None,
         typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
@@ -27,14 +26,14 @@ def score(
     target: Annotated[
         str | None, typer.Option("--reference", metavar="FILE", help="Their translations.")
     ] = None,
-    length_penalty: shared.LengthPenaltyOption = None,
-    engine: shared.EngineOption = "auto",
-    number_format: shared.FormatOption = None,
-    threads: shared.ThreadsOption = None,
-    device: shared.DeviceOption = "auto",
-    encoding: shared.EncodingOption = "utf-8",
-    json: shared.JsonOption = False,
-    verbose: shared.VerboseOption = False,
+    length_penalty: opt.LengthPenalty = None,
+    engine: opt.Engine = "auto",
+    number_format: opt.Format = None,
+    threads: opt.Threads = None,
+    device: opt.Device = "auto",
+    encoding: opt.Encoding = "utf-8",
+    json: opt.Json = False,
+    verbose: opt.Verbose = False,
 ) -> None:
     """Print the log-probability of given translations, one a line, as a search would score them.
 
@@ -43,7 +42,7 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
-    from nmt_cli.search.loading import EngineOptions
+    from nmt_cli.text.corpus import read_parallel
 
     if bool(texts) == bool(source or target) or (source is None) != (target is None):
         raise ConfigError("give either a sentence and its translation, or --input and --reference")
@@ -51,23 +50,15 @@ def score(
         raise ConfigError("only one of --input and --reference can be standard input")
     if texts and len(texts) != 2:
         raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
-    options = EngineOptions(
-        engine=engine, number_format=number_format, threads=threads, device=device
-    )
-    loaded = open_model(model, TRANSLATION, options)
+    where = {"number_format": number_format, "threads": threads, "device": device}
+    loaded = opt.open_model(model, TRANSLATION, engine=engine, **where)
     if verbose:
         console.note_engine(loaded.engine_description)
-    pairs = (
-        [(texts[0], texts[1])]
-        if texts
-        else _read(str(source), str(target), checked_encoding(encoding))
-    )
+    pairs: Iterable[tuple[str, str]]
+    if texts:
+        pairs = [(texts[0], texts[1])]
+    else:
+        examples = read_parallel(Path(str(source)), Path(str(target)), checked_encoding(encoding))
+        pairs = ((example.source[0], example.target) for example in examples)
     for found in loaded.iter_scores(pairs, length_penalty=length_penalty):
         console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")
-
-
-def _read(source: str, target: str, encoding: str) -> Iterator[tuple[str, str]]:
-    from nmt_cli.text.corpus import read_parallel
-
-    for example in read_parallel(Path(source), Path(target), encoding):
-        yield example.source[0], example.target

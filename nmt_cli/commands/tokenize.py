@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from nmt_cli.terminal import console
-from nmt_cli.terminal.options import ConfigArgument, DataDirOption, SetOption, note_stand_in
+from nmt_cli.terminal import options as opt
 
 
 def tokenize(
-    config: ConfigArgument = None,
-    overrides: SetOption = None,
-    data_dir: DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     show: Annotated[
         str | None,
         typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of a text."),
@@ -24,7 +24,7 @@ def tokenize(
     """
     from nmt_cli.api.functions import tokenize as train_vocabulary
 
-    note_stand_in(config, "tokenize")
+    opt.note_stand_in(config, "tokenize")
     done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"

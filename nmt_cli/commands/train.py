@@ -1,8 +1,6 @@
 """`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
 
-import math
 import os
-import re
 import shlex
 import time
 from dataclasses import replace
@@ -10,25 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_cli.errors import ConfigError
-from nmt_cli.events import Waiting
 from nmt_cli.terminal import console
-from nmt_cli.terminal import options as shared
-from nmt_cli.terminal.options import note_stand_in, with_data_dir
+from nmt_cli.terminal import options as opt
 
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.distributed.cluster import Cluster
 
-_PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
 _EXIT_S = 1.0  # for TensorFlow to leave
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def train(
-    config: shared.ConfigArgument = None,
-    overrides: shared.SetOption = None,
-    data_dir: shared.DataDirOption = None,
+    config: opt.Config = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
     ] = False,
@@ -73,46 +66,36 @@ def train(
     Example: nmt train my.yaml --time 30m
     """
     started = time.monotonic()
+    from nmt_cli.config.pace import seconds_of
     from nmt_cli.config.reading import load_config
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.session import rehearse
+    from nmt_cli.training.session import dry_run as run_dry
 
-    seconds = _seconds(limit)
+    seconds = seconds_of(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
     check_addresses(cluster, is_trusted=is_trusted)
     if token_file is not None:
         cluster = replace(cluster, token=read_token(token_file))
-    note_stand_in(config, "train")
-    loaded = load_config(config, with_data_dir(overrides, data_dir))
+    opt.note_stand_in(config, "train")
+    settings = opt.with_data_dir(overrides, data_dir)
+    loaded = load_config(config, settings)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
-    if dry_run:
-        options = [f"--set={setting}" for setting in with_data_dir(overrides, data_dir)]
-        options += [f"--time={limit}"] if limit else []
-        command = shlex.join(["nmt", "train", *filter(None, [config]), *options])
-        rehearse(loaded, is_fresh=fresh, time_limit=seconds, tell=console.note, warn=console.warn)
-        console.note(f"all is well; train it with: {command}")
-    else:
+    if not dry_run:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
-
-
-def _seconds(limit: str | None) -> float:
-    """Return the seconds of a time such as 90s, 1h30m or 1.5h; infinity for None."""
-    if limit is None:
-        return math.inf
-    parts = _PART.findall(limit)
-    is_time = "".join(map("".join, parts)) == limit
-    seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) if is_time else 0
-    if not 0.0 < seconds < math.inf:
-        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 1h30m")
-    return seconds
+        return
+    run_dry(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
+    options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
+    command = shlex.join(["nmt", "train", *([config] if config else []), *options])
+    console.note(f"all is well; train it with: {command}")
 
 
 def _train(
     loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
 ) -> None:
     from nmt_cli.distributed.addresses import danger
+    from nmt_cli.events import Waiting
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.run_folder import RunFolder
     from nmt_cli.training.session import foretell, prepare_here, train_here
@@ -134,15 +117,8 @@ def _train(
         for warning in prepared.warnings:
             console.warn(warning)
         if is_new and cluster.size == 1:
-            encoded = prepared.train
-            foretell(
-                prepared.config,
-                encoded.mean_lengths,
-                len(encoded),
-                time_limit,
-                tell=console.note,
-                warn=console.warn,
-            )
+            sizes = (prepared.train.mean_lengths, len(prepared.train))
+            foretell(prepared.config, *sizes, time_limit, console.note, console.warn)
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         report = TrainingReport(prepared)

@@ -6,11 +6,14 @@ optimizer. The constants were fitted to steps of models 64 to 512 wide; `tests/b
 prints what is foretold beside what is measured.
 """
 
+import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from nmt_cli.config.schema import Config
+from nmt_cli.errors import ConfigError
 from nmt_cli.resources import available_cores
 
 _TRAINING = 3  # forward, and twice as much backward
@@ -20,6 +23,8 @@ _BETWEEN = 1.2  # times a step, with the batch before it and its share of checkp
 _MUON_PRODUCTS = 7.5  # multiply-adds a weight and column
 _MEASURED_S = 0.15
 _MANY, _SIDE = 256, 64
+_PART = re.compile(r"([0-9]+(?:[.][0-9]+)?)([smhd])")
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True)
@@ -120,3 +125,19 @@ def spoken(seconds: float) -> str:
     if seconds < 120 * 60 and seconds % 3600:
         return f"{seconds / 60:.0f}m"
     return f"{seconds / 3600:.3g}h" if seconds < 9.95 * 3600 else f"{seconds / 3600:.0f}h"
+
+
+def seconds_of(limit: str | None) -> float:
+    """Return the seconds of a time such as 90s, 1h30m or 1.5h; infinity for None.
+
+    Raises:
+        ConfigError: It is no time.
+    """
+    if limit is None:
+        return math.inf
+    parts = _PART.findall(limit)
+    is_time = "".join(map("".join, parts)) == limit
+    seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) if is_time else 0
+    if not 0.0 < seconds < math.inf:
+        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 1h30m")
+    return seconds

@@ -151,6 +151,12 @@ def evaluate_outputs(
     return Evaluation([_read_outputs(name, corpus) for name in files], corpus)
 
 
+def check_split(split: str) -> None:
+    """Raise ConfigError unless there can be examples to score in a split of that name."""
+    if split not in ("dev", "test"):
+        raise ConfigError(f"--split must be dev or test (it is {split})")
+
+
 def read_examples(
     bundle: Bundle,
     *,

@@ -13,17 +13,22 @@ from typing import TypeVar
 from ctranslate2 import get_supported_compute_types
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
-from nmt_cli.config.reading import LoadedConfig
+from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.config.schema import Config
-from nmt_cli.errors import DataError
+from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.label_judging import judge
 from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
+from nmt_cli.files import read_lines
+from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.ctranslate2_labeller import load_labeller
 from nmt_cli.search.engine import Searcher
+from nmt_cli.search.labeller import texts_of
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import Encoder
+from nmt_cli.text.vocabulary import Vocabularies
 
 MAX_LOSS = 0.2
 _MAX_EXAMPLES = 1000
@@ -65,6 +70,30 @@ def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> lis
     except DataError as error:
         on_warning(f"no development data: {error} (--data-dir says where it lies now)")
         return []
+
+
+def sentences(
+    bundle: Bundle,
+    input_file: str | None,
+    data_dir: str | None,
+    on_warning: Callable[[str], None],
+) -> tuple[list[str], list[list[int]]]:
+    """Return what to measure speed with: the texts that a user would type, and source ids."""
+    num_texts = bundle.manifest.classification.get("texts", 1)
+    overrides = [f"data.dir={data_dir}"] if data_dir else None
+    loaded = load_config(str(bundle.path / "config.yaml"), overrides)
+    encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
+    if input_file is None:
+        turns = [example.source for example in dev_examples(loaded, on_warning)]
+    else:
+        lines = enumerate(read_lines(input_file), start=1)
+        turns = [texts_of(line, num_texts, number) for number, line in lines if line.strip()]
+    turns = turns[:_MAX_EXAMPLES]
+    if not turns:
+        raise DataError("nothing to measure with", hint="give lines of text with --input FILE")
+    room = bundle.manifest.model["max_length"]
+    typed = ["\t".join(turn[-num_texts:]) for turn in turns]
+    return typed, [ids[-room:] for ids in encoder.encode_sources(turns)]
 
 
 def measure_formats(
@@ -173,8 +202,16 @@ def export_saved_model(
     """Write a bundle as a SavedModel to a folder and return what is known of it.
 
     Raises:
+        ConfigError: The folder is there already, with something else than a SavedModel in it.
         ModelFileError: The bundle's weights are damaged.
     """
+    is_ours = path.is_dir() and (path / "saved_model.pb").is_file()
+    if path.exists() and not is_ours and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigError(
+            f"--saved-model {path}: is there already, and no SavedModel",
+            hint="name a new folder, such as serving/1",
+        )
+    quiet_tensorflow()
     from nmt_cli.search.saved_model import SavedModelEngine, save_serving_model
     from nmt_cli.search.tensorflow_engine import load_model
 

@@ -1,12 +1,16 @@
 """What `nmt evaluate` prints: the scores of one system, or of several side by side."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from nmt_cli.errors import DataError
 from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
+from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.confusion import confusion_picture
+from nmt_cli.report.evaluation_page import evaluation_page
 from nmt_cli.terminal import console
 from nmt_cli.terminal.pictures import show
 
@@ -16,13 +20,21 @@ _NUM_MISTAKES = 20
 _MISTAKES_PRINTED = 5
 
 
-def show_one(name: str, found: Evaluation | LabelComparison, *, as_json: bool) -> None:
-    """Print all that is known of one system, which has that name."""
+def show_evaluation(
+    name: str, found: Evaluation | LabelComparison, report: str | None, *, as_json: bool
+) -> None:
+    """Print what was found of the system of that name, and of others; write it to a page, too."""
     match found:
+        case _ if len(found.results) > 1:
+            _show_side_by_side(found, as_json=as_json)
         case LabelComparison():
             _show_judged(name, found.first, as_json=as_json)
         case Evaluation():
             _show_scores(found, as_json=as_json)
+    if report is not None:
+        with os_errors_as(DataError, f"{report}: cannot be written"):
+            write_text(Path(report), evaluation_page(found))
+        console.note(f"the report is in {report}")
 
 
 def _show_scores(evaluation: Evaluation, *, as_json: bool) -> None:
@@ -55,7 +67,7 @@ def _show_scores(evaluation: Evaluation, *, as_json: bool) -> None:
             console.result_columns(rows)
 
 
-def show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
+def _show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
     """Print the scores of several systems in columns, then samples of what they wrote.
 
     Beside the scores of all but the first stands the p-value of the difference to the first.

@@ -272,3 +272,22 @@ class TranslationLines:
             words_before[1] += len(words[1])
             maps.append({"source": source, "target": target, "weights": attention})
         return pairs, maps
+
+
+def write(
+    what: str,
+    found: Iterable[Any],
+    lines: LabelLines | TranslationLines,
+    input_file: str | None,
+    output_file: str | None,
+) -> Any:
+    """Write the line of each output as it comes; return the last output, None if there is none."""
+    last = None
+    progress = file_progress(what, input_file, output_file)
+    with output_stream(output_file) as stream, progress as advance:
+        for last in found:
+            stream.write(lines.of(last))
+            if stream is sys.stdout:
+                stream.flush()
+            advance(last.source)
+    return last

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
+    from nmt_cli.api.model import Model
     from nmt_cli.report.picture import Picture
+    from nmt_cli.search.labeller import Labelled
 
 
 def check_output(output: str | None) -> None:
@@ -32,3 +34,19 @@ def show(picture: "Picture", output: str | None) -> None:
     screen = console.rich_stdout()
     has_colour = screen.color_system is not None and not screen.no_color
     screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
+
+
+def show_attention(model: "Model", ids: tuple[list[int], list[int]], output: str) -> None:
+    """Draw what every head looked at when a model made target ids of source ids."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_ids
+
+    show(attention_of(attended_ids(model.bundle, model.vocabularies, ids, model.engine)), output)
+
+
+def show_label_attention(model: "Model", labelled: "Labelled", output: str) -> None:
+    """Draw what every head of a classifier looked at."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_labels
+
+    show(attention_of(attended_labels(model.bundle, model.labeller, labelled)), output)

@@ -25,8 +25,6 @@ from nmt_cli.training.auto_values import (
     resolve_for_machine,
     resolve_labels,
 )
-from nmt_cli.training.checkpoint import saved_settings
-from nmt_cli.training.resume import as_begun
 from nmt_cli.training.run import Prepared, check_samples, prepare
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.time_box import run_time, too_short
@@ -67,17 +65,19 @@ def train_here(
     yield from train(prepared, should_stop, time_limit=time_limit)
 
 
-def rehearse(
+def dry_run(
     loaded: LoadedConfig,
     *,
-    is_fresh: bool,
-    time_limit: float,
     tell: Callable[[str], None],
     warn: Callable[[str], None],
+    is_fresh: bool,
+    time_limit: float,
 ) -> None:
-    """Read every file, build the model, and tell what would be trained; write nothing."""
+    """Read every file, build the model, and tell what would be trained, and how long."""
     quiet_tensorflow()
     from nmt_cli.tasks.task import task_of
+    from nmt_cli.training.checkpoint import saved_settings
+    from nmt_cli.training.resume import as_begun
 
     loaded = resolve_labels(loaded)
     corpora = Corpora(loaded.config, loaded.data_dir)
@@ -100,10 +100,11 @@ def rehearse(
     check_samples(config, corpora, list(samples))
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
     if not begun:
-        foretell(config, lengths, sum(counts), time_limit, tell=tell, warn=warn)
+        foretell(config, lengths, sum(counts), time_limit, tell, warn)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    sizes = {"source": size, "target": size, "joint": joint}
-    model = task_of(config.facts).build_model(config, sizes)
+    model = task_of(config.facts).build_model(
+        config, {"source": size, "target": size, "joint": joint}
+    )
     tell(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
 
 
@@ -112,11 +113,10 @@ def foretell(
     lengths: Lengths,
     pairs: int,
     time_limit: float,
-    *,
     tell: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Tell how long training takes here, or warn that a time limit cannot be enough."""
+    """Say how long training takes here, or that a time limit cannot be enough."""
     if time_limit == math.inf:
         tell(run_time(config, lengths, pairs, measure_machine()))
     elif warning := too_short(time_limit, config, lengths, pairs, measure_machine()):
