@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nmt_cli.bundle.folder import Bundle
-    from nmt_cli.evaluation.benchmark import Rows
+    from nmt_cli.evaluation.number_formats import Rows
     from nmt_cli.search.options import SearchOptions
 
 _MAX_SENTENCES = 1000
@@ -178,7 +178,7 @@ def _measure(
 ) -> dict[str, Any]:
     import resource
 
-    from nmt_cli.evaluation.benchmark import measure_speed
+    from nmt_cli.evaluation.number_formats import measure_speed
 
     run = _loaded(Path(path), engine, number_format, threads, options)
     speeds = [vars(measure_speed(run, sources, n, seconds)) for n in batch_sizes]

@@ -139,7 +139,7 @@ def _conversation(
     is_verbose: bool,
 ) -> "Conversation":
     """Return the conversation that the options ask for, with its model loaded."""
-    from nmt_cli.search.chat_options import ChatSettings
+    from nmt_cli.search.options import ChatSettings
     from nmt_cli.terminal import console
     from nmt_cli.terminal.chat_conversation import Conversation
     from nmt_cli.terminal.chat_log import ConversationLog, last_conversation

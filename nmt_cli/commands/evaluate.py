@@ -122,6 +122,10 @@ def evaluate(
     )
     with console.counting() as tell:
         evaluator = Evaluator(
+            bundle=bundle,
+            examples=examples,
+            language=target_lang or language,
+            others=others,
             options=options,
             settings=settings or [],
             flags={"beam_size": beam, "length_penalty": length_penalty, "max_length": max_length},
@@ -129,9 +133,7 @@ def evaluate(
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
         )
-        found = task_of(bundle.manifest.facts).evaluate(
-            evaluator, bundle, examples, target_lang or language, others
-        )
+        found = task_of(bundle.manifest.facts).evaluate(evaluator)
     _show(bundle.manifest.name, found, report, as_json=json)
 
 

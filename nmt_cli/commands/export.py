@@ -11,9 +11,8 @@ from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
-    from nmt_cli.config.schema import Config
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import Encoder
+    from nmt_cli.text.vocabulary import Vocabularies
 
 
 def export(
@@ -67,7 +66,6 @@ def export(
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
-    from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
     if saved_model and formats:
@@ -88,15 +86,15 @@ def export(
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
-    encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
+    vocabularies = Vocabularies.load(bundle.path)
     dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
     if saved_model is not None:
-        _write_saved_model(bundle, encoder, loaded.config, dev, saved_model, json=json)
+        _write_saved_model(bundle, vocabularies, dev, saved_model, json=json)
         return
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
         for measured in measure_formats(
-            bundle, encoder, loaded.config, dev, wanted, task_of(loaded.config.facts).measure
+            bundle, vocabularies, dev, wanted, task_of(bundle.manifest.facts).measure
         ):
             rows.append(dataclasses.asdict(measured))
             if not json:
@@ -109,13 +107,7 @@ def export(
 
 
 def _write_saved_model(
-    bundle: "Bundle",
-    encoder: "Encoder",
-    config: "Config",
-    dev: list["Example"],
-    path: str,
-    *,
-    json: bool,
+    bundle: "Bundle", vocabularies: "Vocabularies", dev: list["Example"], path: str, *, json: bool
 ) -> None:
     """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
     import dataclasses
@@ -137,7 +129,7 @@ def _write_saved_model(
     from nmt_cli.evaluation.number_formats import export_saved_model
 
     with os_errors_as(ModelFileError, f"{path}: cannot be written"):
-        measured = export_saved_model(bundle, encoder, config, dev, folder)
+        measured = export_saved_model(bundle, vocabularies, dev, folder)
     if json:
         console.result_json({"path": path} | dataclasses.asdict(measured))
     else:

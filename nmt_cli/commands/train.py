@@ -157,9 +157,8 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
     if not begun:
         _foretell(config, lengths, sum(counts), time_limit)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
-    model = task_of(config.facts).build_model(
-        config, source_vocab_size=size, target_vocab_size=size, joint=joint
-    )
+    vocabulary = {"source": size, "target": size, "joint": joint}
+    model = task_of(config.facts).build_model(config, vocabulary)
     console.note(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
     console.note(f"all is well; train it with: {command}")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nmt_cli.search.chat_options import ChatSettings
     from nmt_cli.search.chat_session import ChatSession, Reply
+    from nmt_cli.search.options import ChatSettings
     from nmt_cli.terminal.chat_log import ConversationLog
 
 

@@ -111,10 +111,6 @@ class RunState:
 
     def _build_model(self) -> Transformer | Classifier:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
-        return task_of(config.facts).build_model(
-            config,
-            source_vocab_size=vocabularies.source.vocab_size,
-            target_vocab_size=vocabularies.target.vocab_size,
-            joint=vocabularies.joint,
-            compute_dtype=config.train.precision,
-        )
+        model: Transformer | Classifier
+        model = task_of(config.facts).build_model(config, vocabularies.describe())
+        return model

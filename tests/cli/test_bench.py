@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from nmt_cli.evaluation.benchmark import measure_speed
+from nmt_cli.evaluation.number_formats import measure_speed
 
 
 def test_bench_shows_a_table(run_nmt, toy_bundle, tmp_path):
