@@ -136,11 +136,16 @@ def evaluate(
     examples, language = read_examples(
         bundle, split=split, source=source, reference=reference, data_dir=data_dir
     )
-    where = EngineOptions(**options)
-    evaluator = Evaluator(options=where, settings=set, on_progress=on_progress)
-    return task_of(bundle.manifest.facts).evaluate(
-        evaluator, bundle, examples, target_lang or language, compare
+    evaluator = Evaluator(
+        bundle=bundle,
+        examples=examples,
+        language=target_lang or language,
+        others=compare,
+        options=EngineOptions(**options),
+        settings=set,
+        on_progress=on_progress,
     )
+    return task_of(bundle.manifest.facts).evaluate(evaluator)
 
 
 def check(

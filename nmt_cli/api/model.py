@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from nmt_cli.bundle.finding import check_task, find_bundle
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
-from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.loading import (
     EngineOptions,
     described,
@@ -23,6 +22,7 @@ from nmt_cli.search.loading import (
     load_labeller,
     search_options,
 )
+from nmt_cli.search.options import ChatOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
     from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.search.options import SearchOptions
-    from nmt_cli.search.pair_scores import PairScore
-    from nmt_cli.search.translator import Translation, Translator
+    from nmt_cli.search.translator import PairScore, Translation, Translator
     from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -175,7 +174,7 @@ class Model:
         self, pairs: Iterable[tuple[str, str]], *, length_penalty: float | None = None
     ) -> "Iterator[PairScore]":
         """Yield what `score` returns, as pairs come."""
-        from nmt_cli.search.pair_scores import score_pairs
+        from nmt_cli.search.translator import score_pairs
 
         check_task(self.bundle, TRANSLATION)
         alpha = self.search_options(length_penalty=length_penalty).length_penalty

@@ -44,26 +44,15 @@ _ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted.
+    """What is converted."""
 
-    Attributes:
-        model: The `model` section of the configuration.
-        weights: Every weight by name.
-        source_tokens: The source vocabulary in the order of its ids.
-        target_tokens: The target vocabulary in the order of its ids.
-    """
-
-    model: Mapping[str, Any]
-    weights: Arrays
-    source_tokens: Sequence[str]
-    target_tokens: Sequence[str]
+    model: Mapping[str, Any]  # the `model` section of the configuration
+    weights: Arrays  # every weight by name
+    source_tokens: Sequence[str]  # the source vocabulary in the order of its ids
+    target_tokens: Sequence[str]  # the target vocabulary in the order of its ids
 
     def write(self, folder: Path, number_format: str = "float32") -> None:
-        """Write CTranslate2's files into a new folder.
-
-        Args:
-            folder: Is made if missing; gets `model.bin`, `config.json` and the vocabulary.
-            number_format: One of `NUMBER_FORMATS`.
+        """Write `model.bin`, `config.json` and the vocabulary into a folder, made if missing.
 
         Raises:
             OSError: The disk is full.

@@ -133,10 +133,7 @@ class Bundle:
         return weights
 
     def ctranslate2_folder(self, number_format: str | None = None) -> Path:
-        """Return the folder that CTranslate2 loads.
-
-        Args:
-            number_format: Such as "int8"; None is the one that the manifest chose.
+        """Return the folder that CTranslate2 loads; without a number format, the one of choice.
 
         Raises:
             ModelFileError: The bundle does not have it, or not whole.
@@ -177,13 +174,7 @@ def save_bundle(
 ) -> Bundle:
     """Write a whole bundle; an older one of that name is replaced in one rename.
 
-    Args:
-        path: The bundle's folder.
-        config: The resolved configuration.
-        vocabularies: The tokenizers.
-        weights: Every weight by name.
-        scores: See `Manifest.scores`.
-        training: See `Manifest.training`.
+    Scores and training are those of the `Manifest`.
 
     Raises:
         OSError: The disk is full or the folder is not writable; the older bundle is whole.
@@ -239,10 +230,7 @@ def add_ctranslate2(
 ) -> Bundle:
     """Write one more form for CTranslate2 into a bundle, which is whole at every moment.
 
-    Args:
-        bundle: Gets the form; one that it has already is written anew.
-        vocabularies: The bundle's.
-        number_format: One of `convert.NUMBER_FORMATS`.
+    A form that it has already is written anew.
 
     Raises:
         OSError: The disk is full or the folder is not writable.
@@ -325,13 +313,7 @@ def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
 def conversion_of(
     model: dict[str, Any], weights: "Arrays", vocabularies: "Vocabularies"
 ) -> "Conversion":
-    """Return a model as CTranslate2 can have it.
-
-    Args:
-        model: The `model` section of its configuration.
-        weights: Every weight by name.
-        vocabularies: Its vocabularies.
-    """
+    """Return a model as CTranslate2 can have it; `model` is that section of its configuration."""
     from nmt_cli.bundle.ctranslate2_form import Conversion, EncoderConversion
 
     kind = EncoderConversion if "head.kernel" in weights else Conversion

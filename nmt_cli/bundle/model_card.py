@@ -11,12 +11,7 @@ _BAR = r"\|"
 
 
 def model_card(manifest: "Manifest", file: str = ".") -> str:
-    """Return the card's Markdown text.
-
-    Args:
-        manifest: Of the model.
-        file: What a recipient gives to `-m`.
-    """
+    """Return the card's Markdown text; a recipient gives `file` to `-m`."""
     rows = [  # a bar ends a table's cell, even inside backticks
         f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
         for split, scores in manifest.scores.items()

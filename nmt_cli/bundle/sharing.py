@@ -36,12 +36,8 @@ _UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, en
 def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: bool) -> Bundle:
     """Write what is needed to use a model, as a file or a folder; return what is in it.
 
-    Args:
-        bundle: The model.
-        target: Ends in .zip or .tar.gz; else a folder, which must not exist.
-        number_format: The form for CTranslate2 that goes along.
-        with_weights: Whether those for the TensorFlow engine, for training on and for other forms
-            go along, too.
+    The target ends in .zip or .tar.gz; else it is a folder, which must not exist. The weights, if
+    they go along, are for the TensorFlow engine, for training on and for other forms.
 
     Raises:
         ConfigError: The folder exists, or the file's ending is none of these.

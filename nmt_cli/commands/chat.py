@@ -69,7 +69,7 @@ def chat(
 
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
-    from nmt_cli.search.chat_options import ChatSettings
+    from nmt_cli.search.options import ChatSettings
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.prompts import ChatPrompt
 

@@ -63,7 +63,6 @@ def export(
     from nmt_cli.evaluation.number_formats import dev_examples, export_saved_model, measure_formats
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.training_view import describe
-    from nmt_cli.text.encoders import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
     if saved_model and formats:
@@ -83,9 +82,9 @@ def export(
     loaded = load_config(str(bundle.path / "config.yaml"), opt.with_data_dir(None, data_dir))
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
-    encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
+    vocabularies = Vocabularies.load(bundle.path)
     dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
-    what = bundle, encoder, loaded.config, dev
+    what = bundle, vocabularies, dev
     if saved_model is not None:
         with os_errors_as(ModelFileError, f"{saved_model}: cannot be written"):
             form = export_saved_model(*what, Path(saved_model))

@@ -22,33 +22,22 @@ _PERCENTS = ("most_frequent_share", "loop_share")
 
 
 class Corpus(NamedTuple):
-    """The segments that are scored.
+    """The segments that are scored."""
 
-    Attributes:
-        sources: None where they are not known.
-        references: One a segment.
-        language: Code of the target language, or "".
-    """
-
-    sources: list[str] | None
-    references: list[str]
-    language: str
+    sources: list[str] | None  # none where they are not known
+    references: list[str]  # one a segment
+    language: str  # code of the target language, or ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a system wrote.
+    """What a system wrote."""
 
-    Attributes:
-        name: The model, the file, or what is set differently.
-        outputs: One a segment.
-        facts: What is known beside scores against references, as JSON data by name.
-        settings: How the outputs were made, for people.
-    """
-
-    name: str
-    outputs: list[str]
+    name: str  # the model, the file, or what is set differently
+    outputs: list[str]  # one a segment
+    # what is known beside scores against references, as JSON data by name
     facts: dict[str, Any] = field(default_factory=dict)
+    # how the outputs were made, for people
     settings: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -59,57 +59,32 @@ class Features(NamedTuple):
 
 
 class GreedyState(NamedTuple):
-    """One hypothesis a sentence.
+    """One hypothesis a sentence."""
 
-    Attributes:
-        position: Scalar, tokens written so far.
-        limits: [B] longest output.
-        floors: [B] shortest output.
-        sequences: [B, C] int32 tokens written, 0 beyond the end.
-        log_probs: [B] sum over the tokens written.
-        done: [B] bool.
-        noise: [B, L] uniform numbers that decide the samples, one for each position.
-        cache: The step function's.
-    """
-
-    position: Tensor
-    limits: Tensor
-    floors: Tensor
-    sequences: Tensor
-    log_probs: Tensor
-    done: Tensor
-    noise: Tensor
-    cache: Cache
+    position: Tensor  # scalar, tokens written so far
+    limits: Tensor  # [B] longest output
+    floors: Tensor  # [B] shortest output
+    sequences: Tensor  # [B, C] int32 tokens written, 0 beyond the end
+    log_probs: Tensor  # [B] sum over the tokens written
+    done: Tensor  # [B] bool
+    noise: Tensor  # [B, L] uniform numbers that decide the samples, one for each position
+    cache: Cache  # the step function's
 
 
 class BeamState(NamedTuple):
-    """K live hypotheses and the best K ended ones of each sentence.
+    """K live hypotheses and the best K ended ones of each sentence."""
 
-    Attributes:
-        position: Scalar, tokens written so far.
-        limits: [B] longest output.
-        floors: [B] shortest output.
-        sequences: [B, K, C] int32 tokens of live hypotheses.
-        log_probs: [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken.
-        ended_sequences: [B, K, C] ended hypotheses, best first.
-        ended_scores: [B, K] their scores; IMPOSSIBLE for a place that is not taken.
-        num_ended: [B] how many hypotheses have ended so far.
-        top_ended: [B] bool, whether a hypothesis ended while it was the likeliest of all.
-        done: [B] bool.
-        cache: The step function's, rows ordered sentence by sentence.
-    """
-
-    position: Tensor
-    limits: Tensor
-    floors: Tensor
-    sequences: Tensor
-    log_probs: Tensor
-    ended_sequences: Tensor
-    ended_scores: Tensor
-    num_ended: Tensor
-    top_ended: Tensor
-    done: Tensor
-    cache: Cache
+    position: Tensor  # scalar, tokens written so far
+    limits: Tensor  # [B] longest output
+    floors: Tensor  # [B] shortest output
+    sequences: Tensor  # [B, K, C] int32 tokens of live hypotheses
+    log_probs: Tensor  # [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken
+    ended_sequences: Tensor  # [B, K, C] ended hypotheses, best first
+    ended_scores: Tensor  # [B, K] their scores; IMPOSSIBLE for a place that is not taken
+    num_ended: Tensor  # [B] how many hypotheses have ended so far
+    top_ended: Tensor  # [B] bool, whether a hypothesis ended while it was the likeliest of all
+    done: Tensor  # [B] bool
+    cache: Cache  # the step function's, rows ordered sentence by sentence
 
 
 State = TypeVar("State", GreedyState, BeamState)
@@ -208,13 +183,7 @@ def advance_beam(
     K have ended, at its length limit, or, without a length penalty or bonus, as soon as enough have
     ended and one of them was the likeliest of all, since no other can then overtake it.
 
-    Args:
-        state: Where the search is.
-        step: The model.
-        reorder: Lets rows continue from others.
-        bonus: Gives what the rows of a cache add to the score of a hypothesis that ends, [N].
-        parameters: Numbers.
-        features: What the graph holds.
+    `bonus` gives what the rows of a cache add to the score of a hypothesis that ends, [N].
     """
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
@@ -343,8 +312,8 @@ def _log_probs(
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 
-    All act before the softmax, so a share of probability that no output can have goes to the
-    others: that of control tokens, too, as in CTranslate2.
+    All act before the softmax, as in CTranslate2: a share of probability that no output can have,
+    such as that of control tokens, goes to the others.
     """
     if features.penalise_repetition:
         logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
@@ -362,15 +331,9 @@ def _log_probs(
 
 
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
-    """Draw a token for each row by inverting the cumulative distribution at `noise`.
+    """Draw a token for each row by inverting the cumulative distribution at `noise` [N] in [0, 1).
 
-    One uniform number decides a row's token, so a sentence's sample depends on its own numbers
-    only, never on its neighbours in the batch.
-
-    Args:
-        log_probs: [N, V].
-        noise: [N] in [0, 1).
-        parameters: Temperature, top_k, top_p.
+    One uniform number decides a row's token, so a sample never depends on its neighbours.
     """
     vocab_size = tf.shape(log_probs)[1]
     limit = tf.where(parameters.top_k > 0, tf.minimum(parameters.top_k, vocab_size), vocab_size)

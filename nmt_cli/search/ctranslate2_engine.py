@@ -35,11 +35,11 @@ _POLL_SECONDS = 0.001
 
 
 class CTranslate2Engine:
-    """Searches with CTranslate2.
+    """Searches with CTranslate2 in a folder that `ctranslate2_form.py` wrote.
 
     Args:
-        folder: What `ctranslate2_form.py` wrote.
-        vocabularies: The model's subwords.
+        folder: The model in one number format.
+        vocabularies: The model's.
         max_length: Longest source and output in tokens, with `</s>`.
         device: "cpu" or "cuda".
         threads: Processor cores to use; 0 is all.
@@ -77,7 +77,7 @@ class CTranslate2Engine:
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
     ) -> list[list[Hypothesis]]:
-        """See `Engine.search`. Samples come from one stream of random numbers, in input order.
+        """See `Searcher.search`. Samples come from one stream of random numbers, in input order.
 
         So a sample depends on the seed and on how many were drawn since this engine got it.
         """

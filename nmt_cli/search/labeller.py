@@ -1,30 +1,34 @@
 """Lines of text -> labels with their probabilities.
 
-N lines give N results, in order; a blank line gets no label, without asking the model.
+N lines give N results, in order; a blank line gets no label, without asking the model. CTranslate2
+runs the encoder, NumPy the pooling and the head.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+import ctranslate2
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import DataError
+from nmt_cli.resources import available_cores
+from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, cannot_load
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+_LOWEST = -1e9  # below any state
 
 
 class Scorer(Protocol):
-    """A classifier that is ready.
-
-    Attributes:
-        description: Name, number format and device, for people.
-    """
+    """A classifier that is ready; the description names it, for people."""
 
     description: str
 
@@ -34,13 +38,7 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True)
 class Labelled:
-    """A line and what it got.
-
-    Attributes:
-        source: The line.
-        labels: The labels that it got; none for a blank line.
-        probabilities: Of all labels, the likeliest first; empty for a blank line.
-    """
+    """A line, its labels, and the probability of every label, the likeliest first."""
 
     source: str
     labels: list[str]
@@ -55,10 +53,6 @@ class Labeller:
         subwords: Its vocabulary.
         settings: See `Manifest.classification`.
         max_length: Longest text in tokens; longer ones lose their ends.
-
-    Attributes:
-        scorer: The model.
-        labels: Its labels.
     """
 
     def __init__(
@@ -79,9 +73,7 @@ class Labeller:
     ) -> Iterator[Labelled]:
         """Yield a result a line, in order, as soon as the line's window is done.
 
-        Args:
-            windows: Lines, some at a time.
-            on_warning: Told, in one line, of a line that is longer than the model reads.
+        `on_warning` is told, in one line, of a line that is longer than the model reads.
 
         Raises:
             DataError: A line is no pair of texts, and the model reads pairs; names it.
@@ -150,13 +142,8 @@ class Labeller:
 def texts_of(line: str, num_texts: int, number: int = 1) -> tuple[str, ...]:
     """Return the text of a line, or both texts where the model reads pairs.
 
-    Args:
-        line: As a user gives it.
-        num_texts: How many the model reads.
-        number: The line's, to name it by.
-
     Raises:
-        DataError: There is no tab between two texts.
+        DataError: There is no tab between two texts; names the line by its number.
     """
     texts = tuple(line.split("\t", num_texts - 1))
     if len(texts) < num_texts:
@@ -189,3 +176,92 @@ def label_flags(texts: Sequence[str], labels: Labels) -> Flags:
     for row, text in zip(flags, texts, strict=True):
         row[[number - 1 for number in labels.ids(text)]] = True
     return flags
+
+
+class CTranslate2Scorer:
+    """Scores texts with CTranslate2 in a folder that `ctranslate2_form.py` wrote.
+
+    Args:
+        folder: The model in one number format.
+        head: The weights `head.kernel` [D, Y] and `head.bias` [Y].
+        pooling: "mean", "max" or "first".
+        device: "cpu" or "cuda".
+        threads: Processor cores to use; 0 is all.
+
+    Raises:
+        ModelFileError: The folder is damaged, or this machine cannot run its number format.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        head: Mapping[str, Floats],
+        pooling: str,
+        *,
+        device: str = "cpu",
+        threads: int = 0,
+    ) -> None:
+        self._folder = folder
+        self._kernel, self._bias = head["head.kernel"], head["head.bias"]
+        self._pooling = pooling
+        self._device = device
+        self._threads = threads or available_cores()
+        self.description = f"CTranslate2 {folder.name} on {device}"
+
+    @functools.cached_property
+    def _encoder(self) -> Any:
+        with cannot_load(self._folder):
+            return ctranslate2.Encoder(
+                str(self._folder),
+                device=self._device,
+                inter_threads=self._threads,
+                intra_threads=1,
+            )
+
+    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
+        """See `Scorer.logits`."""
+        found = np.empty((len(sources), len(self._bias)), np.float32)
+        batches = list(_batches(sources))
+        rows = [[list(sources[i]) for i in indices] for indices in batches]
+        with ThreadPoolExecutor(self._threads) as pool:
+            for indices, logits in zip(batches, pool.map(self._batch_logits, rows), strict=True):
+                found[indices] = logits
+        return found
+
+    def _batch_logits(self, rows: list[list[int]]) -> Floats:
+        states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
+        lengths = np.array([len(row) for row in rows])
+        logits: Floats = pooled(states, lengths, self._pooling) @ self._kernel + self._bias
+        return logits
+
+
+def pooled(states: Floats, lengths: Any, pooling: str) -> Floats:
+    """Return one vector a text [B, D] of states [B, S, D], of which `lengths` [B] are real."""
+    if pooling == "first":
+        return states[:, 0]
+    is_real = (np.arange(states.shape[1]) < lengths[:, None])[:, :, None]
+    if pooling == "max":
+        highest: Floats = np.where(is_real, states, np.float32(_LOWEST)).max(axis=1)
+        return highest
+    total = np.where(is_real, states, np.float32(0)).sum(axis=1)
+    mean: Floats = total / lengths[:, None].astype(np.float32)
+    return mean
+
+
+def _batches(sources: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Yield the indices of texts of about one length, so many tokens at a time."""
+    batch: list[int] = []
+    for index in sorted(range(len(sources)), key=lambda i: len(sources[i])):
+        if batch and (len(batch) + 1) * len(sources[index]) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _as_numpy(view: Any) -> Floats:
+    """Return CTranslate2's array, wherever it is, as float32."""
+    if view.device != "cpu":
+        view = view.to_device(ctranslate2.Device.cpu)
+    return np.array(view.to(ctranslate2.DataType.float32))

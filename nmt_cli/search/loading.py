@@ -58,13 +58,10 @@ class EngineOptions:
 
 
 def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any) -> SearchOptions:
-    """Return the model's own search options with changes.
+    """Return the model's own search options with changes; see `SearchOptions.parse` for settings.
 
-    Args:
-        bundle: The model.
-        settings: Such as "top_k=5".
-        changes: Options by name; None is not given. Who says how to sample wants to, who asks for
-            a beam does not, and more hypotheses than the beam has widen it.
+    Changes that are None are not given. Who says how to sample wants to, who asks for a beam does
+    not, and more hypotheses than the beam has widen it.
 
     Raises:
         ConfigError: There is no such option, or it cannot have that value.
@@ -90,13 +87,7 @@ def load_engine(
     *,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> "Engine":
-    """Return an engine for a bundle.
-
-    Args:
-        bundle: The model.
-        vocabularies: Its own.
-        options: How and where it runs.
-        on_note: Told, in one line, that a slower engine has to do.
+    """Return an engine for a bundle; `on_note` is told, in one line, that a slower one has to do.
 
     Raises:
         ConfigError: There is no such device, or the engine has no number formats.
@@ -132,14 +123,17 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
         ConfigError: There is no such device.
         ModelFileError: The bundle is damaged, or lacks the number format.
     """
-    from nmt_cli.search import ctranslate2_labeller
+    from nmt_cli.search.labeller import CTranslate2Scorer, Labeller
 
-    return ctranslate2_labeller.load_labeller(
-        bundle,
-        options.number_format,
+    settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
+    scorer = CTranslate2Scorer(
+        bundle.ctranslate2_folder(options.number_format),
+        bundle.load_weights("head."),
+        settings["pooling"],
         device=_ctranslate2_device(options.device),
         threads=options.threads or 0,
     )
+    return Labeller(scorer, Vocabularies.load(bundle.path).source, settings, longest)
 
 
 def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions) -> str:

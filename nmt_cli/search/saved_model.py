@@ -24,17 +24,14 @@ _MAX_BATCH = 64
 
 
 def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -> None:
-    """Write the SavedModel folder, atomically.
+    """Write the SavedModel folder, atomically; one that is there is replaced.
 
     Its signatures take `ids` [B, S] int32, each row ending with `</s>` and padded with 0, and give
 
     - `greedy`: `ids` [B, T] int32, padded with 0, and `scores` [B] float32;
     - `beam`: `ids` [B, K, T] and `scores` [B, K], best first; -1e9 where there is no hypothesis.
 
-    Args:
-        model: The model.
-        options: How to search; sampling is switched off.
-        path: The folder; one that is there is replaced.
+    The options say how to search; sampling is switched off.
     """
     beam = options.override(sample=False, n_best=1, beam_size=max(2, options.beam_size))
     greedy = options.override(sample=False, n_best=1, beam_size=1)
@@ -48,12 +45,7 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
 
 
 class SavedModelEngine(Searcher):
-    """A SavedModel as an engine: what a client would do with it.
-
-    Args:
-        path: The folder.
-        max_length: Longest source and output in tokens, with `</s>`.
-    """
+    """A SavedModel as an engine: what a client would do with it."""
 
     def __init__(self, path: Path, *, max_length: int) -> None:
         self._loaded = tf.saved_model.load(str(path))
@@ -62,7 +54,7 @@ class SavedModelEngine(Searcher):
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
     ) -> list[list[Hypothesis]]:
-        """See `Engine.search`; of the options only greedy or beam, and `n_best`, are asked for."""
+        """See `Searcher.search`; of the options, only greedy or beam and `n_best` count."""
         del first_index
         name = "greedy" if options.beam_size == 1 else "beam"
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))

@@ -24,6 +24,7 @@ import tensorflow as tf
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.schema import ModelConfig
+from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import AttentionMaps, KeysValues
 from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
@@ -50,13 +51,14 @@ _FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
 BATCH_TOKENS = 4096
 _MAX_BATCH = 64
+_SCORED = 256  # texts that get their labels together
 
 
 class TensorFlowEngine(Searcher):
-    """Searches with a Transformer in this process.
+    """Searches with a Transformer in this process; its weights are read anew at every call.
 
     Args:
-        model: The model; its weights are read anew at every call.
+        model: The model.
         batch_tokens: Source tokens, padding counted, in one search.
         workers: Searches at a time.
         compile_after: Multiplications in one shape after which it is compiled; infinity for never,
@@ -218,10 +220,6 @@ class TensorFlowEngine(Searcher):
         Row t of the target is the position that writes `target[t]`; in its own past it finds `<s>`
         and the target up to there.
 
-        Args:
-            source: S source ids with `</s>`.
-            target: T target ids.
-
         Returns:
             `cross` [L, H, T, S], `encoder` [L, H, S, S] and `decoder` [L, H, T, T], for as many
             layers as that side has. Rows sum to one.
@@ -289,13 +287,9 @@ def load_engine(
     threads: int = 0,
     compile_after: float = COMPILE_AFTER,
 ) -> TensorFlowEngine:
-    """Return an engine with a bundle's model.
+    """Return an engine with a bundle's model; threads are as many searches at a time, 0 all cores.
 
-    Args:
-        bundle: The model.
-        batch_tokens: Source tokens, padding counted, in one search.
-        threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
-        compile_after: See `TensorFlowEngine`.
+    A GPU gets one search at a time.
 
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
@@ -313,19 +307,28 @@ def has_gpu() -> bool:
     return bool(tf.config.get_visible_devices("GPU"))
 
 
-def load_model(bundle: Bundle) -> Transformer:
-    """Return a bundle's model with its weights.
+def load_model(bundle: Bundle) -> Any:
+    """Return a bundle's model, a `Transformer` or a `Classifier`, with its weights.
 
     Raises:
         ModelFileError: The weights are damaged or do not fit the architecture.
     """
-    manifest = bundle.manifest
-    model = Transformer(
-        ModelConfig(**manifest.model),
-        source_vocab_size=manifest.vocabulary["source"],
-        target_vocab_size=manifest.vocabulary["target"],
-        joint=manifest.vocabulary["joint"],
-    )
+    manifest, config = bundle.manifest, ModelConfig(**bundle.manifest.model)
+    model: Transformer | Classifier
+    if manifest.facts.has_labels:
+        model = Classifier(
+            config,
+            vocab_size=manifest.vocabulary["source"],
+            num_labels=len(manifest.classification["labels"]),
+            pooling=manifest.classification["pooling"],
+        )
+    else:
+        model = Transformer(
+            config,
+            source_vocab_size=manifest.vocabulary["source"],
+            target_vocab_size=manifest.vocabulary["target"],
+            joint=manifest.vocabulary["joint"],
+        )
     assign_weights(model, bundle.load_weights())
     return model
 
@@ -333,9 +336,7 @@ def load_model(bundle: Bundle) -> Transformer:
 class _Cache(NamedTuple):
     """What a step hands to the next one.
 
-    Attributes:
-        decoder: The model's.
-        coverage: [N, S] attention that each source token got so far; [N, 0] when not asked for.
+    `coverage` [N, S] is the attention that each source token got so far; [N, 0] when not asked for.
     """
 
     decoder: DecoderCache
@@ -528,3 +529,26 @@ def _hypotheses(
 
 def _trimmed(sequence: Any) -> list[int]:
     return [int(token) for token in sequence[: np.count_nonzero(sequence)]]
+
+
+class TensorFlowScorer:
+    """See `Scorer`; the model's weights are read anew at every call."""
+
+    def __init__(self, model: Classifier) -> None:
+        ids = tf.TensorSpec([None, None], tf.int32)
+        self.description = "TensorFlow"
+        self._model = model
+        self._logits = tf.function(model, autograph=False, input_signature=[ids])
+
+    def logits(self, sources: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
+        """See `Scorer.logits`."""
+        starts = range(0, len(sources), _SCORED)
+        found = [self._logits(padded(sources[first : first + _SCORED])).numpy() for first in starts]
+        return np.concatenate(found)
+
+    def attention_by_kind(self, source: Sequence[int]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return what every head looks at in one source with `</s>`: `encoder` [L, H, S, S]."""
+        maps: AttentionMaps = {}
+        self._model.encode(padded([source]), maps=maps)
+        by_kind = self._model.attention_by_kind(maps)
+        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}

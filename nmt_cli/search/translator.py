@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.engine import Engine, Hypothesis, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
@@ -37,13 +37,10 @@ class Part:
 
 @dataclass(frozen=True)
 class TextHypothesis:
-    """One output as text.
+    """One output as text, on one line; a blank line has no tokens and no parts.
 
-    Attributes:
-        text: Detokenised, on one line.
-        score: See `SearchOptions.length_penalty`; the mean over the parts.
-        tokens: The tokens it is made of, with `</s>`.
-        parts: What was searched; none for a blank line.
+    The score is the mean over the parts, each log-probability / length^alpha; tokens are with
+    `</s>`.
     """
 
     text: str
@@ -247,6 +244,50 @@ def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[in
     return tuple(dict.fromkeys(map(tuple, (*after_space, *after_bracket))))
 
 
+_PAIRS = 2048  # that are scored together
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How likely the model finds a target, given a source (forced scoring)."""
+
+    score: float  # sum of `log_probs` / length^alpha, as a search would give; see `SearchOptions`
+    tokens: list[str]  # the target's tokens, with `</s>`
+    log_probs: list[float]  # natural logarithm of each token's probability given those before it
+
+
+def score_pairs(
+    engine: Engine,
+    vocabularies: Vocabularies,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    length_penalty: float,
+    on_warning: Callable[[str], None] = lambda _: None,
+) -> Iterator[PairScore]:
+    """Yield one score a pair of source and target lines, in order.
+
+    `on_warning` is told, in one line, of a side that is longer than the model reads.
+    """
+    numbered = enumerate(pairs, start=1)
+    room = engine.max_length - 1
+    while window := list(itertools.islice(numbered, _PAIRS)):
+        sides = (
+            vocabularies.source.encode_batch([pair[0] for _, pair in window]),
+            vocabularies.target.encode_batch([pair[1] for _, pair in window]),
+        )
+        for (number, _), *ids in zip(window, *sides, strict=True):
+            if max(map(len, ids)) > room:
+                on_warning(f"pair {number} is longer than {room} tokens; only these are scored")
+        sources, targets = ([[*row[:room], EOS_ID] for row in side] for side in sides)
+        for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
+            tokens = vocabularies.target.tokens(target)
+            yield PairScore(_normalised(log_probs, length_penalty), tokens, log_probs)
+
+
+def _normalised(log_probs: Sequence[float], length_penalty: float) -> float:
+    return float(sum(log_probs) / len(log_probs) ** length_penalty)
+
+
 _MAX_LINES = 2048
 _MAX_CHARACTERS = 1 << 20
 
@@ -254,10 +295,8 @@ _MAX_CHARACTERS = 1 << 20
 def full_windows(lines: Iterable[str], at_most: int | None = None) -> Iterator[list[str]]:
     """Yield windows as large as they may be: for input that is all there.
 
-    Args:
-        lines: Any number.
-        at_most: Lines of a window. A few hundred are enough for batches of similar lengths, and
-            little time is lost before the first search and after the last one.
+    A few hundred lines `at_most` are enough for batches of similar lengths, and little time is lost
+    before the first search and after the last one.
     """
     most = at_most or _MAX_LINES
     window: list[str] = []

@@ -3,25 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.tasks.task import Task
+
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.evaluator import Evaluator
     from nmt_cli.evaluation.label_judging import LabelComparison
-    from nmt_cli.evaluation.number_formats import Measure
-    from nmt_cli.search.attended import Attender
+    from nmt_cli.evaluation.number_formats import Measured
+    from nmt_cli.model.classifier import Classifier
+    from nmt_cli.search.attended import Attended
     from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
+    from nmt_cli.text.vocabulary import Vocabularies
 
 
-class Classification:
-    """See `task.Task`."""
+class Classification(Task):
+    """See `Task`."""
 
-    def build_model(
-        self, config: "Config", vocabulary: Mapping[str, Any], dtype: str = "float32"
-    ) -> Any:
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Classifier":
+        """See `Task`."""
         from nmt_cli.model.classifier import Classifier
 
         return Classifier(
@@ -31,10 +34,11 @@ class Classification:
             pooling=config.classification.pooling,
             head_dropout=config.classification.dropout,
             seed=config.seed,
-            compute_dtype=dtype,
+            compute_dtype=config.train.precision,
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
+        """See `Task`."""
         import numpy as np
 
         from nmt_cli.tasks.losses import LabelLoss, balanced_weights
@@ -48,28 +52,25 @@ class Classification:
 
     @property
     def validator(self) -> "type[Validator]":
+        """See `Task`."""
         from nmt_cli.tasks.validation import LabelValidator
 
         return LabelValidator
 
-    @property
-    def measure(self) -> "Measure":
+    def measure(
+        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
+    ) -> "Measured":
+        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_label_format
 
-        return measure_label_format
+        return measure_label_format(bundle, dev, form)
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "LabelComparison":
-        return evaluator.compare_labels(bundle, examples, others)
+    def evaluate(self, evaluator: "Evaluator") -> "LabelComparison":
+        """See `Task`."""
+        return evaluator.compare_labels()
 
-    @property
-    def attended(self) -> "Attender":
+    def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
+        """See `Task`."""
         from nmt_cli.search.attended import attended_label_texts
 
-        return attended_label_texts
+        return attended_label_texts(bundle, source, target)

@@ -16,6 +16,9 @@ A classifier with one label an example: softmax over the Y labels, against (1 - 
 one plus eps / Y at each, times the weight of the right one. With several: Y decisions by sigmoid,
 against 1 - eps / 2 and eps / 2, the mean of all; the weight is that of the first of these. Both
 are summed over examples.
+
+A loss takes a model, source ids [B, S] and target ids [B, T] int32, padded with 0, the label
+smoothing eps, and the seeds of the dropouts or None.
 """
 
 from collections.abc import Callable
@@ -38,17 +41,11 @@ _SMALLEST = 1.2e-38  # normal float32
 
 
 class LossSums(NamedTuple):
-    """Sums over a batch's real target tokens; divide once, over the whole effective batch.
+    """Sums over a batch's real target tokens; divide once, over the whole effective batch."""
 
-    Attributes:
-        smoothed: Scalar, label-smoothed cross-entropy in nats: what training minimises.
-        plain: Scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity.
-        num_tokens: Scalar float, real target tokens with `</s>` (for labels: examples).
-    """
-
-    smoothed: Tensor
-    plain: Tensor
-    num_tokens: Tensor
+    smoothed: Tensor  # scalar, label-smoothed cross-entropy in nats: what training minimises
+    plain: Tensor  # scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity
+    num_tokens: Tensor  # scalar float, real target tokens with `</s>` (for labels: examples)
 
 
 # (model, source ids, target ids, label smoothing, seeds of the dropouts or None) -> sums
@@ -62,15 +59,7 @@ def loss_sums(
     label_smoothing: float,
     random: RandomStream | None,
 ) -> LossSums:
-    """Run the model on a batch and compare its predictions with the target.
-
-    Args:
-        model: The Transformer.
-        source: [B, S] int32 source ids, padded with 0.
-        target: [B, T] int32 target ids with `</s>`, padded with 0.
-        label_smoothing: eps.
-        random: Seeds of the dropouts, or None for none.
-    """
+    """Run a Transformer on a batch and compare its predictions with the target."""
     cache = model.start_cache(model.encode(source, random=random))
     states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
     labels = Packing.of(target).pack(target)  # [N]
@@ -136,12 +125,7 @@ def _mean_row(table: Tensor) -> Tensor:
 
 
 class LabelLoss:
-    """Compares a classifier's logits with the labels of a batch.
-
-    Args:
-        multi_label: Whether an example may have any number of labels.
-        weights: [Y] weight of each label.
-    """
+    """Compares a classifier's logits with the labels of a batch, which have weights [Y]."""
 
     def __init__(self, *, multi_label: bool, weights: npt.NDArray[np.float32]) -> None:
         self._multi_label = multi_label
@@ -157,15 +141,8 @@ class LabelLoss:
     ) -> LossSums:
         """Run the model on a batch and compare its predictions with the labels.
 
-        Args:
-            model: The classifier.
-            source: [B, S] int32 source ids, padded with 0.
-            target: [B, T] int32 numbers of each example's labels from 1, padded with 0.
-            label_smoothing: eps.
-            random: Seeds of the dropouts, or None for none.
-
-        Returns:
-            Sums over examples; their number stands where that of tokens does.
+        The target holds the numbers of each example's labels from 1. The sums are over examples,
+        whose number stands where that of tokens does.
         """
         logits = model(source, random=random)
         is_label = tf.reduce_sum(tf.one_hot(target - 1, len(self._weights)), axis=1)  # [B, Y]

@@ -1,16 +1,14 @@
-"""What a task has to do in its own way; all the rest of nmt is the same for all of them.
+"""What a task does in its own way; all the rest of nmt is the same for all of them.
 
-A new task is an entry in `config/tasks.py` and a file here. What a task gives is a function or a
-class that does the work; asking for it imports it, and TensorFlow only where it needs that.
+A new task is an entry in `config/tasks.py`, a file here, and a line of `_TASKS`. Methods import
+what they need when they are called: TensorFlow is not needed by all of them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
-from nmt_cli.tasks.chat import Chat
-from nmt_cli.tasks.classification import Classification
-from nmt_cli.tasks.translation import Translation
+from nmt_cli.config import tasks
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -18,61 +16,59 @@ if TYPE_CHECKING:
     from nmt_cli.evaluation.comparison import Evaluation
     from nmt_cli.evaluation.evaluator import Evaluator
     from nmt_cli.evaluation.label_judging import LabelComparison
-    from nmt_cli.evaluation.number_formats import Measure
-    from nmt_cli.search.attended import Attender
+    from nmt_cli.evaluation.number_formats import Measured
+    from nmt_cli.search.attended import Attended
     from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
+    from nmt_cli.text.vocabulary import Vocabularies
 
 
-class Task(Protocol):
+class Task(ABC):
     """The ways of a task."""
 
-    def build_model(
-        self, config: "Config", vocabulary: Mapping[str, Any], dtype: str = "float32"
-    ) -> Any:
+    @abstractmethod
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> Any:
         """Return a new model, with first weights that follow from the seed.
 
         Args:
             config: The configuration; its labels are known if it has any.
-            vocabulary: Sizes, as `Vocabularies.describe` gives them.
-            dtype: Number format of activations, "float32" or "bfloat16".
+            vocabulary: See `Vocabularies.describe`.
         """
 
+    @abstractmethod
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
         """Return what a model is trained by."""
 
     @property
+    @abstractmethod
     def validator(self) -> "type[Validator]":
-        """What scores a model in training on dev and test."""
+        """What scores a model in training."""
 
-    @property
-    def measure(self) -> "Measure":
-        """What tells the size, score and speed of a bundle in one number format."""
+    @abstractmethod
+    def measure(
+        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
+    ) -> "Measured":
+        """Return the size, score and speed of a bundle in one number format."""
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "Evaluation | LabelComparison":
+    @abstractmethod
+    def evaluate(self, evaluator: "Evaluator") -> "Evaluation | LabelComparison":
         """Return the scores of a model on examples, beside those of others."""
 
-    @property
-    def attended(self) -> "Attender":
-        """What tells what a model attends to, for one or two texts that a user gave."""
+    @abstractmethod
+    def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
+        """Return what a model looks at, for texts that a user gave."""
 
 
-_TASKS: dict[TaskFacts, Task] = {
-    TRANSLATION: Translation(),
-    CHAT: Chat(),
-    CLASSIFICATION: Classification(),
-}
-
-
-def task_of(facts: TaskFacts) -> Task:
+def task_of(facts: tasks.TaskFacts) -> Task:
     """Return the ways of a task."""
-    return _TASKS[facts]
+    from nmt_cli.tasks.classification import Classification
+    from nmt_cli.tasks.writing import Chat, Translation
+
+    ways: dict[tasks.TaskFacts, Task] = {
+        tasks.TRANSLATION: Translation(),
+        tasks.CHAT: Chat(),
+        tasks.CLASSIFICATION: Classification(),
+    }
+    return ways[facts]

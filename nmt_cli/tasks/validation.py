@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, classification_of, conversion_of
 from nmt_cli.distributed.peers import OUT_OF_MEMORY
-from nmt_cli.evaluation.label_judging import Judged, judge
-from nmt_cli.evaluation.label_scores import LabelScore
+from nmt_cli.evaluation.label_judging import Judged, LabelScore, judge
 from nmt_cli.evaluation.outputs import (
     Sample,
     bounded,
@@ -35,8 +34,7 @@ from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.labeller import Labeller
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import TensorFlowEngine
-from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine, TensorFlowScorer
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 
@@ -47,35 +45,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DevScores:
-    """What one evaluation found.
+    """What one evaluation found."""
 
-    Attributes:
-        loss: Cross-entropy in nats per target token.
-        score: What the best model is chosen by; higher is better.
-        scores: To show.
-        samples: To look at.
-        warning: What is odd about the outputs, or None.
-        search_seconds: How long the search for one output took.
-        by_label: Of a classifier.
-    """
-
-    loss: float
-    score: float
-    scores: dict[str, Score]
-    samples: list[Sample]
-    warning: str | None
-    search_seconds: float
-    by_label: list[LabelScore] = field(default_factory=list)
+    loss: float  # cross-entropy in nats per target token
+    score: float  # what the best model is chosen by; higher is better
+    scores: dict[str, Score]  # to show
+    samples: list[Sample]  # to look at
+    warning: str | None  # what is odd about the outputs, or None
+    search_seconds: float  # how long the search for one output took
+    by_label: list[LabelScore] = field(default_factory=list)  # of a classifier
 
 
 class Validator:
-    """Scores a model on the run's development and test examples.
+    """Scores a model, by its weights at the time, on the run's development and test examples.
 
-    Args:
-        prepared: Configuration, corpora, text encoder.
-        model: The model; its weights are read anew at every call.
-        stepper: Computes its loss.
-        should_stop: Asked now and then; when True, `StopRequested` is raised.
+    `should_stop` is asked now and then; when True, `StopRequested` is raised.
     """
 
     def __init__(
@@ -87,6 +71,7 @@ class Validator:
     ) -> None:
         self._prepared = prepared
         self._config = prepared.config
+        self._language = prepared.config.data.target_lang
         self._stepper = stepper
         self._should_stop = should_stop
         self._model = model
@@ -100,6 +85,10 @@ class Validator:
     def score_test(self) -> dict[str, Score]:
         """Score the model on test; nothing without test corpora."""
         raise NotImplementedError
+
+    def _stop_if_asked(self, _: int = 0) -> None:
+        if self._should_stop():
+            raise StopRequested
 
     def _dev_loss(self) -> float:
         config, dev = self._config, self._prepared.dev
@@ -125,7 +114,7 @@ class OutputValidator(Validator):
         if not self.test_examples:
             return {}
         outputs = self._decode(self.test_examples, self._options)
-        return score_outputs(outputs, self.test_examples, self._prepared.encoder, self._config)
+        return score_outputs(outputs, self.test_examples, self._prepared.encoder, self._language)
 
     @functools.cached_property
     def _options(self) -> SearchOptions:
@@ -142,8 +131,7 @@ class OutputValidator(Validator):
         encoder, outputs = self._prepared.encoder, list[str]()
         with self._engine() as engine:
             for first in range(0, len(examples), _DECODED_AT_A_TIME):
-                if self._should_stop():
-                    raise StopRequested
+                self._stop_if_asked()
                 some = examples[first : first + _DECODED_AT_A_TIME]
                 outputs += decode_examples(engine, encoder, some, options)
         return outputs
@@ -167,10 +155,10 @@ class TranslationValidator(OutputValidator):
 
     def score_dev(self) -> DevScores:
         """See `Validator`."""
-        config, examples, loss = self._config, self.dev_examples, self._dev_loss()
+        examples, loss = self.dev_examples, self._dev_loss()
         outputs, seconds = self._greedy(examples)
         samples, warning = samples_of(outputs, examples), collapse_warning(outputs)
-        scores = score_outputs(outputs, examples, self._prepared.encoder, config)
+        scores = score_outputs(outputs, examples, self._prepared.encoder, self._language)
         return DevScores(loss, scores["bleu"].score, scores, samples, warning, seconds)
 
 
@@ -189,13 +177,11 @@ class ReplyValidator(OutputValidator):
 class LabelValidator(Validator):
     """See `Validator`."""
 
-    def __init__(
-        self, prepared: "Prepared", model: Any, stepper: "Stepper", should_stop: Callable[[], bool]
-    ) -> None:
-        super().__init__(prepared, model, stepper, should_stop)
-        config, subwords = prepared.config, prepared.encoder.source
+    @functools.cached_property
+    def _labeller(self) -> Labeller:
+        config, subwords = self._config, self._prepared.encoder.source
         settings, longest = classification_of(config), config.model.max_length
-        self._labeller = Labeller(TensorFlowScorer(model), subwords, settings, longest)
+        return Labeller(TensorFlowScorer(self._model), subwords, settings, longest)
 
     def score_dev(self) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""
@@ -220,11 +206,7 @@ class LabelValidator(Validator):
         return self._judge(self.test_examples).scores() if self.test_examples else {}
 
     def _judge(self, examples: list[Example]) -> Judged:
-        return judge(self._labeller, examples, lambda _: self._stop_if_asked())
-
-    def _stop_if_asked(self) -> None:
-        if self._should_stop():
-            raise StopRequested
+        return judge(self._labeller, examples, self._stop_if_asked)
 
 
 def _warning(outputs: list[str], examples: list[Example]) -> str | None:

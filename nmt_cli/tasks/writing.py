@@ -1,26 +1,30 @@
-"""Tasks whose models write text: a Transformer, searched, compared as text."""
+"""Translation and chat: a Transformer writes text, which is compared as text."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from nmt_cli.tasks.task import Task
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.comparison import Evaluation
     from nmt_cli.evaluation.evaluator import Evaluator
-    from nmt_cli.evaluation.number_formats import Measure
-    from nmt_cli.search.attended import Attender
+    from nmt_cli.evaluation.number_formats import Measured
+    from nmt_cli.model.transformer import Transformer
+    from nmt_cli.search.attended import Attended
     from nmt_cli.tasks.losses import LossFunction
+    from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
+    from nmt_cli.text.vocabulary import Vocabularies
 
 
-class Writing:
-    """See `task.Task`."""
+class Translation(Task):
+    """Models are chosen by BLEU of greedy output on dev."""
 
-    def build_model(
-        self, config: "Config", vocabulary: Mapping[str, Any], dtype: str = "float32"
-    ) -> Any:
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Transformer":
+        """See `Task`."""
         from nmt_cli.model.transformer import Transformer
 
         return Transformer(
@@ -29,32 +33,47 @@ class Writing:
             target_vocab_size=vocabulary["target"],
             joint=vocabulary["joint"],
             seed=config.seed,
-            compute_dtype=dtype,
+            compute_dtype=config.train.precision,
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
+        """See `Task`."""
         from nmt_cli.tasks.losses import loss_sums
 
         return loss_sums
 
     @property
-    def measure(self) -> "Measure":
+    def validator(self) -> "type[Validator]":
+        """See `Task`."""
+        from nmt_cli.tasks.validation import TranslationValidator
+
+        return TranslationValidator
+
+    def measure(
+        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
+    ) -> "Measured":
+        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_format
 
-        return measure_format
+        return measure_format(bundle, vocabularies, dev, form)
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "Evaluation":
-        return evaluator.compare_texts(bundle, examples, language, others)
+    def evaluate(self, evaluator: "Evaluator") -> "Evaluation":
+        """See `Task`."""
+        return evaluator.compare_texts()
 
-    @property
-    def attended(self) -> "Attender":
+    def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
+        """See `Task`."""
         from nmt_cli.search.attended import attended_pair
 
-        return attended_pair
+        return attended_pair(bundle, source, target)
+
+
+class Chat(Translation):
+    """Replies have no single reference, so models are chosen by their loss on dev."""
+
+    @property
+    def validator(self) -> "type[Validator]":
+        """See `Task`."""
+        from nmt_cli.tasks.validation import ReplyValidator
+
+        return ReplyValidator

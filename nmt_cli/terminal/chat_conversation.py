@@ -25,8 +25,8 @@ from nmt_cli.errors import DataError
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
-    from nmt_cli.search.chat_options import ChatSettings
     from nmt_cli.search.chat_session import ChatSession, Reply
+    from nmt_cli.search.options import ChatSettings
 
 
 @dataclass

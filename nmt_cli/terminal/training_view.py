@@ -31,7 +31,7 @@ from nmt_cli.terminal import console
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.config.schema import Config
-    from nmt_cli.evaluation.label_scores import LabelScore
+    from nmt_cli.evaluation.label_judging import LabelScore
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.training.run import Prepared
 

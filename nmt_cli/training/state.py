@@ -96,6 +96,4 @@ class RunState:
 
     def _build_model(self) -> Any:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
-        return task_of(config.facts).build_model(
-            config, vocabularies.describe(), config.train.precision
-        )
+        return task_of(config.facts).build_model(config, vocabularies.describe())

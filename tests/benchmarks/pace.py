@@ -54,9 +54,8 @@ def _measure(arguments) -> dict[str, object]:
     config = resolve_for_machine(_config(arguments), tell=print, choose=choose_for_machine)
     foretold = step_seconds(config, Lengths(LENGTH, LENGTH), measure_machine())
     share_cores(int(config.train.lanes))
-    model = task_of(config.facts).build_model(
-        config, {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
-    )
+    vocabulary = {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
+    model = task_of(config.facts).build_model(config, vocabulary)
     optimizer = Optimizer(
         named_variables(model),
         rule=config.train.optimizer,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sacrebleu.significance import Result, _paired_bs_test
 
-from nmt_cli.evaluation.label_scores import (
+from nmt_cli.evaluation.label_judging import (
     confusion_matrix,
     corpus_label_scores,
     label_p_values,
