@@ -117,42 +117,33 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
     """Read every file, build the model, and say what would be trained."""
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.terminal import console
-    from nmt_cli.text.corpus import Corpora
-    from nmt_cli.text.statistics import sample_evenly
 
     quiet_tensorflow()
     from nmt_cli.tasks.task import task_of
-    from nmt_cli.training.auto_values import (
-        mean_lengths,
-        resolve,
-        resolve_for_machine,
-        resolve_labels,
-    )
+    from nmt_cli.training.auto_values import mean_lengths, open_text, resolve, resolve_for_machine
     from nmt_cli.training.checkpoint import saved_settings
-    from nmt_cli.training.resume import as_begun
-    from nmt_cli.training.run import check_samples
+    from nmt_cli.training.device import ThisMachine
+    from nmt_cli.training.run import as_begun, check_samples
     from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import choose_for_machine, find_device, measure_machine
 
-    loaded = resolve_labels(loaded)
-    corpora = Corpora(loaded.config, loaded.data_dir)
-    samples, counts = zip(*map(sample_evenly, corpora.iter_corpora("train")), strict=True)
+    loaded, corpora = open_text(loaded)
+    samples, counts = corpora.train_sample
     console.note(f"train: {sum(counts):,} pairs")
     for split in ("dev", "test"):
         console.note(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
+    machine = ThisMachine()
     config = resolve(
         loaded,
         corpora,
         tell=console.note,
-        find_device=find_device,
+        machine=machine,
         is_fresh=fresh,
         time_limit=time_limit,
-        measure_machine=measure_machine,
     )
     begun = {} if fresh else saved_settings(RunFolder.of(config).checkpoints)
     config = as_begun(config, begun, tell=console.note)
-    config = resolve_for_machine(config, tell=console.note, choose=choose_for_machine)
-    check_samples(config, corpora, list(samples))
+    config = resolve_for_machine(config, tell=console.note, choose=machine.choices)
+    check_samples(config, corpora, samples)
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
     if not begun:
         _foretell(config, lengths, sum(counts), time_limit)
@@ -167,12 +158,12 @@ def _dry_run(loaded: "LoadedConfig", command: str, *, fresh: bool, time_limit: f
 def _foretell(config: "Config", lengths: "Lengths", pairs: int, time_limit: float) -> None:
     """Say how long training takes here, or that a time limit cannot be enough."""
     from nmt_cli.terminal import console
-    from nmt_cli.training.session import measure_machine
+    from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.time_box import run_time, too_short
 
     if time_limit == math.inf:
-        console.note(run_time(config, lengths, pairs, measure_machine()))
-    elif warning := too_short(time_limit, config, lengths, pairs, measure_machine()):
+        console.note(run_time(config, lengths, pairs, ThisMachine().pace()))
+    elif warning := too_short(time_limit, config, lengths, pairs, ThisMachine().pace()):
         console.warn(warning)
 
 
@@ -183,8 +174,9 @@ def _train(
     from nmt_cli.events import Waiting
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
+    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import prepare_here, train_here
 
     if cluster.size > 1:
         console.warn(danger(cluster))
@@ -192,10 +184,11 @@ def _train(
     is_new = fresh or not folder.has_begun
     with folder.locked(), StopRequest() as stop:
         with console.counting("pairs") as count:
-            prepared = prepare_here(
+            prepared = prepare(
                 loaded,
                 tell=console.note,
                 on_encoded=lambda split, done: count(f"encoding {split}", done),
+                machine=ThisMachine(cluster),
                 cluster=cluster,
                 is_fresh=fresh,
                 time_limit=time_limit,

@@ -49,7 +49,7 @@ class Peers:
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
-        """Name the machine that is gone, in a TrainingError, when TensorFlow fails because of it."""
+        """Name, in a TrainingError, the machine that is gone when TensorFlow fails for it."""
         try:
             yield
         except tf.errors.OpError as error:
