@@ -86,11 +86,15 @@ def train(
             if isinstance(event, nmt_cli.events.Evaluated):
                 print(event.step, event.scores["bleu"].score)
     """
-    from nmt_cli.training.session import prepare_here, train_here
+    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.run import prepare
 
     loaded = configuration(config, set, data_dir)
     with RunFolder.of(loaded.config).locked():
-        prepared = prepare_here(loaded, tell=on_note, is_fresh=fresh, time_limit=time_limit)
+        machine = ThisMachine()
+        prepared = prepare(
+            loaded, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
+        )
         for warning in prepared.warnings:
             on_note(warning)
         yield from train_here(prepared, should_stop, time_limit=time_limit)

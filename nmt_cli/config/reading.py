@@ -160,7 +160,7 @@ def _data_dir(config: Config, path: Path) -> Path:
 def _remembered_dir(config: Config, path: Path) -> Path | None:
     """Return where a run's text was, if that is known and it is there unchanged.
 
-    A run folder has the size and the time of each file in `hashes.json` (see `fingerprint.py`).
+    A run folder has the size and the time of each file in `hashes.json`.
     """
     corpora = (*config.data.train, *config.data.dev, *config.data.test)
     names = [name for c in corpora for name in (c.source, c.target, c.file) if name]

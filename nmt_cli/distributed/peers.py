@@ -49,7 +49,7 @@ class Peers:
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
-        """Raise a TrainingError that names the lost machine when TensorFlow fails without it."""
+        """Name, in a TrainingError, the machine that is gone when TensorFlow fails for it."""
         try:
             yield
         except tf.errors.OpError as error:

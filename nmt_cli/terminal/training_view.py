@@ -310,7 +310,7 @@ class TrainingReport:
         from nmt_cli.bundle.manifest import MANIFEST, read_manifest
         from nmt_cli.files import write_text
         from nmt_cli.report.training_page import data_card, training_page
-        from nmt_cli.training.event_log import read_events
+        from nmt_cli.training.run_folder import read_events
 
         prepared, folder = self._prepared, self._prepared.folder
         if self._card is None:

@@ -10,12 +10,12 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nmt_cli.config.schema import Config, CorpusConfig
 from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import DataError, LineError, did_you_mean
+from nmt_cli.errors import DataError, LineError, TrainingError, did_you_mean
 from nmt_cli.files import read_lines
 from nmt_cli.text import records
 from nmt_cli.text.held_out import HeldOut, held_out_rows
@@ -30,6 +30,7 @@ from nmt_cli.text.records import (
 )
 
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
+_SAMPLE = 10_000  # examples of a sample at least, where there are as many
 
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
@@ -62,6 +63,22 @@ class LineCountError(DataError):
             hint="line N of one file must be the translation of line N of the other",
         )
         self.files, self.counts = files, counts
+
+
+Item = TypeVar("Item")
+
+
+def sample_evenly(items: Iterable[Item]) -> tuple[list[Item], int]:
+    """Return items that lie evenly over all (at most 20,000), and how many there are."""
+    sample: list[Item] = []
+    every, count = 1, 0
+    for item in items:
+        if count % every == 0:
+            sample.append(item)
+        count += 1
+        if len(sample) == 2 * _SAMPLE:
+            sample, every = sample[::2], every * 2
+    return sample, count
 
 
 def _refuse(problem: LineError) -> None:
@@ -105,14 +122,55 @@ class Corpora:
 
     def _of_split(self, corpus: CorpusConfig, split: str) -> Iterator[Example]:
         if corpus.rows is not None:
-            return self._in_split(split, self._all_train())
+            return iter(self._held_out_examples[split])
         if split == "train" and any(held_out_rows(self.config).values()):
-            return self._in_split(split, self._read(corpus))
+            split_of = self._held_out.split_of
+            return (e for e in self._read(corpus) if split_of(e.source[-1], e.target) == split)
         return self._read(corpus)
 
-    def _in_split(self, split: str, examples: Iterator[Example]) -> Iterator[Example]:
-        split_of = self._held_out.split_of
-        return (e for e in examples if split_of(e.source[-1], e.target) == split)
+    @functools.cached_property
+    def _held_out_examples(self) -> dict[str, list[Example]]:
+        """The examples that are taken out of train for dev and for test, found in one reading."""
+        found: dict[str, list[Example]] = {"dev": [], "test": []}
+        for example in self._all_train():
+            split = self._held_out.split_of(example.source[-1], example.target)
+            if split in found:
+                found[split].append(example)
+        return found
+
+    @functools.cached_property
+    def train_sample(self) -> tuple[list[list[Example]], list[int]]:
+        """Examples that lie evenly over train, and how many there are, by corpus; read once.
+
+        Raises:
+            TrainingError: There is none.
+        """
+        counts: list[int] = []
+
+        def numbered() -> Iterator[tuple[int, Example]]:
+            for number, examples in enumerate(self.iter_corpora("train")):
+                counts.append(0)
+                for example in examples:
+                    counts[number] += 1
+                    yield number, example
+
+        sample, total = sample_evenly(numbered())
+        if not total:
+            files = ", ".join(map(str, self.files("train")))
+            raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+        return [[e for n, e in sample if n == number] for number in range(len(counts))], counts
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides, beside files and their corpora, which examples there are; as JSON."""
+        config, rows = self.config, held_out_rows(self.config)
+        by_target = config.facts.is_parallel and any(rows.values())
+        return {
+            "held_out": rows if by_target else [corpus.rows for corpus in config.data.dev],
+            "seed": config.seed,
+            "chat": config.text_settings,
+            **({"encoding": self.encoding} if self.encoding != UTF8 else {}),
+        }
 
     def check_files(self) -> None:
         """Raise DataError, naming every file of a split that is missing."""

@@ -4,6 +4,7 @@ What `config/auto.py` goes by. Only the pairs are counted one by one; all else i
 pairs that lie evenly over the corpus (files are often sorted, or several put one behind the other).
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -17,9 +18,7 @@ from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.scripts import SCRIPTS, is_in
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.vocabulary_cache import check_not_empty
 
-_SAMPLE = 10_000  # pairs kept at least, where there are as many
 _RARE = 1e-6  # characters of a smaller share are no part of the alphabet, nor are those seen once
 _USUAL = 0.999
 _UNCUT = 1 << 30
@@ -33,22 +32,9 @@ def sample_text(corpora: Corpora) -> tuple[Text, list[Example]]:
         TrainingError: There is no pair.
         DataError: A file cannot be read.
     """
-    check_not_empty(corpora)
-    sample, pairs = sample_evenly(corpora.iter_split("train"))
-    return describe_text(sample, pairs), sample
-
-
-def sample_evenly(examples: Iterable[Example]) -> tuple[list[Example], int]:
-    """Return examples that lie evenly over all (at most 20,000), and how many there are."""
-    sample: list[Example] = []
-    every, pairs = 1, 0
-    for example in examples:
-        if pairs % every == 0:
-            sample.append(example)
-        pairs += 1
-        if len(sample) == 2 * _SAMPLE:
-            sample, every = sample[::2], every * 2
-    return sample, pairs
+    samples, counts = corpora.train_sample
+    sample = list(itertools.chain.from_iterable(samples))
+    return describe_text(sample, sum(counts)), sample
 
 
 def describe_text(sample: list[Example], pairs: int) -> Text:

@@ -17,7 +17,6 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ _DAMAGED = "damaged-"
 _DAMAGES = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, SafetensorError)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Progress:
     """How far a run is.
 
@@ -309,32 +308,3 @@ def saved_settings(folder: Path) -> dict[str, Any]:
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:
     """Return the dotted names of settings that differ."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-
-
-class Writer:
-    """Runs one write at a time beside the training loop; the end of its context waits for it."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._pending: Future[Path] | None = None
-
-    def __enter__(self) -> "Writer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True)
-
-    def start(self, write: Callable[[], Path]) -> None:
-        """Begin a write. The one before must have been collected, or its error would be lost."""
-        self._pending = self._pool.submit(write)
-
-    def collect(self, *, wait: bool) -> Path | None:
-        """Return what was written since the last call, or None; `wait` for a write that has begun.
-
-        Raises:
-            TrainingError: The write failed.
-        """
-        if self._pending is None or not (wait or self._pending.done()):
-            return None
-        pending, self._pending = self._pending, None
-        return pending.result()

@@ -8,7 +8,6 @@ micro-batches are cut in half, so that the effective batch stays what it was.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +20,6 @@ from nmt_cli.training.dataset import Cursor, iter_windows
 
 MAX_SKIPPED = 3  # in a row; then training goes back
 MAX_ROLLBACKS = 2
-
-
-def skip(progress: Progress) -> Progress:
-    """Return the progress with one more step skipped."""
-    in_a_row = progress.skipped_in_a_row + 1
-    return replace(progress, skipped=progress.skipped + 1, skipped_in_a_row=in_a_row)
 
 
 def rate_factor(progress: Progress) -> float:
@@ -55,19 +48,14 @@ def limit_of_rollback(progress: Progress) -> int:
     return last_update if last_update in tried else last_update + 1
 
 
-def rolled_back(progress: Progress, to: Progress) -> Progress:
-    """Return the progress after going back to `to`: its step, but the batches that come now.
+def roll_back(progress: Progress, to: Progress) -> None:
+    """Take the step of `to`, but the batches that come now.
 
     The best score stays, since the bundle that has it does.
     """
-    return replace(
-        progress,
-        step=to.step,
-        evaluated_step=to.evaluated_step,
-        score=to.score,
-        skipped_in_a_row=0,
-        rolled_back_to=(*progress.rolled_back_to, to.step),
-    )
+    progress.step, progress.skipped_in_a_row = to.step, 0
+    progress.evaluated_step, progress.score = to.evaluated_step, to.score
+    progress.rolled_back_to += (to.step,)
 
 
 def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:

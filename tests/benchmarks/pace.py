@@ -47,11 +47,11 @@ def _measure(arguments) -> dict[str, object]:
     from nmt_cli.tasks.task import task_of
     from nmt_cli.text.batches import Batch
     from nmt_cli.training.auto_values import resolve_for_machine
-    from nmt_cli.training.device import choose_for_machine, share_cores
+    from nmt_cli.training.device import ThisMachine, share_cores
     from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.step import Stepper
 
-    config = resolve_for_machine(_config(arguments), tell=print, choose=choose_for_machine)
+    config = resolve_for_machine(_config(arguments), tell=print, choose=ThisMachine().choices)
     foretold = step_seconds(config, Lengths(LENGTH, LENGTH), measure_machine())
     share_cores(int(config.train.lanes))
     vocabulary = {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
