@@ -132,6 +132,12 @@ class DataConfig(Section):
     )
     test: list[CorpusConfig] = live_key([], "test corpora: scored once, at the end")
 
+    @property
+    def files(self) -> list[str]:
+        """The names of all files, relative to `dir`."""
+        corpora = (*self.train, *self.dev, *self.test)
+        return [name for c in corpora for name in (c.source, c.target, c.file) if name]
+
     @field_validator("encoding")
     @classmethod
     def _known_encoding(cls, name: str) -> str:
