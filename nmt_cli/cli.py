@@ -67,9 +67,10 @@ class _Group(TyperGroup):
                 continue
             if option in _COMPLETION:
                 completion.set_up(option, args)
+            elif option in ("--help", "-h"):
+                typer.echo(ctx.get_help())
             else:
-                is_help = option in ("--help", "-h")
-                typer.echo(ctx.get_help() if is_help else f"nmt {__version__}")
+                typer.echo(f"nmt {__version__}")
             raise typer.Exit
         return list(super().parse_args(ctx, args))
 
@@ -98,7 +99,6 @@ class _Group(TyperGroup):
         return _first_sentence(self.help)
 
     def invoke(self, ctx: Any) -> Any:
-
         try:
             return super().invoke(ctx)
         except NmtError as error:
@@ -112,19 +112,15 @@ class _Group(TyperGroup):
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
-        except ModuleNotFoundError as error:
-            if error.name not in ("tensorflow", "keras"):
-                _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
-                raise typer.Exit(_BUG) from error
-
-            console.error(
-                f"this needs {error.name}, which is not installed",
-                "pip install tensorflow   (--engine ctranslate2 does without)",
-            )
-            raise typer.Exit(_NOT_INSTALLED) from error
         except Exception as error:
-            if _is_usage_error(error):
-                raise
+            if hasattr(error, "exit_code") and hasattr(error, "show"):
+                raise  # a usage error, which Typer's own (vendored Click) machinery prints
+            if isinstance(error, ModuleNotFoundError) and error.name in ("tensorflow", "keras"):
+                console.error(
+                    f"this needs {error.name}, which is not installed",
+                    "pip install tensorflow   (--engine ctranslate2 does without)",
+                )
+                raise typer.Exit(_NOT_INSTALLED) from error
             _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
             raise typer.Exit(_BUG) from error
 
@@ -147,13 +143,7 @@ def _with_second(args: list[str]) -> Iterator[str]:
             yield ""
 
 
-def _is_usage_error(error: Exception) -> bool:
-    """Return whether Typer's own (vendored Click) machinery raised this and will print it."""
-    return hasattr(error, "exit_code") and hasattr(error, "show")
-
-
 def _report_bug(error: Exception, *, show: bool) -> None:
-
     text = "".join(traceback.format_exception(error))
     if show:
         console.note(text)
@@ -248,20 +238,8 @@ app = typer.Typer(
 )
 
 
-for _command in (
-    init,
-    check,
-    tokenize,
-    train,
-    translate,
-    chat,
-    classify,
-    evaluate,
-    score,
-    export,
-    bench,
-    info,
-):
+_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score, export)
+for _command in (*_COMMANDS, bench, info):
     app.command(cls=_Command)(_command)
 
 _data = typer.Typer(**_SETTINGS, help="Known public data sets: what they are, and getting them.")
@@ -276,15 +254,8 @@ _plot = typer.Typer(
         'Example: nmt plot attention "The old man reads a book." -o attention.html'
     ),
 )
-for _picture in (
-    plot.attention,
-    plot.confusion,
-    plot.curves,
-    plot.lengths,
-    plot.model,
-    plot.positions,
-    plot.schedule,
-):
+_PICTURES = (plot.attention, plot.confusion, plot.curves, plot.lengths, plot.model)
+for _picture in (*_PICTURES, plot.positions, plot.schedule):
     _plot.command(cls=_Command)(_picture)
 app.add_typer(_plot, name="plot")
 

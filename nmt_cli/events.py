@@ -17,12 +17,7 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 
 class StopRequested(Exception):
-    """Training shall save and end here.
-
-    Args:
-        number: The signal that asked for it, or 0.
-        worker: The machine that got it; None is this one.
-    """
+    """Training shall save and end: for a signal, or 0, that a machine got; None is this one."""
 
     def __init__(self, number: int = 0, worker: int | None = None) -> None:
         super().__init__(number, worker)
@@ -75,13 +70,9 @@ class Skipped:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """Training goes on from the state of an earlier step, with the batches that come now.
+    """Training resumes from the state of an earlier step, with the batches that come now.
 
-    Attributes:
-        step: Where it goes back to.
-        from_step: Where it was.
-        rate_factor: What the learning rate is multiplied by from now on.
-        warnings: About damaged checkpoints.
+    `rate_factor` multiplies the learning rate from now on; warnings are about damaged checkpoints.
     """
 
     step: int

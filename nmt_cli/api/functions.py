@@ -48,7 +48,8 @@ def configuration(
         ConfigError: It cannot be read, or has a key or a value that cannot be.
     """
     if isinstance(settings, Mapping):
-        settings = [f"{name}={_as_yaml(value)}" for name, value in settings.items()]
+        texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in settings.items()}
+        settings = [f"{name}={text}" for name, text in texts.items()]
     overrides = list(settings or ())
     overrides += [f"data.dir={data_dir}"] if data_dir is not None else []
     return load_config(None if config is None else str(config), overrides)
@@ -67,7 +68,7 @@ def train(
     """Train a model, or resume its training; yield what happens.
 
     Args:
-        config: What to train; see `configuration`.
+        config: See `configuration`.
         set: Keys with other values.
         data_dir: Where the text is.
         fresh: Forget the run's checkpoints and start over.
@@ -187,14 +188,7 @@ def check(
 
 @dataclass(frozen=True)
 class Tokenized:
-    """The vocabulary of a run.
-
-    Attributes:
-        folder: The run folder, which has it.
-        vocabularies: The subwords.
-        is_new: Whether it was trained just now.
-        warning: What is odd about it, or None.
-    """
+    """The vocabulary of a run folder: whether it was trained just now, and what is odd about it."""
 
     folder: Path
     vocabularies: "Vocabularies"
@@ -211,11 +205,7 @@ def tokenize(
 ) -> Tokenized:
     """Train the vocabulary of a configuration, or read it where its run has one.
 
-    Args:
-        config: See `configuration`.
-        set: Keys with other values.
-        data_dir: Where the text is.
-        on_note: Told of each choice, in one line.
+    `on_note` is told of each choice, in one line; for the others see `configuration`.
 
     Raises:
         NmtError: As `nmt tokenize` reports it.
@@ -234,8 +224,3 @@ def tokenize(
         found, is_new = load_or_train(resolved, corpora, run.path)
     warning = None if VOCAB_SIZE in loaded.auto else unfilled(resolved, found)
     return Tokenized(run.path, found, is_new, warning)
-
-
-def _as_yaml(value: Any) -> str:
-    """Return a value as `--set` takes it."""
-    return value if isinstance(value, str) else json.dumps(value)

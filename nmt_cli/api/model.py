@@ -9,7 +9,6 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nmt_cli.bundle.finding import check_task, find_bundle
@@ -52,10 +51,6 @@ class Model:
         on_warning: Told, in one line, of anything unusual about an input.
         on_note: Told, in one line, what may be of interest.
 
-    Attributes:
-        bundle: The model folder.
-        options: How and where it runs.
-
     Example:
         with nmt_cli.load("runs/quickstart") as model:
             print(model.translate(["The old man reads a book."])[0].text)
@@ -85,12 +80,7 @@ class Model:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -127,18 +117,13 @@ class Model:
         return search_options(self.bundle, settings, **changes)
 
     def translator(self, *, split: bool = True) -> "Translator":
-        """Return what translates lines.
-
-        Args:
-            split: Whether lines longer than those of the training text are split into sentences.
-        """
+        """Return what translates lines; `split` ones longer than those of the training text."""
         from nmt_cli.search.translator import Translator
 
         check_task(self.bundle, TRANSLATION)
         splitter = self._splitter() if split else None
-        return Translator(
-            self.engine, self.vocabularies, splitter=splitter, on_warning=self._on_warning
-        )
+        warn = self._on_warning
+        return Translator(self.engine, self.vocabularies, splitter=splitter, on_warning=warn)
 
     def translate(
         self, texts: Iterable[str], *, split: bool = True, **search: Any

@@ -21,8 +21,7 @@ from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpe
 from ctranslate2.specs.common_spec import Activation, EmbeddingsMerge
 
 from nmt_cli.model import LAYER_NORM_EPSILON
-from nmt_cli.model.fixed import output_bias, sinusoids
-from nmt_cli.model.weights import Arrays
+from nmt_cli.model.weights import Arrays, output_bias, sinusoids
 
 NUMBER_FORMATS = (
     "float32",

@@ -52,14 +52,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Text:
-    """The training text as far as it matters for sizes.
-
-    Attributes:
-        pairs: Number of training pairs.
-        source: Its source side.
-        target: Its target side.
-        both: Both sides together.
-    """
+    """The training text as far as it matters for sizes: its pairs, its sides, and both together."""
 
     pairs: int
     source: Side
@@ -84,15 +77,7 @@ class TokenLengths:
 
 @dataclass(frozen=True)
 class Situation:
-    """What the choices after the vocabulary depend on.
-
-    Attributes:
-        text: The training text.
-        tokens: Its lengths.
-        device: What trains.
-        seconds: What there is for the steps; infinity without a time limit.
-        machine: How fast the device is.
-    """
+    """What the choices after the vocabulary depend on; `seconds` are those of all steps."""
 
     text: Text
     tokens: TokenLengths
@@ -130,12 +115,7 @@ class _Size(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan(Situation):
-    """What the choices go by.
-
-    Attributes:
-        size: What there is enough text for, and time.
-        seen: How often a model of that size can see the text.
-    """
+    """The size that there is enough text and time for; it sees the text `seen` times."""
 
     size: _Size
     seen: float
@@ -153,22 +133,15 @@ class _Plan(Situation):
         return f"{where} in {spoken(self.seconds)} of steps" if is_limited else where
 
 
-_QUICK_SIZES = (
+_SMALL_SIZES = (
     _Size(0, 0, 64, 2, 4, 2, 0.2, 0.1, 1024),
     _Size(0, 1.2e6, 128, 2, 4, 2, 0.2, 0.1, 2048),
-)
-_SMALL_SIZES = (
     _Size(0, 5e6, 128, 2, 4, 3, 0.3, 0.1, 1024),
     _Size(20_000, 5e6, 128, 2, 4, 4, 0.2, 0.1, 2048),
 )
 _SIZES: dict[Device, tuple[_Size, ...]] = {
-    "cpu": (
-        *_QUICK_SIZES,
-        *_SMALL_SIZES,
-        _Size(150_000, 3e7, 256, 4, 4, 4, 0.1, 0.1, 4096),
-    ),
+    "cpu": (*_SMALL_SIZES, _Size(150_000, 3e7, 256, 4, 4, 4, 0.1, 0.1, 4096)),
     "gpu": (
-        *_QUICK_SIZES,
         *_SMALL_SIZES,
         _Size(100_000, 3e7, 512, 2, 8, 6, 0.2, 0.1, 8192),
         _Size(1_000_000, 1e8, 512, 4, 8, 6, 0.1, 0.0, 8192),
@@ -258,14 +231,6 @@ def _num_heads(config: Config, plan: _Plan) -> Choice:
     return Choice(heads, f"{d_model // heads} columns a head")
 
 
-def _layers(config: Config, plan: _Plan) -> Choice:
-    return Choice(plan.size.layers, plan.told)
-
-
-def _dropout(config: Config, plan: _Plan) -> Choice:
-    return Choice(_needed(plan.size.dropout, config, plan), f"{plan.told}: less text wants more")
-
-
 def _inner_dropout(config: Config, plan: _Plan) -> Choice:
     return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
 
@@ -333,10 +298,6 @@ def _optimizer(config: Config, plan: _Plan) -> Choice:
     return Choice("adam", reason)
 
 
-def _schedule(config: Config, plan: _Plan) -> Choice:
-    return Choice("cosine", "the number of steps is known")
-
-
 def _warmup_steps(config: Config, plan: _Plan) -> Choice:
     """Return the warm-up: a share of the steps, but no longer than a model of this width needs."""
     steps, most = config.train.max_steps, _WARMUP_A_COLUMN * config.model.d_model
@@ -392,13 +353,15 @@ def _patience(config: Config, plan: _Plan) -> Choice:
     return Choice(evaluations, f"a third of {train.max_steps:,} steps")
 
 
-PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {
+PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {  # in the order of the choices
     "model.d_model": _d_model,
     "model.d_ff": _d_ff,
     "model.num_heads": _num_heads,
-    "model.encoder_layers": _layers,
-    "model.decoder_layers": _layers,
-    "model.dropout": _dropout,
+    "model.encoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
+    "model.decoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
+    "model.dropout": lambda config, plan: Choice(
+        _needed(plan.size.dropout, config, plan), f"{plan.told}: less text wants more"
+    ),
     "model.attention_dropout": _inner_dropout,
     "model.activation_dropout": _inner_dropout,
     "model.turn_embeddings": _turn_embeddings,
@@ -406,7 +369,7 @@ PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {
     "train.tokens_per_batch": _tokens_per_batch,
     "train.max_steps": _max_steps,
     "train.optimizer": _optimizer,
-    "train.schedule": _schedule,
+    "train.schedule": lambda *_: Choice("cosine", "the number of steps is known"),
     "train.warmup_steps": _warmup_steps,
     "train.learning_rate": _learning_rate,
     "train.eval_steps": _eval_steps,

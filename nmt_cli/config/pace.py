@@ -29,15 +29,10 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine computes in a second, on all its cores.
+    """What a machine computes in a second, on all its cores."""
 
-    Attributes:
-        products: Multiply-adds of products of matrices.
-        elements: Elements of arrays that are read, scaled and written.
-    """
-
-    products: float
-    elements: float
+    products: float  # multiply-adds of products of matrices
+    elements: float  # elements of arrays that are read, scaled and written
 
 
 USUAL_MACHINE = Machine(products=1e11, elements=1e10)
@@ -45,15 +40,10 @@ USUAL_MACHINE = Machine(products=1e11, elements=1e10)
 
 @dataclass(frozen=True)
 class Lengths:
-    """Mean tokens of an example, with each side's `</s>`.
-
-    Attributes:
-        source: Of its source.
-        target: Of its target; 0 where targets are labels.
-    """
+    """Mean tokens of an example, with each side's `</s>`."""
 
     source: float
-    target: float
+    target: float  # 0 where targets are labels
 
     @property
     def counted(self) -> float:
@@ -79,12 +69,7 @@ def measure_machine() -> Machine:
 
 
 def rate(compute: Callable[[], object], amount: int) -> float:
-    """Return how much is computed in a second, with the pauses that others force on it.
-
-    Args:
-        compute: Does some work.
-        amount: How much.
-    """
+    """Return how much is computed in a second, with the pauses that others force on it."""
     compute()
     times, started = 0, time.perf_counter()
     while (taken := time.perf_counter() - started) < _MEASURED_S:
@@ -94,13 +79,7 @@ def rate(compute: Callable[[], object], amount: int) -> float:
 
 
 def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
-    """Return about what a step of training takes, with a value for every key that it depends on.
-
-    Args:
-        config: The model, the batch and the optimizer.
-        lengths: Of the text.
-        machine: Where it runs.
-    """
+    """Return about what a step of training takes, with a value for every key that it depends on."""
     model, tokens = config.model, config.train.tokens_per_batch
     sources, targets = (tokens * n / lengths.counted for n in (lengths.source, lengths.target))
     width, forward = model.d_model, 2 * model.d_model * model.d_ff

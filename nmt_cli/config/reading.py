@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from nmt_cli.config.schema import Config, CorpusConfig, Section
@@ -27,6 +27,10 @@ _ENDINGS = (".yaml", ".yml")
 _MOST_VALUES = 20_000
 AUTO = "auto"  # the value of a key, or of a section, that `config/auto.py` shall choose
 _COMMENT_COLUMN = 44
+_WHOLE_SECTION = (
+    "# Sized to the text and the device. To set keys yourself, cut `auto` here and the # of",
+    "# all lines below, then write your values.",
+)
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # What PyYAML's own constructors let through, for example for `!!int x`.
@@ -40,11 +44,11 @@ class LoadedConfig:
     """A checked configuration and where it came from.
 
     Attributes:
-        config: The configuration itself.
+        config: The configuration.
         data_dir: The folder that relative file names in `data` start from.
         name: The file as the user would name it.
         auto: Dotted names of the keys that say `auto`. In `config` something that fits stands in
-            for them until `training.auto.resolve` has seen the text.
+            for them until `training.auto_values.resolve` has seen the text.
     """
 
     config: Config
@@ -112,10 +116,7 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
         problems += _apply_override(tree, override, places)
         _spell_out_auto(tree)
     auto = _take_out_auto(tree)
-    config, wrong = _validate(tree, places, shown)
-    problems += wrong
-    if config is None or problems:
-        raise ConfigError("\n".join(problems), hint=None)
+    config = _validated(tree, places, shown, problems)
     is_moved = any(override.startswith("data.dir=") for override in overrides or [])
     remembered = None if is_moved else _remembered_dir(config, path)
     return LoadedConfig(config, remembered or _data_dir(config, path), shown, auto)
@@ -124,14 +125,9 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
 def _find(name: str) -> Path:
     path, configs = Path(name), bundled_configs()
     # A file, a bundled name, a file whose ending was left out, a run folder.
-    found = (
-        path,
-        configs.get(name),
-        *(Path(f"{name}{end}") for end in _ENDINGS),
-        path / RUN_CONFIG,
-    )
-    for candidate in filter(None, found):
-        if candidate.is_file():
+    short = (Path(f"{name}{end}") for end in _ENDINGS)
+    for candidate in (path, configs.get(name), *short, path / RUN_CONFIG):
+        if candidate is not None and candidate.is_file():
             return candidate
     if path.is_dir():
         raise ConfigError(f"{name}: is a folder, and no run folder ({RUN_CONFIG} is missing)")
@@ -150,11 +146,8 @@ def _data_dir(config: Config, path: Path) -> Path:
     """
     bundled = bundled_root() / "configs"
     folders = [folder / config.data.dir for folder in (path.parent, Path(), bundled)]
-    corpora = (*config.data.train, *config.data.dev, *config.data.test)
-    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
-    with_files = [d for d in folders if any((d / name).is_file() for name in names)]
-    there = with_files or [folder for folder in folders if folder.is_dir()]
-    return there[0] if there else folders[1]
+    with_files = [d for d in folders if any((d / name).is_file() for name in config.data.files)]
+    return next(iter(with_files), next(filter(Path.is_dir, folders), folders[1]))
 
 
 def _remembered_dir(config: Config, path: Path) -> Path | None:
@@ -162,28 +155,24 @@ def _remembered_dir(config: Config, path: Path) -> Path | None:
 
     A run folder has the size and the time of each file in `hashes.json`.
     """
-    corpora = (*config.data.train, *config.data.dev, *config.data.test)
-    names = [name for c in corpora for name in (c.source, c.target, c.file) if name]
     for folder in (path.parent, path.parent.parent):  # of a run, and of the model in it
         try:
             known = json.loads((folder / HASHES).read_text(encoding="utf-8"))
-            files = {Path(name): state for name, (state, _) in known.items()}
-            same = [file for file, state in files.items() if _is_unchanged(file, state)]
+            same = [file for file, (state, _) in known.items() if _is_unchanged(Path(file), state)]
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
             continue
         for file in same:
-            for name in names:
-                if str(file).endswith(f"/{name}"):
-                    return Path(str(file)[: -len(name) - 1])
+            for name in config.data.files:
+                if file.endswith(f"/{name}"):
+                    return Path(file.removesuffix(f"/{name}"))
     return None
 
 
 def _is_unchanged(file: Path, state: dict[str, int]) -> bool:
-    found = file.stat() if file.is_file() else None
-    return found is not None and (found.st_size, found.st_mtime_ns) == (
-        state["size"],
-        state["mtime"],
-    )
+    if not file.is_file():
+        return False
+    found = file.stat()
+    return (found.st_size, found.st_mtime_ns) == (state["size"], state["mtime"])
 
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:
@@ -256,22 +245,19 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
         del places[replaced]
     places[tuple(parts)] = f"--set {override}"
     node: Any = tree
-    for index, part in enumerate(parts[:-1]):
-        if isinstance(node, list) and isinstance(part, int) and part < len(node):
-            node = node[part]
+    for index, part in enumerate(parts):
+        is_last = index + 1 == len(parts)
+        if isinstance(node, list) and isinstance(part, int) and part < len(node) + is_last:
+            if is_last:
+                node[part : part + 1] = [value]
+            else:
+                node = node[part]
+        elif isinstance(node, dict) and is_last:
+            node[str(part)] = value
         elif isinstance(node, dict):
-            default: Any = [] if isinstance(parts[index + 1], int) else {}
-            node = node.setdefault(str(part), default)
-            continue
+            node = node.setdefault(str(part), [] if isinstance(parts[index + 1], int) else {})
         else:
             return [f"--set {override}: {_dotted(tuple(parts[: index + 1]))}: no such item"]
-    last = parts[-1]
-    if isinstance(node, list) and isinstance(last, int) and last <= len(node):
-        node[last : last + 1] = [value]
-    elif isinstance(node, dict):
-        node[str(last)] = value
-    else:
-        return [f"--set {override}: {dotted}: no such item"]
     return []
 
 
@@ -297,29 +283,28 @@ def _take_out_auto(tree: dict[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _validate(
-    tree: dict[str, Any], places: dict[Location, str], shown: str
-) -> tuple[Config | None, list[str]]:
+def _validated(
+    tree: dict[str, Any], places: dict[Location, str], shown: str, problems: list[str]
+) -> Config:
+    """Return the configuration of a tree; raise ConfigError for all problems together."""
     try:
-        return Config.model_validate(tree), []
+        config = Config.model_validate(tree)
     except ValidationError as error:
-        problems = [_problem(dict(item), places, shown) for item in error.errors()]
-        return None, list(dict.fromkeys(problems))
+        found = [_problem(dict(item), places, shown) for item in error.errors()]
+        raise ConfigError("\n".join([*problems, *dict.fromkeys(found)])) from None
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return config
 
 
 def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
     loc: Location = error["loc"]
-    if error["type"] != "extra_forbidden" and _is_union_arm(loc[-1]):
-        loc = loc[:-1]
+    if error["type"] != "extra_forbidden" and loc[-1] in ("str", "int", "float"):
+        loc = loc[:-1]  # pydantic adds which arm of a union it tried
     above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
     below = (place for known, place in places.items() if known[: len(loc)] == loc)
     place = next(above, next(below, shown))
     return f"{place}: {_dotted(loc)}: {_what(error, loc)}"
-
-
-def _is_union_arm(part: str | int) -> bool:
-    """Pydantic adds the tried type ('str', 'int') to the location of a union's error."""
-    return part in {"str", "int", "float"}
 
 
 def _what(error: dict[str, Any], loc: Location) -> str:
@@ -337,32 +322,33 @@ def _what(error: dict[str, Any], loc: Location) -> str:
 
 def _meant_key(loc: Location) -> str:
     """Return which key was meant: one of a section, where that was left out."""
-    within = [
-        f"{name}.{loc[0]}"
-        for name, field in Config.model_fields.items()
-        if (section := _section_of(field)) and loc[0] in section.model_fields
-    ]
+    within = [f"{section}.{key}" for section, key, _ in _section_keys() if key == loc[0]]
     if len(loc) == 1 and within:
         return f" Did you mean '{' or '.join(within)}'?"
-    return did_you_mean(str(loc[-1]), _keys_beside(loc))
-
-
-def _keys_beside(loc: Location) -> list[str]:
-    model: type[BaseModel] = Config
+    model: type[Section] = Config
     for part in loc[:-1]:
-        field = model.model_fields.get(part) if isinstance(part, str) else None
-        if field is not None:
+        if field := model.model_fields.get(str(part)):
             model = _section_of(field) or model
-    return list(model.model_fields)
+    return did_you_mean(str(loc[-1]), list(model.model_fields))
 
 
 def _section_of(field: FieldInfo) -> type[Section] | None:
     """Return the Section class of a nested field, or of the items of a list field."""
-    candidates = [field.annotation, *getattr(field.annotation, "__args__", ())]
-    for candidate in candidates:
-        if isinstance(candidate, type) and issubclass(candidate, Section):
-            return candidate
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, Section):
+            return kind
     return None
+
+
+@functools.cache
+def _section_keys() -> list[tuple[str, str, FieldInfo]]:
+    """Return the section, the name and the declaration of every key that is in a section."""
+    return [
+        (name, key, inner)
+        for name, field in Config.model_fields.items()
+        if (section := _section_of(field))
+        for key, inner in section.model_fields.items()
+    ]
 
 
 def _dotted(loc: Location) -> str:
@@ -370,15 +356,10 @@ def _dotted(loc: Location) -> str:
 
 
 def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Config:
-    """Return a configuration with other values for some keys, checked again.
-
-    Args:
-        config: The configuration; it stays as it is.
-        values: New values by dotted name (`section.key`).
-        origin: Where the values come from, for the message when they do not fit the others.
+    """Return a configuration with other values for some keys (`section.key`), checked again.
 
     Raises:
-        ConfigError: They do not.
+        ConfigError: They do not fit the others; the message names their origin.
     """
     tree = config.model_dump()
     for name, value in values.items():
@@ -388,19 +369,12 @@ def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Confi
 
 
 def checked(tree: dict[str, Any], origin: str) -> Config:
-    """Return the configuration of a mapping such as YAML gives.
-
-    Args:
-        tree: The mapping, with no `auto` in it.
-        origin: Where it comes from, for the message about a value that does not fit.
+    """Return the configuration of a mapping such as YAML gives, with no `auto` in it.
 
     Raises:
-        ConfigError: It is not a configuration; all problems are listed.
+        ConfigError: It is not a configuration; all problems are listed, with their origin.
     """
-    config, problems = _validate(tree, {}, origin)
-    if config is None:
-        raise ConfigError("\n".join(problems))
-    return config
+    return _validated(tree, {}, origin, [])
 
 
 def value_of(config: Config, name: str) -> Any:
@@ -425,7 +399,7 @@ def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
             lines += _section_lines(name, value, auto)
         else:
             lines.append(_yaml_line(name, value, field, ""))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, ""])
 
 
 def whole_sections(auto: Collection[str]) -> set[str]:
@@ -440,12 +414,7 @@ def whole_sections(auto: Collection[str]) -> set[str]:
 
 def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[str]:
     is_whole = name in auto
-    head = [
-        "# Sized to the text and the device. To set keys yourself, cut `auto` here and the # of",
-        "# all lines below, then write your values.",
-        f"{name}: {AUTO}",
-    ]
-    lines = head if is_whole else [f"{name}:"]
+    lines = [*_WHOLE_SECTION, f"{name}: {AUTO}"] if is_whole else [f"{name}:"]
     for key, field in type(section).model_fields.items():
         is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
         value = AUTO if is_open else getattr(section, key)
@@ -474,9 +443,9 @@ def _flow(value: Any) -> str:
 
 def describe(field: FieldInfo, *, with_default: bool = False) -> str:
     """Return one line of help: description, type or choices, unit, range, default."""
-    kind = _type_name(field.annotation) + (" or auto" if _has_mark(field, "may_be_auto") else "")
+    kind = _type_name(field.annotation) + (" or auto" if _extra(field, "may_be_auto") else "")
     default = f"default {_flow(field.default)}" if with_default and not field.is_required() else ""
-    parts = [p for p in (kind, _unit(field), _range(field), default) if p]
+    parts = filter(None, (kind, _extra(field, "unit"), _range(field), default))
     return f"{field.description} ({', '.join(parts)})"
 
 
@@ -491,11 +460,6 @@ def _type_name(kind: Any) -> str:
         names = [_type_name(part) for part in parts if part is not NoneType]
         return " | ".join(names) + (" or null" if NoneType in parts else "")
     return str(getattr(kind, "__name__", kind))
-
-
-def _unit(field: FieldInfo) -> str:
-    extra = field.json_schema_extra
-    return str(extra["unit"]) if isinstance(extra, dict) and "unit" in extra else ""
 
 
 def _range(field: FieldInfo) -> str:
@@ -522,9 +486,7 @@ def json_schema() -> dict[str, Any]:
             key.pop("may_change", None)
             if unit := key.pop("unit", None):
                 key["description"] += f" ({unit})"
-            if key.pop("may_be_auto", False):
-                _allow_auto(key)
-            if model is schema and name in auto_keys():
+            if key.pop("may_be_auto", False) or (model is schema and name in auto_keys()):
                 _allow_auto(key)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "nmt", **schema}
 
@@ -540,51 +502,38 @@ def _allow_auto(key: dict[str, Any]) -> None:
 def reference_markdown() -> str:
     """Return the table of all keys in `configs/README.md`."""
     rows = ["| key | default | meaning |", "|---|---|---|"]
-    for name, field in Config.model_fields.items():
-        section = _section_of(field)
-        if section is None:
-            rows.append(_reference_row(name, field))
-        else:
-            keys = section.model_fields.items()
-            rows += [_reference_row(f"{name}.{inner}", inner_field) for inner, inner_field in keys]
-    rows += [
-        _reference_row(f"data.train.N.{inner}", inner_field)
-        for inner, inner_field in CorpusConfig.model_fields.items()
-    ]
+    keys = {name: f for name, f in Config.model_fields.items() if not _section_of(f)}
+    keys |= {f"{section}.{key}": field for section, key, field in _section_keys()}
+    keys |= {f"data.train.N.{key}": field for key, field in CorpusConfig.model_fields.items()}
+    for name, field in keys.items():
+        default = "required" if field.is_required() else f"`{_flow(field.default)}`"
+        rows.append(f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |")
     return "\n".join(rows) + "\n"
-
-
-def _reference_row(name: str, field: FieldInfo) -> str:
-    default = "required" if field.is_required() else f"`{_flow(field.default)}`"
-    return f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |"
 
 
 def fixed_keys(config: Config) -> dict[str, Any]:
     """Return the keys that a run may not change midway, as dotted name -> JSON value."""
-    found: dict[str, Any] = {}
-    for name, field in Config.model_fields.items():
-        value = getattr(config, name)
-        if isinstance(value, Section):
-            for inner, inner_field in type(value).model_fields.items():
-                if not _has_mark(inner_field, "may_change"):
-                    found[f"{name}.{inner}"] = value.model_dump(mode="json")[inner]
-        elif not _has_mark(field, "may_change"):
-            found[name] = value
-    return found
+    tree = config.model_dump(mode="json")
+    own = {name: field for name, field in Config.model_fields.items() if not _section_of(field)}
+    found = {name: tree[name] for name, field in own.items() if not _extra(field, "may_change")}
+    return found | {
+        f"{section}.{key}": tree[section][key]
+        for section, key, field in _section_keys()
+        if not _extra(field, "may_change")
+    }
 
 
 @functools.cache
 def auto_keys() -> dict[str, list[str]]:
     """Return the keys that may say `auto`: section -> its keys."""
     found: dict[str, list[str]] = {}
-    for name, field in Config.model_fields.items():
-        section = _section_of(field)
-        for key, inner_field in section.model_fields.items() if section else ():
-            if _has_mark(inner_field, "may_be_auto"):
-                found.setdefault(name, []).append(key)
+    for section, key, field in _section_keys():
+        if _extra(field, "may_be_auto"):
+            found.setdefault(section, []).append(key)
     return found
 
 
-def _has_mark(field: FieldInfo, name: str) -> bool:
+def _extra(field: FieldInfo, name: str) -> Any:
+    """Return what `schema.key` noted of a field, such as its unit."""
     extra = field.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get(name))
+    return extra.get(name) if isinstance(extra, dict) else None

@@ -6,6 +6,7 @@ description is its help in `nmt init`'s file and in `configs/README.md`; `unit`,
 `config/auto.py` chooses: `config/reading.py` keeps apart which keys a file leaves open.
 """
 
+import functools
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -21,6 +22,8 @@ from pydantic import (
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.encoding import check_encoding
 
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
@@ -47,6 +50,10 @@ def key(
     if unit:
         extra["unit"] = unit
     return Field(default, description=help_text, json_schema_extra=extra, **limits)
+
+
+auto_key = functools.partial(key, may_be_auto=True)
+live_key = functools.partial(key, may_change=True)
 
 
 class Section(BaseModel):
@@ -108,20 +115,14 @@ class CorpusConfig(Section):
 class DataConfig(Section):
     """Where the text is."""
 
-    dir: str = key(
-        ".",
-        "folder of the files below; relative to this file, then to the working folder",
-        may_change=True,
+    dir: str = live_key(
+        ".", "folder of the files below; relative to this file, then to the working folder"
     )
-    source_lang: str = key(
-        "",
-        "language code of the source, for the model's card (en, de, ko, ...)",
-        may_change=True,
+    source_lang: str = live_key(
+        "", "language code of the source, for the model's card (en, de, ko, ...)"
     )
-    target_lang: str = key("", "language code of the target", may_change=True)
-    licence: str = key(
-        "", "what the text allows, for the model's card: cc-by-4.0, mit, ...", may_change=True
-    )
+    target_lang: str = live_key("", "language code of the target")
+    licence: str = live_key("", "what the text allows, for the model's card: cc-by-4.0, mit, ...")
     encoding: str = key(
         "utf-8", "how the files are encoded: a name that Python and iconv know, or auto to find out"
     )
@@ -129,7 +130,13 @@ class DataConfig(Section):
     dev: list[CorpusConfig] = key(
         ..., "development corpora: they choose the best model", min_length=1
     )
-    test: list[CorpusConfig] = key([], "test corpora: scored once, at the end", may_change=True)
+    test: list[CorpusConfig] = live_key([], "test corpora: scored once, at the end")
+
+    @property
+    def files(self) -> list[str]:
+        """The names of all files, relative to `dir`."""
+        corpora = (*self.train, *self.dev, *self.test)
+        return [name for c in corpora for name in (c.source, c.target, c.file) if name]
 
     @field_validator("encoding")
     @classmethod
@@ -139,9 +146,11 @@ class DataConfig(Section):
 
     @field_validator("dev", "test")
     @classmethod
-    def _weight_only_in_train(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
+    def _no_weight_and_rows_once(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
         if any(corpus.weight != 1.0 for corpus in corpora):
             raise ValueError("weight is for train only")
+        if sum(corpus.rows is not None for corpus in corpora) > 1:
+            raise ValueError("give rows once")
         return corpora
 
     @field_validator("train")
@@ -151,24 +160,16 @@ class DataConfig(Section):
             raise ValueError("rows is for dev and test only")
         return corpora
 
-    @field_validator("dev", "test")
-    @classmethod
-    def _rows_only_once(cls, corpora: list[CorpusConfig]) -> list[CorpusConfig]:
-        if sum(corpus.rows is not None for corpus in corpora) > 1:
-            raise ValueError("give rows once")
-        return corpora
-
 
 class TokenizerConfig(Section):
     """The subword vocabulary: byte-pair encoding (Sennrich et al. 2016) with byte fallback."""
 
-    vocab_size: int = key(
+    vocab_size: int = auto_key(
         10000,
         "tokens, the 256 bytes and the control tokens included",
         unit="tokens",
         ge=264,
         le=500000,
-        may_be_auto=True,
     )
     joint: bool = key(True, "one vocabulary for both sides")
     normalization: Literal["none", "nfc", "nfkc"] = key("nfc", "Unicode normal form of all text")
@@ -183,33 +184,26 @@ class TokenizerConfig(Section):
 class ModelConfig(Section):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
-    d_model: int = key(128, "width of every layer's input and output", ge=2, may_be_auto=True)
-    d_ff: int = key(256, "width inside the feed-forward layers", ge=1, may_be_auto=True)
-    num_heads: int = key(4, "attention heads; divides d_model", ge=1, may_be_auto=True)
-    encoder_layers: int = key(4, "encoder depth", unit="layers", ge=1, may_be_auto=True)
-    decoder_layers: int = key(4, "decoder depth", unit="layers", ge=1, may_be_auto=True)
-    dropout: Probability = key(
-        0.1, "dropout on embeddings and on every sublayer's output", may_be_auto=True
-    )
-    attention_dropout: Probability = key(0.0, "dropout on attention weights", may_be_auto=True)
-    activation_dropout: Probability = key(
-        0.0, "dropout inside the feed-forward layers", may_be_auto=True
-    )
+    d_model: int = auto_key(128, "width of every layer's input and output", ge=2)
+    d_ff: Positive = auto_key(256, "width inside the feed-forward layers")
+    num_heads: Positive = auto_key(4, "attention heads; divides d_model")
+    encoder_layers: Positive = auto_key(4, "encoder depth", unit="layers")
+    decoder_layers: Positive = auto_key(4, "decoder depth", unit="layers")
+    dropout: Probability = auto_key(0.1, "dropout on embeddings and on every sublayer's output")
+    attention_dropout: Probability = auto_key(0.0, "dropout on attention weights")
+    activation_dropout: Probability = auto_key(0.0, "dropout inside the feed-forward layers")
     norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
     activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
     positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
-    turn_embeddings: bool = key(
+    turn_embeddings: bool = auto_key(
         False,
         "chat: learn a vector for how many turns ago each token was said, which is added to its "
         "embedding; what is to be answered is then soon told from what was said before",
-        may_be_auto=True,
     )
     tie_embeddings: bool = key(
         True, "one matrix for the output layer and the target (and joint source) embeddings"
     )
-    max_length: int = key(
-        256, "longest sequence a side", unit="tokens with </s>", ge=2, may_be_auto=True
-    )
+    max_length: int = auto_key(256, "longest sequence a side", unit="tokens with </s>", ge=2)
 
     @field_validator("num_heads")
     @classmethod
@@ -244,22 +238,13 @@ _FROM: dict[str, Any] = {
 class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
     """The training run."""
 
-    max_steps: int = key(
-        8000,
-        "stop after this many",
-        unit="optimizer steps",
-        may_change=True,
-        ge=1,
-        may_be_auto=True,
+    max_steps: Positive = key(
+        8000, "stop after this many", unit="optimizer steps", may_change=True, may_be_auto=True
     )
-    tokens_per_batch: int = key(
-        4096,
-        "target tokens in an effective batch, padding not counted",
-        unit="tokens",
-        ge=1,
-        may_be_auto=True,
+    tokens_per_batch: Positive = auto_key(
+        4096, "target tokens in an effective batch, padding not counted", unit="tokens"
     )
-    accumulate_steps: int = key(1, "micro-batches that make one effective batch", ge=1)
+    accumulate_steps: Positive = key(1, "micro-batches that make one effective batch")
     length_width: int = key(
         2,
         "targets whose lengths differ by less, and sources by less than half of it, come together "
@@ -267,11 +252,10 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         unit="tokens",
         ge=2,
     )
-    optimizer: Literal["adam", "muon"] = key(
+    optimizer: Literal["adam", "muon"] = auto_key(
         "adam",
         "muon moves the matrices of the layers equally far in every direction, which learns in "
         "fewer steps; Adam then moves the rest",
-        may_be_auto=True,
     )
     muon_rms: float = key(
         0.4,
@@ -279,14 +263,14 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         "less is better for small batches",
         gt=0.0,
     )
-    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = key(
-        "inverse_sqrt", "how the learning rate rises and falls", may_be_auto=True
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = auto_key(
+        "inverse_sqrt", "how the learning rate rises and falls"
     )
-    learning_rate: float = key(
-        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0, may_be_auto=True
+    learning_rate: float = auto_key(
+        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0
     )
-    warmup_steps: int = key(
-        1000, "steps from zero to the peak rate", unit="optimizer steps", ge=1, may_be_auto=True
+    warmup_steps: Positive = auto_key(
+        1000, "steps from zero to the peak rate", unit="optimizer steps"
     )
     label_smoothing: Probability = key(
         0.1, "probability spread evenly over the tokens that an output can hold"
@@ -296,52 +280,38 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "auto", "number format of activations; auto takes bfloat16 where the processor has it"
     )
-    lanes: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
+    lanes: Literal["auto"] | Positive = key(
         "auto",
         "parts of each batch that a processor computes side by side, which keeps its cores busy "
         "with a small model; auto is one a core, for a wide model or a GPU just one",
     )
-    devices: Literal["auto"] | Annotated[int, Field(ge=1)] = key(
-        "auto", "GPUs of each machine to train on; auto is all", may_change=True
+    devices: Literal["auto"] | Positive = live_key(
+        "auto", "GPUs of each machine to train on; auto is all"
     )
-    eval_steps: int = key(
-        500,
-        "evaluate on dev every",
-        unit="optimizer steps",
-        may_change=True,
-        ge=1,
-        may_be_auto=True,
+    eval_steps: Positive = key(
+        500, "evaluate on dev every", unit="optimizer steps", may_change=True, may_be_auto=True
     )
-    checkpoint_steps: int = key(
-        500,
-        "save a checkpoint every",
-        unit="optimizer steps",
-        may_change=True,
-        ge=1,
-        may_be_auto=True,
+    checkpoint_steps: Positive = key(
+        500, "save a checkpoint every", unit="optimizer steps", may_change=True, may_be_auto=True
     )
-    keep_checkpoints: int = key(10, "the last checkpoints that stay on disk", may_change=True, ge=1)
-    average_checkpoints: int = key(
+    keep_checkpoints: Positive = live_key(10, "the last checkpoints that stay on disk")
+    average_checkpoints: Positive = live_key(
         10,
         "at the end, try the average of the last and of the best this many of keep_checkpoints "
         "(so many of the best stay on disk, too); 1 does not",
-        may_change=True,
-        ge=1,
     )
     average_decay: Probability = key(
         0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 keeps none"
     )
-    patience: int = key(
+    patience: Count = key(
         10,
         "stop after this many evaluations without a better score; 0 never",
         may_change=True,
-        ge=0,
         may_be_auto=True,
     )
-    tensorboard: bool = key(
+    tensorboard: bool = live_key(
         False,
         "write runs/NAME/tensorboard, too (pip install 'nmt-cli[tensorboard]' has the viewer)",
-        may_change=True,
     )
 
     @property
@@ -354,51 +324,30 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
 class DecodeConfig(Section):
     """Default search options of the trained model; every command can override them."""
 
-    beam_size: int = key(
-        5, "hypotheses kept at each step; 1 is greedy", may_change=True, ge=1, le=512
+    beam_size: int = live_key(5, "hypotheses kept at each step; 1 is greedy", ge=1, le=512)
+    length_penalty: float = live_key(1.0, "alpha: score = log-probability / length^alpha", ge=0.0)
+    coverage_penalty: float = live_key(
+        0.0, "beta: favours outputs that looked at all of the source (Wu et al. 2016)", ge=0.0
     )
-    length_penalty: float = key(
-        1.0, "alpha: score = log-probability / length^alpha", may_change=True, ge=0.0
+    max_length: Positive = live_key(256, "longest output", unit="tokens with </s>")
+    max_length_ratio: float | None = live_key(
+        None, "longest output as a multiple of the source's tokens (plus 10)", gt=0.0
     )
-    coverage_penalty: float = key(
-        0.0,
-        "beta: favours outputs that looked at all of the source (Wu et al. 2016)",
-        may_change=True,
-        ge=0.0,
+    min_length: Count = live_key(1, "shortest output", unit="tokens")
+    min_length_ratio: float = live_key(
+        0.0, "shortest output as a multiple of the source's tokens", ge=0.0
     )
-    max_length: int = key(256, "longest output", unit="tokens with </s>", may_change=True, ge=1)
-    max_length_ratio: float | None = key(
-        None,
-        "longest output as a multiple of the source's tokens (plus 10)",
-        may_change=True,
-        gt=0.0,
+    no_repeat_ngram_size: Count = live_key(
+        0, "never write the same n tokens in a row twice; 0 allows it"
     )
-    min_length: int = key(1, "shortest output", unit="tokens", may_change=True, ge=0)
-    min_length_ratio: float = key(
-        0.0, "shortest output as a multiple of the source's tokens", may_change=True, ge=0.0
+    repetition_penalty: float = live_key(
+        1.0, "above 1 makes tokens already written less likely (Keskar et al. 2019)", gt=0.0
     )
-    no_repeat_ngram_size: int = key(
-        0, "never write the same n tokens in a row twice; 0 allows it", may_change=True, ge=0
-    )
-    repetition_penalty: float = key(
-        1.0,
-        "above 1 makes tokens already written less likely (Keskar et al. 2019)",
-        may_change=True,
-        gt=0.0,
-    )
-    sample: bool = key(False, "draw tokens at random instead of searching", may_change=True)
-    temperature: float = key(
-        1.0, "when sampling: below 1 is safer, above 1 is wilder", may_change=True, gt=0.0
-    )
-    top_k: int = key(
-        0, "when sampling: only among the k likeliest tokens; 0 is all", may_change=True, ge=0
-    )
-    top_p: float = key(
-        1.0,
-        "when sampling: only among the likeliest tokens that hold this share",
-        may_change=True,
-        gt=0.0,
-        le=1.0,
+    sample: bool = live_key(False, "draw tokens at random instead of searching")
+    temperature: float = live_key(1.0, "when sampling: below 1 is safer, above 1 is wilder", gt=0.0)
+    top_k: Count = live_key(0, "when sampling: only among the k likeliest tokens; 0 is all")
+    top_p: float = live_key(
+        1.0, "when sampling: only among the likeliest tokens that hold this share", gt=0.0, le=1.0
     )
 
     @model_validator(mode="after")
@@ -411,7 +360,7 @@ class DecodeConfig(Section):
 class ChatConfig(Section):
     """Dialogue context and choice of replies; used when task is chat."""
 
-    history_turns: int = key(3, "earlier turns that the model sees before the last one", ge=0)
+    history_turns: Count = key(3, "earlier turns that the model sees before the last one")
     persona: str | None = key(None, "a line put before every conversation")
     borrowed_history: float = key(
         0.5,
@@ -420,18 +369,16 @@ class ChatConfig(Section):
         ge=0.0,
         le=1.0,
     )
-    rerank: int = key(
+    rerank: int = live_key(
         1,
         "candidates for a reply: the one that ranks best against a generic answer is said; 1 says "
         "the first, word by word",
-        may_change=True,
         ge=1,
         le=64,
     )
-    anti_generic_weight: float = key(
+    anti_generic_weight: float = live_key(
         0.5,
         "lambda: rank = score - lambda * score without context (MMI-antiLM, Li et al. 2016)",
-        may_change=True,
         ge=0.0,
     )
 
@@ -448,13 +395,11 @@ class ClassificationConfig(Section):
     )
     multi_label: bool = key(False, "an example may have any number of labels, even none")
     separator: str = key(";", "stands between the labels of an example with several", min_length=1)
-    threshold: float = key(
-        0.5, "with multi_label: least probability of a label that is given", may_change=True,
-        gt=0.0, lt=1.0,
-    )  # fmt: skip
+    threshold: float = live_key(
+        0.5, "with multi_label: least probability of a label that is given", gt=0.0, lt=1.0
+    )
     pooling: Literal["mean", "max", "first"] = key(
-        "mean",
-        "one vector of all tokens: their mean or maximum, or that of a <s> put in front",
+        "mean", "one vector of all tokens: their mean or maximum, or that of a <s> put in front"
     )
     dropout: Probability = key(0.1, "dropout between that vector and the outputs")
     class_weights: Literal["none", "balanced"] = key(
@@ -482,13 +427,7 @@ class ClassificationConfig(Section):
 class Config(Section):
     """A whole run: data, vocabulary, model, training, search."""
 
-    name: str = key(
-        ...,
-        "the run folder below runs/",
-        may_change=True,
-        min_length=1,
-        max_length=100,
-    )
+    name: str = live_key(..., "the run folder below runs/", min_length=1, max_length=100)
     task: Literal["translation", "chat", "classification"] = key(
         "translation", "what the model is for"
     )

@@ -17,16 +17,9 @@ _LOWEST = -1e9  # below any state
 
 
 class Classifier(EncoderModel):
-    """The whole model.
+    """The whole model; the architecture's keys of the decoder have no meaning.
 
-    Args:
-        config: The architecture; keys of the decoder have no meaning.
-        vocab_size: Tokens of the vocabulary.
-        num_labels: Y.
-        pooling: "mean", "max" or "first".
-        head_dropout: Dropout between the pooled vector and the head.
-        seed: Decides the initial weights.
-        compute_dtype: Number format of activations, "float32" or "bfloat16".
+    `pooling` is "mean", "max" or "first"; `head_dropout` is between the pooled vector and the head.
     """
 
     def __init__(

@@ -59,14 +59,8 @@ def dropout(x: Tensor, rate: float, random: RandomStream | None) -> Tensor:
         return x
     threshold = min(round(rate * _UINT16_VALUES), _UINT16_VALUES - 1)
     size = tf.size(x)
-    words = tf.random.stateless_uniform(
-        [(size + 1) // 2],
-        random.next_seed(),
-        minval=None,
-        maxval=None,
-        dtype=tf.uint32,
-        alg="philox",
-    )
+    whole_range = {"minval": None, "maxval": None, "dtype": tf.uint32, "alg": "philox"}
+    words = tf.random.stateless_uniform([(size + 1) // 2], random.next_seed(), **whole_range)
     bits = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:size]  # as many as x has
     kept = tf.constant(1.0 / (1.0 - threshold / _UINT16_VALUES), x.dtype)
     factors = tf.where(bits >= tf.constant(threshold, tf.uint16), kept, tf.zeros([], x.dtype))
@@ -210,24 +204,22 @@ class KeysValues(NamedTuple):
     """What an attention looks at, in one layer.
 
     For the encoder's output, X is its S positions. For the decoder's own earlier positions it is
-    C*K: what beam k wrote at position c lies at c*K + k, and all beams of a sentence share it. Who
-    descends from whom is left to a mask, so that beams change places without moving any of this.
-
-    Attributes:
-        keys: [B, H, X, P].
-        values: [B, H, X, P].
+    C*K: what beam k wrote at position c lies at c*K + k, and all beams of a sentence share it. A
+    mask says who descends from whom, so that beams change places without moving any of this.
     """
 
-    keys: Tensor
-    values: Tensor
+    keys: Tensor  # [B, H, X, P]
+    values: Tensor  # [B, H, X, P]
 
 
-class SelfAttention(Layer):
-    """Multi-head self-attention (section 3.2.2) with one fused projection and no biases.
+class _Attention(Layer):
+    """Multi-head attention (section 3.2.2) without biases.
 
     A key bias has no gradient (it shifts all scores of a query alike); like tensor2tensor we leave
-    out all four.
+    out all four. `_inputs` names the matrices of the input, in the order of the weights.
     """
+
+    _inputs: tuple[str, ...]
 
     def __init__(
         self, name: str, seed: int, d_model: int, num_heads: int, attention_dropout: float
@@ -235,28 +227,40 @@ class SelfAttention(Layer):
         super().__init__(name, seed)
         self.num_heads = num_heads
         self.attention_dropout = attention_dropout
-        self.query_key_value = self._matrix("query_key_value", d_model, d_model)
+        for matrix in self._inputs:
+            setattr(self, matrix, self._matrix(matrix, d_model, d_model))
         self.output_projection = self._matrix("output", d_model, d_model)
+
+    def _attend(
+        self,
+        queries: Tensor,
+        memory: KeysValues,
+        mask: Tensor,
+        packing: Packing,
+        random: RandomStream | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the output [N, D] and the weights [B, H, T, X] of queries [B, H, T, P]."""
+        output, weights = scaled_dot_product_attention(
+            queries, *memory, mask, self.attention_dropout, random
+        )
+        return linear(packing.join_heads(output), self.output_projection), weights
+
+
+class SelfAttention(_Attention):
+    """Attention within each sentence, with one fused projection."""
+
+    _inputs = ("query_key_value",)
+    query_key_value: Tensor
 
     def call(
         self, x: Tensor, packing: Packing, mask: Tensor, random: RandomStream | None
     ) -> tuple[Tensor, Tensor]:
-        """Attend within each sentence of x.
+        """Return [N, D] and the weights [B, H, T, T] of x [N, D], which `packing` lays out.
 
-        Args:
-            x: [N, D].
-            packing: Where these lie in the batch.
-            mask: [B, T, T] or [B, 1, T] bool.
-            random: Seeds of the dropout, or None for none.
-
-        Returns:
-            [N, D] and the weights [B, H, T, T].
+        The mask is [B, T, T] or [B, 1, T] bool.
         """
-        queries, keys, values = self._project(x, packing)
-        output, weights = scaled_dot_product_attention(
-            queries, keys, values, mask[:, None], self.attention_dropout, random
-        )
-        return linear(packing.join_heads(output), self.output_projection), weights
+        queries, memory = self._project(x, packing)
+        return self._attend(queries, memory, mask[:, None], packing, random)
 
     def step(
         self, x: Tensor, mask: Tensor, cache: KeysValues, position: Tensor
@@ -273,17 +277,17 @@ class SelfAttention(Layer):
             [N, D], the weights [B, H, K, C*K], and the cache with this position written.
         """
         packing = Packing(tf.shape(mask)[:2])
-        queries, keys, values = self._project(x, packing)
+        queries, new = self._project(x, packing)
         cache = KeysValues(
-            _written(cache.keys, keys, position), _written(cache.values, values, position)
+            _written(cache.keys, new.keys, position), _written(cache.values, new.values, position)
         )
-        output, weights = scaled_dot_product_attention(queries, *cache, mask[:, None])
-        return linear(packing.join_heads(output), self.output_projection), weights, cache
+        return *self._attend(queries, cache, mask[:, None], packing, None), cache
 
-    def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor]:
-        fused = linear(x, self.query_key_value)
-        queries, keys, values = packing.split_heads(fused, self.num_heads, fused=3)
-        return queries, keys, values  # each [B, H, T, P]
+    def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, KeysValues]:
+        """Return queries, keys and values, each [B, H, T, P], of x [N, D]."""
+        fused = linear(x, self.query_key_value)  # [N, 3*D]
+        queries, *memory = packing.split_heads(fused, self.num_heads, fused=3)  # each [B, H, T, P]
+        return queries, KeysValues(*memory)
 
 
 def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
@@ -298,26 +302,20 @@ def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
     return tf.reshape(by_position, tf.shape(cache))  # [B, H, C*K, P]
 
 
-class CrossAttention(Layer):
-    """Multi-head attention from the decoder to the encoder's output.
+class CrossAttention(_Attention):
+    """Attention from the decoder to the encoder's output.
 
     The rows of the decoder may be several beams of each sentence: beams of a sentence lie side by
     side and share its keys and values, one product for all of them.
     """
 
-    def __init__(
-        self, name: str, seed: int, d_model: int, num_heads: int, attention_dropout: float
-    ) -> None:
-        super().__init__(name, seed)
-        self.num_heads = num_heads
-        self.attention_dropout = attention_dropout
-        self.query = self._matrix("query", d_model, d_model)
-        self.key_value = self._matrix("key_value", d_model, d_model)
-        self.output_projection = self._matrix("output", d_model, d_model)
+    _inputs = ("query", "key_value")
+    query: Tensor
+    key_value: Tensor
 
     def project_memory(self, states: Tensor, packing: Packing) -> KeysValues:
         """Return the keys and values [B, H, S, P] of the encoder's output [N, D]."""
-        fused = linear(states, self.key_value)
+        fused = linear(states, self.key_value)  # [N, 2*D]
         return KeysValues(*packing.split_heads(fused, self.num_heads, fused=2))
 
     def call(
@@ -328,23 +326,12 @@ class CrossAttention(Layer):
         mask: Tensor,
         random: RandomStream | None,
     ) -> tuple[Tensor, Tensor]:
-        """Attend from x to the memory.
+        """Return [N, D] and the weights [B, H, T, S] of x [N, D]; T counts beams in a search.
 
-        Args:
-            x: [N, D].
-            packing: Where these lie in the batch [B, T]; T counts beams in a search.
-            memory: Keys and values [B, H, S, P].
-            mask: [B, S] bool.
-            random: Seeds of the dropout, or None for none.
-
-        Returns:
-            [N, D] and the weights [B, H, T, S].
+        The mask is [B, S] bool, the memory's keys and values are [B, H, S, P].
         """
-        (queries,) = packing.split_heads(linear(x, self.query), self.num_heads)
-        output, weights = scaled_dot_product_attention(
-            queries, *memory, mask[:, None, None, :], self.attention_dropout, random
-        )
-        return linear(packing.join_heads(output), self.output_projection), weights
+        (queries,) = packing.split_heads(linear(x, self.query), self.num_heads)  # [B, H, T, P]
+        return self._attend(queries, memory, mask[:, None, None, :], packing, random)
 
 
 class Dense(Layer):

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from nmt_cli.config.schema import ModelConfig
-from nmt_cli.model.fixed import output_bias, sinusoids
 from nmt_cli.model.layers import (
     AttentionMaps,
     CrossAttention,
@@ -26,39 +25,26 @@ from nmt_cli.model.layers import (
     dropout,
 )
 from nmt_cli.model.packing import Packing, Tensor, padding_mask
+from nmt_cli.model.weights import output_bias, sinusoids
 from nmt_cli.text.special_tokens import BOS_ID, BOT_ID, PAD_ID, USER_ID
 from nmt_cli.text.template import EARLIEST_TURN
 
 
 class Memory(NamedTuple):
-    """What the encoder leaves for the decoder.
+    """What the encoder leaves for the decoder."""
 
-    Attributes:
-        states: [N, D] at the real source tokens.
-        packing: Where these lie in the batch.
-        mask: [B, S] bool, True at real tokens.
-    """
-
-    states: Tensor
-    packing: Packing
-    mask: Tensor
+    states: Tensor  # [N, D] at the real source tokens
+    packing: Packing  # where these lie in the batch
+    mask: Tensor  # [B, S] bool, True at real tokens
 
 
 class DecoderCache(NamedTuple):
-    """All that the decoder needs beside the ids of this call.
+    """All that the decoder needs beside the ids of this call; `decode` has none of its own."""
 
-    Attributes:
-        memory: For each layer, keys and values [B, H, S, P] of the encoder's output.
-        memory_mask: [B, S] bool.
-        own: For each layer, keys and values [B, H, C*K, P] of the positions decoded so far; empty
-            for `decode`.
-        own_mask: [B, K, C*K] bool, True at what each beam comes from; None with an empty `own`.
-    """
-
-    memory: tuple[KeysValues, ...]
-    memory_mask: Tensor
-    own: tuple[KeysValues, ...] = ()
-    own_mask: Tensor = None
+    memory: tuple[KeysValues, ...]  # [B, H, S, P] of the encoder's output, for each layer
+    memory_mask: Tensor  # [B, S] bool
+    own: tuple[KeysValues, ...] = ()  # [B, H, C*K, P] of what was decoded so far, for each layer
+    own_mask: Tensor = None  # [B, K, C*K] bool, True at what each beam comes from
 
 
 class _Sublayer(Layer):
@@ -80,8 +66,10 @@ class _Sublayer(Layer):
         return total if self.is_pre else self.layer_norm(total)
 
 
-class EncoderLayer(Layer):
-    """Self-attention, then feed-forward."""
+class _TransformerLayer(Layer):
+    """Self-attention, in the decoder attention to the encoder, then feed-forward."""
+
+    reads_memory = False
 
     def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
         super().__init__(name, seed)
@@ -89,32 +77,32 @@ class EncoderLayer(Layer):
         feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
         self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
         self.self_att = SelfAttention(f"{name}.self_att", seed, *heads)
+        if self.reads_memory:
+            self.cross_att_residual = _Sublayer(f"{name}.cross_att", config, seed)
+            self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads)
         self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
         self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
+
+    def _feed(self, x: Tensor, random: RandomStream | None) -> Tensor:
+        output = self.feed_forward(self.feed_forward_residual.before(x), random)
+        return self.feed_forward_residual.after(x, output, random)
+
+
+class EncoderLayer(_TransformerLayer):
+    """Self-attention, then feed-forward."""
 
     def call(
         self, x: Tensor, packing: Packing, mask: Tensor, random: RandomStream | None
     ) -> tuple[Tensor, Tensor]:
         """Map [N, D] to [N, D] and the attention weights [B, H, S, S]."""
         output, weights = self.self_att(self.self_att_residual.before(x), packing, mask, random)
-        x = self.self_att_residual.after(x, output, random)
-        output = self.feed_forward(self.feed_forward_residual.before(x), random)
-        return self.feed_forward_residual.after(x, output, random), weights
+        return self._feed(self.self_att_residual.after(x, output, random), random), weights
 
 
-class DecoderLayer(Layer):
+class DecoderLayer(_TransformerLayer):
     """Self-attention (block 1), attention to the encoder (block 2), then feed-forward."""
 
-    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
-        super().__init__(name, seed)
-        heads = (config.d_model, config.num_heads, config.attention_dropout)
-        feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
-        self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
-        self.self_att = SelfAttention(f"{name}.self_att", seed, *heads)
-        self.cross_att_residual = _Sublayer(f"{name}.cross_att", config, seed)
-        self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads)
-        self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
-        self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
+    reads_memory = True
 
     def call(
         self,
@@ -137,8 +125,7 @@ class DecoderLayer(Layer):
         inputs = self.cross_att_residual.before(x)
         output, cross_weights = self.cross_att(inputs, packing, memory, memory_mask, random)
         x = self.cross_att_residual.after(x, output, random)
-        output = self.feed_forward(self.feed_forward_residual.before(x), random)
-        return self.feed_forward_residual.after(x, output, random), own, self_weights, cross_weights
+        return self._feed(x, random), own, self_weights, cross_weights
 
 
 class _Stack(Layer):
@@ -173,15 +160,8 @@ class _Stack(Layer):
     ) -> Tensor:
         """Return sqrt(D) * embedding + position encoding (sections 3.4 and 3.5), [N, D].
 
-        A model with turn embeddings adds them, too.
-
-        Args:
-            table: [V, D].
-            ids: [N].
-            positions: [N], or a scalar for all.
-            dtype: Number format.
-            random: Seeds of the dropout, or None for none.
-            turns: [N], how many turns ago each was said; None where it does not matter.
+        Of ids [N] with the table [V, D]; positions are [N], or one for all. A model with turn
+        embeddings adds those of `turns` [N], how many turns ago each id was said.
         """
         vectors = tf.gather(table, ids) * self.config.d_model**0.5  # [N, D]
         encodings = tf.gather(self.positions, positions)  # [N, D] or [D]
@@ -197,16 +177,11 @@ class _Stack(Layer):
 class EncoderModel(Layer):
     """A model that reads text with an encoder, whatever it makes of it.
 
-    A model of this kind makes its own `source_table`, the embeddings [V, D].
-
-    Args:
-        name: Of the model.
-        config: The architecture.
-        seed: Decides the initial weights.
-        compute_dtype: Number format of activations, "float32" or "bfloat16".
+    A model of this kind makes its own `source_table`. Activations are computed in `compute_dtype`,
+    "float32" or "bfloat16".
     """
 
-    source_table: Tensor
+    source_table: Tensor  # [V, D]
 
     def __init__(self, name: str, config: ModelConfig, seed: int, compute_dtype: str) -> None:
         super().__init__(name, seed)
@@ -245,25 +220,12 @@ class EncoderModel(Layer):
         return Memory(self.encoder.finish(x), packing, mask)
 
     def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """Return the maps of a whole forward pass, all layers of a kind side by side.
-
-        Returns:
-            `encoder` [B, L, H, S, S].
-        """
+        """Return the maps of a whole forward pass, all layers side by side: [B, L, H, S, S]."""
         return {"encoder": _stacked(maps, "encoder_layer{}_self_att", self.config.encoder_layers)}
 
 
 class Transformer(EncoderModel):
-    """The whole model.
-
-    Args:
-        config: The architecture.
-        source_vocab_size: Tokens of the source vocabulary.
-        target_vocab_size: Tokens of the target vocabulary.
-        joint: Whether both sides share one vocabulary.
-        seed: Decides the initial weights.
-        compute_dtype: Number format of activations, "float32" or "bfloat16".
-    """
+    """The whole model; `joint` says whether both sides share one vocabulary."""
 
     def __init__(
         self,
@@ -303,13 +265,7 @@ class Transformer(EncoderModel):
         return DecoderCache(projected, memory.mask)
 
     def make_room(self, cache: DecoderCache, beams: int | Tensor, capacity: Tensor) -> DecoderCache:
-        """Return a cache for running `decode` one position at a time.
-
-        Args:
-            cache: From `start_cache`.
-            beams: K, rows of the decoder for each sentence.
-            capacity: Positions that there is room for.
-        """
+        """Return a cache from `start_cache` for `step`, with room for K beams and C positions."""
         batch, heads = tf.shape(cache.memory_mask)[0], self.config.num_heads
         shape = [batch, heads, capacity * beams, self.config.d_model // heads]
         empty = tf.zeros(shape, cache.memory[0].keys.dtype)
@@ -401,11 +357,7 @@ class Transformer(EncoderModel):
         return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
 
     def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """See `EncoderModel.attention_by_kind`.
-
-        Returns:
-            `cross` [B, L, H, T, S], `encoder` [B, L, H, S, S] and `decoder` [B, L, H, T, T].
-        """
+        """Return `cross` [B, L, H, T, S], `encoder` [.., S, S] and `decoder` [.., T, T] maps."""
         layers = self.config.decoder_layers
         return {
             "cross": _stacked(maps, "decoder_layer{}_block2_decenc_att", layers),

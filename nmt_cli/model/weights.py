@@ -1,4 +1,7 @@
-"""A model's weights as named NumPy arrays, and back: strict both ways, and without TensorFlow."""
+"""A model's weights as NumPy arrays, without TensorFlow: by name, strict both ways; and fixed ones.
+
+Fixed are the sinusoids and the bias of the output, which are not learned.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -6,9 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from nmt_cli.errors import ModelFileError, did_you_mean
+from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
+from nmt_cli.text.special_tokens import NEVER_WRITTEN
 
 Arrays = dict[str, npt.NDArray[np.float32]]
+_NEVER = -1e4  # a probability of zero, and float16 holds it
+_LONGEST_WAVE = 10_000.0
 
 
 class Model(Protocol):
@@ -56,3 +62,27 @@ def assign_weights(model: Model, arrays: Mapping[str, npt.NDArray[Any]]) -> None
 def _dotted(path: str) -> str:
     """Return a variable's name without that of the model, in which weights of its own are."""
     return path.removeprefix("transformer/").removeprefix("classifier/").replace("/", ".")
+
+
+def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float32]:
+    """Return PE [length, d_model]: even columns sin(pos / 10000^(2i/d)), odd columns its cosine.
+
+    Raises:
+        ConfigError: `d_model` is odd, so the sines and cosines would not pair up.
+    """
+    if d_model % 2:
+        raise ConfigError(
+            f"model.d_model: sinusoidal positions need an even number (it is {d_model})"
+        )
+    rates = _LONGEST_WAVE ** (-np.arange(0, d_model, 2) / d_model)  # [D/2]
+    angles = np.arange(length)[:, None] * rates  # [length, D/2]
+    table = np.empty((length, d_model))
+    table[:, 0::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
+    return table.astype(np.float32)
+
+
+def output_bias(vocab_size: int) -> npt.NDArray[np.float32]:
+    """Return what is added to the logits, [V]: zero, but for control tokens other than `</s>`."""
+    bias = np.zeros(vocab_size, np.float32)
+    bias[list(NEVER_WRITTEN)] = _NEVER
+    return bias

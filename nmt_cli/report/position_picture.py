@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.fixed import sinusoids
+from nmt_cli.model.weights import sinusoids
 from nmt_cli.report.picture import ABOVE, BELOW, PAPER, Picture, colour_map, new_figure
 from nmt_cli.report.terminal import matrix_plot, side_by_side
 

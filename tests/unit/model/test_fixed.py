@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from nmt_cli.config.schema import ModelConfig
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.fixed import sinusoids
+from nmt_cli.model.weights import sinusoids
 
 
 def test_row_one_gives_the_known_values():
