@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nmt_cli.bundle.folder import Bundle
-    from nmt_cli.evaluation.number_formats import Rows
+    from nmt_cli.search.engine import Rows
     from nmt_cli.search.options import SearchOptions
 
 _MAX_SENTENCES = 1000

@@ -12,7 +12,6 @@ from nmt_cli.terminal.options import DataDirOption, JsonOption, ModelOption
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 def export(
@@ -66,7 +65,6 @@ def export(
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
-    from nmt_cli.text.vocabulary import Vocabularies
 
     if saved_model and formats:
         raise ConfigError("--saved-model and --format do not go together")
@@ -86,15 +84,14 @@ def export(
     loaded = load_config(str(bundle.path / "config.yaml"), overrides)
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
-    vocabularies = Vocabularies.load(bundle.path)
     dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
     if saved_model is not None:
-        _write_saved_model(bundle, vocabularies, dev, saved_model, json=json)
+        _write_saved_model(bundle, dev, saved_model, json=json)
         return
     rows = []
     with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
         for measured in measure_formats(
-            bundle, vocabularies, dev, wanted, task_of(bundle.manifest.facts).measure
+            bundle, dev, wanted, task_of(bundle.manifest.facts).measure
         ):
             rows.append(dataclasses.asdict(measured))
             if not json:
@@ -106,9 +103,7 @@ def export(
         console.note(f"{bundle.path} now uses {auto}")
 
 
-def _write_saved_model(
-    bundle: "Bundle", vocabularies: "Vocabularies", dev: list["Example"], path: str, *, json: bool
-) -> None:
+def _write_saved_model(bundle: "Bundle", dev: list["Example"], path: str, *, json: bool) -> None:
     """Write the SavedModel to a folder, which may replace another SavedModel, but nothing else."""
     import dataclasses
 
@@ -129,7 +124,7 @@ def _write_saved_model(
     from nmt_cli.evaluation.number_formats import export_saved_model
 
     with os_errors_as(ModelFileError, f"{path}: cannot be written"):
-        measured = export_saved_model(bundle, vocabularies, dev, folder)
+        measured = export_saved_model(bundle, dev, folder)
     if json:
         console.result_json({"path": path} | dataclasses.asdict(measured))
     else:
@@ -144,13 +139,12 @@ def _share(
     from nmt_cli.errors import ModelFileError
     from nmt_cli.files import os_errors_as
     from nmt_cli.terminal import console
-    from nmt_cli.text.vocabulary import Vocabularies
 
     known = bundle.manifest.ctranslate2
     number_format = formats[0] if formats else known.get("auto", "int8")
     with os_errors_as(ModelFileError, f"{target}: cannot be written"):
         if number_format not in known.get("formats", {}):
-            bundle = add_ctranslate2(bundle, Vocabularies.load(bundle.path), number_format)
+            bundle = add_ctranslate2(bundle, number_format)
         shared = share(bundle, target, number_format, with_weights=with_weights)
     is_file = target.is_file()
     files = [target] if is_file else [file for file in target.rglob("*") if file.is_file()]

@@ -73,7 +73,6 @@ class Result:
         with os_errors_as(TrainingError, f"{self.folder}: cannot be written"):
             yield from measure_formats(
                 bundle,
-                self._prepared.vocabularies,
                 dev,
                 sorted({"int8"} & get_supported_compute_types("cpu")),
                 task_of(self._prepared.config.facts).measure,
