@@ -89,11 +89,7 @@ def _checksum(values: Mapping[str, Any]) -> int:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return what a `bundle.json` says.
-
-    Raises:
-        ModelFileError: It cannot be read, or says what no model can be.
-    """
+    """Return what a `bundle.json` says; ModelFileError if it says what no model can be."""
     try:
         if path.exists() and not path.is_file():
             raise OSError("not an ordinary file")

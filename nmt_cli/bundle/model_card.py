@@ -19,6 +19,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
     ]
     table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
     size, facts = manifest.model, manifest.facts
+    labels = manifest.classification.get("labels", [])
     text = "" if facts.has_turns else ' "..."'
     return "\n".join(
         [
@@ -30,7 +31,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             f"{manifest.layers} layers, width {size['d_model']}, "
             f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} "
             f"{manifest.examples}.",
-            *_labels(manifest),
+            *(["", f"Labels: {', '.join(labels)}"] if labels else []),
             "",
             "    pip install nmt-cli",
             f"    nmt {facts.command} -m {shlex.quote(file)}" + text,
@@ -38,11 +39,6 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             *(table if rows else []),
         ]
     )
-
-
-def _labels(manifest: "Manifest") -> list[str]:
-    labels = manifest.classification.get("labels", [])
-    return ["", f"Labels: {', '.join(labels)}"] if labels else []
 
 
 def _front_matter(manifest: "Manifest") -> list[str]:

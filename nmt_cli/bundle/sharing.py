@@ -38,11 +38,6 @@ def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: boo
 
     The target ends in .zip or .tar.gz; else it is a folder, which must not exist. The weights, if
     they go along, are for the TensorFlow engine, for training on and for other forms.
-
-    Raises:
-        ConfigError: The folder exists, or the file's ending is none of these.
-        ModelFileError: The model is damaged.
-        OSError: The disk is full or the folder is not writable.
     """
     is_file = str(target).endswith(ENDINGS)
     if not is_file and (target.exists() or target.name.endswith((".zst", ".gz", ".xz", ".7z"))):
@@ -89,11 +84,7 @@ def _fill(
 
 
 def unpacked(file: Path) -> Bundle:
-    """Return the model in a shared file, unpacked into the user's cache once.
-
-    Raises:
-        ModelFileError: The file is damaged, or holds something else.
-    """
+    """Return the model in a shared file, unpacked into the user's cache once."""
     try:
         digest = sha256_of(file)
     except OSError as error:

@@ -7,15 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from nmt_cli.evaluation import scores
-from nmt_cli.evaluation.scores import (
-    ALL,
-    LengthScore,
-    Score,
-    corpus_scores,
-    p_values,
-    scores_by_length,
-    segment_scores,
-)
+from nmt_cli.evaluation.scores import ALL, LengthScore, Score
 
 _NUM_EXTREMES = 20
 _PERCENTS = ("most_frequent_share", "loop_share")
@@ -24,7 +16,7 @@ _PERCENTS = ("most_frequent_share", "loop_share")
 class Corpus(NamedTuple):
     """The segments that are scored."""
 
-    sources: list[str] | None  # none where they are not known
+    sources: list[str] | None  # None where they are not known
     references: list[str]  # one a segment
     language: str  # code of the target language, or ""
 
@@ -59,9 +51,9 @@ class Comparison(ABC):
         """Of each system but the first, by score: how likely its difference is by chance."""
 
     @property
-    @abstractmethod
     def warnings(self) -> list[str]:
         """What makes the first system's scores mislead."""
+        return []
 
     @abstractmethod
     def samples(self, count: int) -> list[int]:
@@ -91,13 +83,13 @@ class Evaluation(Comparison):
 
     def _corpus_scores(self) -> list[dict[str, Score]]:
         _, references, language = self.corpus
-        return [corpus_scores(r.outputs, references, language, ALL) for r in self.results]
+        return [scores.corpus_scores(r.outputs, references, language, ALL) for r in self.results]
 
     @cached_property
     def p_values(self) -> list[dict[str, float]]:
         """See `scores.p_values`."""
         first, *others = (result.outputs for result in self.results)
-        return p_values(first, others, self.corpus.references, self.corpus.language)
+        return scores.p_values(first, others, self.corpus.references, self.corpus.language)
 
     @property
     def length_unit(self) -> str:
@@ -109,12 +101,14 @@ class Evaluation(Comparison):
         """Each system's BLEU by the length of sources, or of references where these are unknown."""
         sources, references, language = self.corpus
         lengths = sources if sources is not None else references
-        return [scores_by_length(lengths, r.outputs, references, language) for r in self.results]
+        return [
+            scores.scores_by_length(lengths, r.outputs, references, language) for r in self.results
+        ]
 
     @cached_property
     def segment_scores(self) -> list[list[float]]:
         """Each system's chrF++ of each segment."""
-        return [segment_scores(r.outputs, self.corpus.references) for r in self.results]
+        return [scores.segment_scores(r.outputs, self.corpus.references) for r in self.results]
 
     @cached_property
     def _from_worst(self) -> list[int]:

@@ -107,32 +107,22 @@ class _System:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
-    """What is evaluated, and how.
+    """What is evaluated, and how."""
 
-    Attributes:
-        bundle: The model.
-        examples: One or more.
-        language: Code of the target language, or "".
-        others: What it is compared with: models, files of outputs, and settings for the same model
-            such as "beam_size=1,length_penalty=0.6".
-        options: How and where models run.
-        settings: Options of search, or of a conversation, such as "top_k=5".
-        flags: Search options by name; None is not given.
-        on_progress: Called with the number of examples that are done, and of all.
-        on_note: Told, in one line, what may be of interest.
-        on_engine: Told what each model runs on, and why.
-    """
-
-    bundle: Bundle
-    examples: list[Example]
-    language: str
+    bundle: Bundle  # the model
+    examples: list[Example]  # one or more
+    language: str  # code of the target language, or ""
+    # what it is compared with: models, files of outputs, and settings for the same model such
+    # as "beam_size=1,length_penalty=0.6"
     others: Sequence[str] = ()
-    options: EngineOptions = field(default_factory=EngineOptions)
-    settings: Sequence[str] = ()
+    options: EngineOptions = field(default_factory=EngineOptions)  # how and where models run
+    settings: Sequence[str] = ()  # options of search, or of a conversation, such as "top_k=5"
+    # search options by name; None is not given
     flags: Mapping[str, Any] = field(default_factory=dict)
+    # called with the number of examples that are done, and of all
     on_progress: Callable[[int, int], None] = lambda done, total: None
-    on_note: Callable[[str], None] = _ignore
-    on_engine: Callable[[str], None] = _ignore
+    on_note: Callable[[str], None] = _ignore  # told, in one line, what may be of interest
+    on_engine: Callable[[str], None] = _ignore  # told what each model runs on, and why
 
     def compare_texts(self) -> Evaluation:
         """Return the scores of what a model writes, beside those of others.
@@ -220,11 +210,7 @@ class Evaluator:
 def evaluate_outputs(
     files: Sequence[str], reference: str, source: str | None, language: str, encoding: str = UTF8
 ) -> Evaluation:
-    """Return the scores of files of outputs, a line a segment; the first is compared with the rest.
-
-    Raises:
-        DataError: A file cannot be read, or has another number of lines.
-    """
+    """Return the scores of files of outputs, a line a segment; the first is the baseline."""
     references = list(read_lines(reference, encoding=encoding))
     sources = list(read_lines(source, encoding=encoding)) if source is not None else None
     if sources is not None:

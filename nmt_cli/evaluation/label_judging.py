@@ -51,12 +51,28 @@ class Judged:
         return self.labels.separator is not None
 
     def scores(self) -> dict[str, Score]:
-        """Return accuracy and F1."""
-        return corpus_label_scores(self.wanted, self.given, multi_label=self.multi_label)
+        """Return accuracy and macro-F1; where examples have several labels micro-F1, too.
+
+        Accuracy counts examples whose labels are all right. Macro-F1 is the mean over the labels
+        that some example has or got; over all of them where examples have several.
+        """
+        every = np.ones((1, len(self.wanted)), np.float32)
+        found = _scores_of_samples(self.wanted, self.given, every, multi_label=self.multi_label)
+        seen = np.any(self.wanted | self.given, axis=0) | self.multi_label
+        signature = f"examples:{len(self.wanted)}|labels:{int(seen.sum())}|zero_division:0"
+        return {name: Score(float(score[0]), signature) for name, score in found.items()}
 
     def by_label(self) -> list[LabelScore]:
         """Return the scores of each label."""
-        return label_scores(self.wanted, self.given, self.labels.names)
+        flags = (self.wanted & self.given, self.wanted, self.given)
+        both, has, got = (np.sum(some, axis=0) for some in flags)
+        precision = 100.0 * both / np.maximum(got, 1)
+        recall = 100.0 * both / np.maximum(has, 1)
+        f1 = 200.0 * both / np.maximum(has + got, 1)
+        return [
+            LabelScore(name, float(precision[i]), float(recall[i]), float(f1[i]), int(has[i]))
+            for i, name in enumerate(self.labels.names)
+        ]
 
     def outputs(self) -> list[str]:
         """Return what each example got, as a corpus has it."""
@@ -64,7 +80,11 @@ class Judged:
 
     def confusion(self) -> list[list[int]]:
         """Return how many examples of the row's label got the column's; one label each."""
-        counts: list[list[int]] = confusion_matrix(self.wanted, self.given).tolist()
+        size = len(self.labels.names)
+        pairs = np.argmax(self.wanted, axis=1) * size + np.argmax(self.given, axis=1)
+        counts: list[list[int]] = (
+            np.bincount(pairs, minlength=size * size).reshape(-1, size).tolist()
+        )
         return counts
 
     def with_outputs(self, outputs: Sequence[str]) -> "Judged":
@@ -130,11 +150,6 @@ class LabelComparison(Comparison):
         first, *others = (judged.given for judged in self.judged)
         return label_p_values(self.first.wanted, first, others, multi_label=self.first.multi_label)
 
-    @property
-    def warnings(self) -> list[str]:
-        """See `Comparison.warnings`."""
-        return []
-
     def samples(self, count: int) -> list[int]:
         """Return the first examples that did not get the same labels from all."""
         rows = zip(*(result.outputs for result in self.results), strict=True)
@@ -148,31 +163,6 @@ def corpus_of(judged: Judged) -> Corpus:
         [judged.labels.join(np.flatnonzero(flags)) for flags in judged.wanted],
         "",
     )
-
-
-def label_scores(wanted: Flags, given: Flags, names: Sequence[str]) -> list[LabelScore]:
-    """Return the scores of each label; `wanted` and `given` are [N, Y] flags."""
-    both, has, got = (np.sum(flags, axis=0) for flags in (wanted & given, wanted, given))
-    precision = 100.0 * both / np.maximum(got, 1)
-    recall = 100.0 * both / np.maximum(has, 1)
-    f1 = 200.0 * both / np.maximum(has + got, 1)
-    return [
-        LabelScore(name, float(precision[i]), float(recall[i]), float(f1[i]), int(has[i]))
-        for i, name in enumerate(names)
-    ]
-
-
-def corpus_label_scores(wanted: Flags, given: Flags, *, multi_label: bool) -> dict[str, Score]:
-    """Return accuracy and macro-F1; where examples have several labels micro-F1, too.
-
-    Accuracy counts examples whose labels are all right. Macro-F1 is the mean over the labels that
-    some example has or got; over all of them where examples have several.
-    """
-    every = np.ones((1, len(wanted)), np.float32)
-    found = _scores_of_samples(wanted, given, every, multi_label=multi_label)
-    seen = np.any(wanted | given, axis=0) | multi_label
-    signature = f"examples:{len(wanted)}|labels:{int(seen.sum())}|zero_division:0"
-    return {name: Score(float(score[0]), signature) for name, score in found.items()}
 
 
 def label_p_values(
@@ -221,10 +211,3 @@ def _scores_of_samples(
         total = np.maximum(has.sum(axis=1) + got.sum(axis=1), 1)
         found["micro_f1"] = 200.0 * both.sum(axis=1) / total
     return found
-
-
-def confusion_matrix(wanted: Flags, given: Flags) -> npt.NDArray[np.int64]:
-    """Return [Y, Y]: how many examples of the row's label got the column's; one label each."""
-    size = wanted.shape[1]
-    pairs = np.argmax(wanted, axis=1) * size + np.argmax(given, axis=1)
-    return np.bincount(pairs, minlength=size * size).reshape(size, size)

@@ -16,8 +16,7 @@ from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changin
 from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.label_judging import judge
-from nmt_cli.evaluation.outputs import bounded, scoring_options
-from nmt_cli.evaluation.scores import corpus_scores
+from nmt_cli.evaluation.outputs import bounded, score_outputs, scoring_options
 from nmt_cli.files import read_lines
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
@@ -50,9 +49,6 @@ class Measured:
     def score(self) -> float | None:
         """What formats are compared by."""
         return self.bleu if self.accuracy is None else self.accuracy
-
-
-Measure = Callable[[Bundle, Vocabularies, Sequence[Example], str], Measured]
 
 
 def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> list[Example]:
@@ -90,10 +86,9 @@ def sentences(
 
 def measure_formats(
     bundle: Bundle,
-    vocabularies: Vocabularies,
     dev: Sequence[Example],
     formats: Sequence[str],
-    measure: Measure,
+    measure: Callable[[Bundle, Sequence[Example], str], Measured],
 ) -> Iterator[Measured]:
     """Write, score and time number formats; at the end the bundle knows which is its best.
 
@@ -101,14 +96,14 @@ def measure_formats(
     float32 always among them. Without `dev` examples the bundle's choice stays as it is. `measure`
     is that of the model's task.
     """
-    known = bundle.manifest.ctranslate2.get("formats", {})
+    known = bundle.manifest.ctranslate2
     for number_format in formats:
-        bundle = add_ctranslate2(bundle, vocabularies, number_format)
+        bundle = add_ctranslate2(bundle, number_format)
     measured = []
-    for number_format in dict.fromkeys([PLAIN_FORMAT, *known, *formats]):
+    for number_format in dict.fromkeys([PLAIN_FORMAT, *known.get("formats", {}), *formats]):
         if number_format not in bundle.manifest.ctranslate2["formats"]:
-            bundle = add_ctranslate2(bundle, vocabularies, number_format)
-        measured.append(measure(bundle, vocabularies, dev, number_format))
+            bundle = add_ctranslate2(bundle, number_format)
+        measured.append(measure(bundle, dev, number_format))
         yield measured[-1]
     facts = {m.number_format: asdict(m) for m in measured}
     with changing(bundle) as now:
@@ -126,14 +121,12 @@ def fastest(measured: Sequence[Measured]) -> str:
     return max(fine, key=lambda m: m.lines_per_second or 0).number_format
 
 
-def measure_format(
-    bundle: Bundle, vocabularies: Vocabularies, dev: Sequence[Example], number_format: str
-) -> Measured:
+def measure_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
     """Return the size, BLEU and speed of a bundle in one number format."""
     folder, longest = bundle.ctranslate2_folder(number_format), bundle.manifest.model["max_length"]
-    engine = CTranslate2Engine(folder, vocabularies, max_length=longest)
+    engine = CTranslate2Engine(folder, Vocabularies.load(bundle.path), max_length=longest)
     options = bounded(scoring_options(bundle.manifest.decode))
-    return _measured(engine, options, bundle, vocabularies, dev, number_format, folder)
+    return _measured(engine, options, bundle, dev, number_format, folder)
 
 
 def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
@@ -148,9 +141,7 @@ def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: 
     )
 
 
-def export_saved_model(
-    bundle: Bundle, vocabularies: Vocabularies, dev: Sequence[Example], path: Path
-) -> Measured:
+def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Measured:
     """Write a bundle as a SavedModel to a folder and return what is known of it.
 
     Raises:
@@ -170,19 +161,19 @@ def export_saved_model(
     options = SearchOptions.from_mapping(bundle.manifest.decode)
     save_serving_model(load_model(bundle), options, path)
     engine = SavedModelEngine(path, max_length=bundle.manifest.model["max_length"])
-    return _measured(engine, options, bundle, vocabularies, dev, "saved_model", path)
+    return _measured(engine, options, bundle, dev, "saved_model", path)
 
 
 def _measured(
     engine: Searcher,
     options: SearchOptions,
     bundle: Bundle,
-    vocabularies: Vocabularies,
     dev: Sequence[Example],
     name: str,
     folder: Path,
 ) -> Measured:
     """Return the size, BLEU and speed of a form, which lies in a folder and which an engine has."""
+    vocabularies = Vocabularies.load(bundle.path)
     translator = Translator(engine, vocabularies)
 
     def run(some: list[Example]) -> list[str]:
@@ -190,8 +181,7 @@ def _measured(
         return [found.text for found in translator.translate(lines, options)]
 
     def score(outputs: list[str], some: list[Example]) -> dict[str, float]:
-        references = [vocabularies.target.normalise(example.target) for example in some]
-        found = corpus_scores(outputs, references, bundle.manifest.target_lang, ("bleu",))
+        found = score_outputs(outputs, some, vocabularies.target, bundle.manifest.target_lang)
         return {"bleu": found["bleu"].score}
 
     return _timed(name, folder, dev, run, score)

@@ -12,6 +12,7 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator, one_line
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
+from nmt_cli.text.tokenizer import Subwords
 
 _COLLAPSED = 0.2  # share of the outputs
 _NUM_SAMPLES = 4  # outputs to look at
@@ -52,10 +53,10 @@ def decode_examples(
 
 
 def score_outputs(
-    outputs: list[str], examples: list[Example], encoder: Encoder, language: str
+    outputs: list[str], examples: list[Example], target: Subwords, language: str
 ) -> dict[str, Score]:
     """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
-    references = [encoder.target.normalise(example.target) for example in examples]
+    references = [target.normalise(example.target) for example in examples]
     return corpus_scores(outputs, references, language)
 
 

@@ -134,7 +134,7 @@ def bleu_tokenizer(language: str) -> str:
 
 def _metric(name: str, language: str) -> Metric:
     if name == "bleu":
-        # `force` keeps sacreBLEU from logging what `misuse.warnings` says; it changes no score.
+        # `force` keeps sacreBLEU from logging what `warnings` says; it changes no score.
         return BLEU(tokenize=bleu_tokenizer(language), force=True)
     if name == "ter":
         return TER()

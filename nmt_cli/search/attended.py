@@ -10,6 +10,7 @@ from typing import Any
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
+from nmt_cli.search.engine import Rows
 from nmt_cli.search.labeller import Floats, Labelled, Labeller, texts_of
 from nmt_cli.search.loading import EngineOptions, load_labeller, search_options
 from nmt_cli.text.shards import Encoder
@@ -23,7 +24,7 @@ class Attended:
     title: str  # the texts, on one line
     vocabularies: Vocabularies  # the model's
     # source ids and, where there is a decoder, target ids, all with `</s>`
-    ids: Sequence[Sequence[int]]
+    ids: Rows
     arrays: dict[str, Floats]  # kind of attention -> [L, H, T, S] weights; rows sum to one
 
 
@@ -31,11 +32,7 @@ Attender = Callable[[Bundle, str, str | None], Attended]
 
 
 def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
-    """Return what a model looks at, for a pair; a missing target is the model's own output.
-
-    Raises:
-        ConfigError: A side is blank or longer than the model reads.
-    """
+    """Return what a model looks at, for a pair; a missing target is the model's own output."""
     manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
     longest = manifest.model["max_length"]
     encoder = Encoder(
@@ -86,12 +83,7 @@ def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Atte
 
 
 def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
-    """Return what a classifier looks at, in one text or in two.
-
-    Raises:
-        ConfigError: A text is blank, or there is one too many.
-        DataError: There is one text, and the model reads pairs.
-    """
+    """Return what a classifier looks at, in one text or in two."""
     _check_not_blank("the text", text)
     if other is not None and bundle.manifest.classification["texts"] == 1:
         raise ConfigError("this model reads one text, not two")

@@ -12,7 +12,7 @@ import contextlib
 import re
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nmt_cli.search.engine import Engine, Hypothesis
 from nmt_cli.search.options import ChatOptions, SearchOptions
@@ -35,30 +35,19 @@ class Reply:
     score: float | None
 
 
+@dataclass
 class ChatSession:
-    """Turns of one conversation, oldest first, the user's and the bot's in alternation.
+    """One conversation; `search`, `options` and `turns` may be changed at any time."""
 
-    `turns`, `search` and `options` may be changed at any time. `on_warning` is told, in one line,
-    of a message that is longer than the model reads.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        vocabularies: Vocabularies,
-        search: SearchOptions,
-        options: ChatOptions | None = None,
-        *,
-        on_warning: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.engine = engine
-        self._vocabularies = vocabularies
-        self._on_warning = on_warning
-        self.search = search
-        self.options = options or ChatOptions()
-        self.turns: list[str] = []
-        self._seed = -1
-        self._num_drawn = 0
+    engine: Engine
+    vocabularies: Vocabularies
+    search: SearchOptions
+    options: ChatOptions = field(default_factory=ChatOptions)
+    # told, in one line, of a message that is longer than the model reads
+    on_warning: Callable[[str], None] = lambda _: None
+    turns: list[str] = field(default_factory=list)  # oldest first, the user's and the bot's
+    _seed: int = field(default=-1, init=False)
+    _num_drawn: int = field(default=0, init=False)
 
     def reply(self, text: str) -> Reply:
         """Return the bot's reply and add both turns to the history.
@@ -81,11 +70,7 @@ class ChatSession:
         yield from self._stream(self.turns, text)
 
     def retry(self) -> Generator[str, None, None]:
-        """Yield another reply to the user's last turn, as `stream`; it takes the old one's place.
-
-        Raises:
-            IndexError: Nothing has been said yet.
-        """
+        """Yield another reply to the user's last turn; it takes the old one's place."""
         yield from self._stream(self.turns[:-2], self.turns[-2])
 
     def undo(self) -> bool:
@@ -102,7 +87,7 @@ class ChatSession:
         """Return what the model saw and said last, as ids with `</s>`; None before any reply."""
         if not self.turns:
             return None
-        said = self._vocabularies.target.encode(self.turns[-1])
+        said = self.vocabularies.target.encode(self.turns[-1])
         return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
 
     def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:
@@ -129,11 +114,11 @@ class ChatSession:
     def _read(self, text: str) -> str:
         """Return what the user said as one line; warn when the model cannot read all of it."""
         text = _one_line(text)
-        encoder, persona = self._vocabularies.source, self.options.persona
+        encoder, persona = self.vocabularies.source, self.options.persona
         length = len(encoder.encode(text))
         room = room_for_turn(encoder.encode(persona) if persona else [], self.engine.max_length)
         if length > room:
-            self._on_warning(
+            self.on_warning(
                 f"the message has {length:,} tokens; the model reads the last {room:,} of them "
                 f"(model.max_length is {self.engine.max_length:,})"
             )
@@ -141,7 +126,7 @@ class ChatSession:
 
     def _source(self, turns: Sequence[str]) -> list[int]:
         """Return what the model sees of a conversation."""
-        encoder, persona = self._vocabularies.source, self.options.persona
+        encoder, persona = self.vocabularies.source, self.options.persona
         return join_turns(
             encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
             persona=encoder.encode(persona) if persona else [],
@@ -156,10 +141,8 @@ class ChatSession:
             rows = self.engine.search([source] * count, search, first_index=first)
             found = [hypotheses[0] for hypotheses in rows]
         else:
-            wide = replace(
-                search, beam_size=max(count, search.beam_size), n_best=max(count, search.n_best)
-            )
-            (found,) = self.engine.search([source], wide if count > 1 else search)
+            beam, n_best = max(count, search.beam_size), max(count, search.n_best)
+            (found,) = self.engine.search([source], replace(search, beam_size=beam, n_best=n_best))
         if count > 1:
             found = self._ranked(source, found)
         return self._first_solid(found) or self._second_try(source)
@@ -190,7 +173,7 @@ class ChatSession:
 
     def _pieces(self, ids: Iterable[int]) -> Generator[str, None, None]:
         """Yield the text of ids, piece by piece, until it begins to repeat itself."""
-        stream = TextStream(self._vocabularies.target)
+        stream = TextStream(self.vocabularies.target)
         for token in ids:
             piece = stream.add(token)
             if has_loop(stream.text):

@@ -16,14 +16,17 @@ class Hypothesis:
     score: float
 
 
+Rows = Sequence[Sequence[int]]  # ids of several texts
+Found = list[list[Hypothesis]]  # of several sources, best first
+TokenStream = Generator[int, None, None]
+
+
 class Searcher(Protocol):
     """A model that is ready to search, for at most `max_length` tokens, with `</s>`, a side."""
 
     max_length: int
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
         """Return the `options.n_best` best hypotheses (or all there are) of each source.
 
         The engine makes its own batches; what it finds for a source does not depend on the others.
@@ -36,8 +39,8 @@ class Searcher(Protocol):
         """
 
     def begin(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> Callable[[], list[list[Hypothesis]]]:
+        self, sources: Rows, options: SearchOptions, *, first_index: int = 0
+    ) -> Callable[[], Found]:
         """Begin a search and return what waits for its end and gives what `search` would.
 
         An engine that works on threads of its own is kept busy by the search that was begun while
@@ -57,7 +60,7 @@ class Engine(Searcher, Protocol):
 
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
-    ) -> Generator[int, None, None]:
+    ) -> TokenStream:
         """Yield the target ids of one output, each as soon as it is written.
 
         They are those that `search` finds with a beam of 1: greedy, or sampled if the options say
@@ -65,17 +68,13 @@ class Engine(Searcher, Protocol):
         search.
         """
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[float]]:
+    def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """Return the log-probability of each target id given its source and the ids before it.
 
         Sources end with `</s>`, and so do targets where its probability shall count.
         """
 
-    def attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[list[float]]]:
+    def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
         """Return how much each target id looks at each source id: for each pair a [T, S] matrix.
 
         It is the last decoder layer's attention, mean over its heads. Rows sum to one.

@@ -7,7 +7,7 @@ runs the encoder, NumPy the pooling and the head.
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from nmt_cli.errors import DataError
 from nmt_cli.resources import available_cores
 from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, cannot_load
+from nmt_cli.search.engine import Rows
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
@@ -28,11 +29,13 @@ _LOWEST = -1e9  # below any state
 
 
 class Scorer(Protocol):
-    """A classifier that is ready; the description names it, for people."""
+    """A classifier that is ready."""
 
-    description: str
+    @property
+    def description(self) -> str:
+        """Name, number format and device, for people."""
 
-    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
+    def logits(self, sources: Rows) -> Floats:
         """Return the logits [N, Y] of source ids; none longer than the model reads."""
 
 
@@ -46,13 +49,9 @@ class Labelled:
 
 
 class Labeller:
-    """Gives labels to texts.
+    """Gives labels to texts, as the settings in `Manifest.classification` say.
 
-    Args:
-        scorer: The model.
-        subwords: Its vocabulary.
-        settings: See `Manifest.classification`.
-        max_length: Longest text in tokens; longer ones lose their ends.
+    Texts of more than `max_length` tokens lose their ends.
     """
 
     def __init__(
@@ -74,9 +73,6 @@ class Labeller:
         """Yield a result a line, in order, as soon as the line's window is done.
 
         `on_warning` is told, in one line, of a line that is longer than the model reads.
-
-        Raises:
-            DataError: A line is no pair of texts, and the model reads pairs; names it.
         """
         first = 1
         for window in windows:
@@ -140,11 +136,7 @@ class Labeller:
 
 
 def texts_of(line: str, num_texts: int, number: int = 1) -> tuple[str, ...]:
-    """Return the text of a line, or both texts where the model reads pairs.
-
-    Raises:
-        DataError: There is no tab between two texts; names the line by its number.
-    """
+    """Return the text of a line, or both where the model reads pairs; DataError without a tab."""
     texts = tuple(line.split("\t", num_texts - 1))
     if len(texts) < num_texts:
         raise DataError(f"line {number} is one text; this model reads two, with a tab between them")
@@ -178,52 +170,34 @@ def label_flags(texts: Sequence[str], labels: Labels) -> Flags:
     return flags
 
 
+@dataclass(frozen=True)
 class CTranslate2Scorer:
-    """Scores texts with CTranslate2 in a folder that `ctranslate2_form.py` wrote.
+    """Scores texts with CTranslate2."""
 
-    Args:
-        folder: The model in one number format.
-        head: The weights `head.kernel` [D, Y] and `head.bias` [Y].
-        pooling: "mean", "max" or "first".
-        device: "cpu" or "cuda".
-        threads: Processor cores to use; 0 is all.
+    folder: Path  # what `ctranslate2_form.py` wrote
+    head: Mapping[str, Floats]  # the weights `head.kernel` [D, Y] and `head.bias` [Y]
+    pooling: str  # "mean", "max" or "first"
+    device: str = "cpu"  # or "cuda"
+    threads: int = field(default_factory=available_cores)
 
-    Raises:
-        ModelFileError: The folder is damaged, or this machine cannot run its number format.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        head: Mapping[str, Floats],
-        pooling: str,
-        *,
-        device: str = "cpu",
-        threads: int = 0,
-    ) -> None:
-        self._folder = folder
-        self._kernel, self._bias = head["head.kernel"], head["head.bias"]
-        self._pooling = pooling
-        self._device = device
-        self._threads = threads or available_cores()
-        self.description = f"CTranslate2 {folder.name} on {device}"
+    @property
+    def description(self) -> str:
+        """See `Scorer`."""
+        return f"CTranslate2 {self.folder.name} on {self.device}"
 
     @functools.cached_property
     def _encoder(self) -> Any:
-        with cannot_load(self._folder):
+        with cannot_load(self.folder):
             return ctranslate2.Encoder(
-                str(self._folder),
-                device=self._device,
-                inter_threads=self._threads,
-                intra_threads=1,
+                str(self.folder), device=self.device, inter_threads=self.threads, intra_threads=1
             )
 
-    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
-        """See `Scorer.logits`."""
-        found = np.empty((len(sources), len(self._bias)), np.float32)
+    def logits(self, sources: Rows) -> Floats:
+        """See `Scorer`."""
+        found = np.empty((len(sources), len(self.head["head.bias"])), np.float32)
         batches = list(_batches(sources))
         rows = [[list(sources[i]) for i in indices] for indices in batches]
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             for indices, logits in zip(batches, pool.map(self._batch_logits, rows), strict=True):
                 found[indices] = logits
         return found
@@ -231,7 +205,8 @@ class CTranslate2Scorer:
     def _batch_logits(self, rows: list[list[int]]) -> Floats:
         states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
         lengths = np.array([len(row) for row in rows])
-        logits: Floats = pooled(states, lengths, self._pooling) @ self._kernel + self._bias
+        vectors = pooled(states, lengths, self.pooling)
+        logits: Floats = vectors @ self.head["head.kernel"] + self.head["head.bias"]
         return logits
 
 
@@ -248,7 +223,7 @@ def pooled(states: Floats, lengths: Any, pooling: str) -> Floats:
     return mean
 
 
-def _batches(sources: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def _batches(sources: Rows) -> Iterator[list[int]]:
     """Yield the indices of texts of about one length, so many tokens at a time."""
     batch: list[int] = []
     for index in sorted(range(len(sources)), key=lambda i: len(sources[i])):

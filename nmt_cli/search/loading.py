@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.resources import available_cores
 from nmt_cli.search.options import OF_SAMPLING, SearchOptions
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -25,26 +26,25 @@ _MOST = {"threads": 512, "batch_tokens": 1 << 24}
 class EngineOptions:
     """How and where a model runs.
 
-    Attributes:
-        engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
-        number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
-        threads: Processor cores to use; None is all.
-        device: "cpu", "gpu", or "auto" for a GPU where there is one.
-        batch_tokens: Source tokens searched at a time; None is the engine's own choice.
-
     Raises:
         ConfigError: There is no such engine or device, or a number is out of range.
     """
 
+    # "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has
     engine: str = "auto"
+    # CTranslate2's, such as "int8"; None is the one that the bundle chose
     number_format: str | None = None
-    threads: int | None = None
-    device: str = "auto"
+    threads: int | None = None  # processor cores to use; None is all
+    device: str = "auto"  # "cpu", "gpu", or "auto" for a GPU where there is one
+    # source tokens searched at a time; None is the engine's own choice
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        _check_choice("--engine", self.engine, ENGINES)
-        _check_choice("--device", self.device, DEVICES)
+        for name, choices in (("engine", ENGINES), ("device", DEVICES)):
+            if (value := getattr(self, name)) not in choices:
+                hint = did_you_mean(value, choices)
+                wanted = f"--{name} must be {', '.join(choices)}"
+                raise ConfigError(f"{wanted} (it is {value}).{hint}")
         for name, most in _MOST.items():
             value = getattr(self, name)
             if value is not None and not 1 <= value <= most:
@@ -101,8 +101,6 @@ def load_engine(
         )
         engine = "tensorflow"
     if engine == "tensorflow":
-        if options.number_format is not None:
-            raise ConfigError("--format is an option of --engine ctranslate2")
         return _tensorflow_engine(bundle, options)
     from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 
@@ -117,12 +115,7 @@ def load_engine(
 
 
 def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
-    """Return what gives labels with a classifier's bundle; CTranslate2 runs all of them.
-
-    Raises:
-        ConfigError: There is no such device.
-        ModelFileError: The bundle is damaged, or lacks the number format.
-    """
+    """Return what gives labels with a classifier's bundle; CTranslate2 runs all of them."""
     from nmt_cli.search.labeller import CTranslate2Scorer, Labeller
 
     settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
@@ -131,32 +124,32 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
         bundle.load_weights("head."),
         settings["pooling"],
         device=_ctranslate2_device(options.device),
-        threads=options.threads or 0,
+        threads=options.threads or available_cores(),
     )
     return Labeller(scorer, Vocabularies.load(bundle.path).source, settings, longest)
 
 
 def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions) -> str:
     """Return what a model runs on, and why, for people."""
-    return f"{running.description}, {_reason(bundle, options)}"
-
-
-def _reason(bundle: Bundle, options: EngineOptions) -> str:
-    chosen = bundle.manifest.ctranslate2.get("auto")
-    if options.is_asked or not chosen:
-        return "as asked for" if options.is_asked else "the only one that the model has"
-    facts = bundle.manifest.ctranslate2["formats"][chosen]
-    if facts.get("bleu") is None:
-        return "the model's own choice"
-    return (
-        f"the fastest format whose dev BLEU is near float32's when exported "
-        f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
-    )
+    known = bundle.manifest.ctranslate2
+    facts = known["formats"][known["auto"]] if known.get("auto") else {}
+    if options.is_asked:
+        reason = "as asked for"
+    elif not known.get("auto"):
+        reason = "the only one that the model has"
+    elif facts.get("bleu") is None:
+        reason = "the model's own choice"
+    else:
+        reason = "the fastest format whose dev BLEU is near float32's when exported "
+        reason += f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
+    return f"{running.description}, {reason}"
 
 
 def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
+    if options.number_format is not None:
+        raise ConfigError("--format is an option of --engine ctranslate2")
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
     from nmt_cli.search.tensorflow_engine import BATCH_TOKENS, has_gpu, load_engine
@@ -175,9 +168,3 @@ def _ctranslate2_device(device: str) -> str:
     if device == "gpu" and not on_gpu:
         raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
     return "cuda" if on_gpu else "cpu"
-
-
-def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        hint = did_you_mean(value, choices)
-        raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")

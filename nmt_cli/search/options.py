@@ -60,11 +60,7 @@ class _Options:
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
-        """Return what was typed as a value of an option; "none" is None for a text.
-
-        Raises:
-            ConfigError: It has the wrong type.
-        """
+        """Return what was typed as a value of an option; "none" is None for a text."""
         kind = cls._kinds()[name]
         wanted = "a number" if "float" in kind else "a whole number"
         try:
@@ -83,11 +79,7 @@ class _Options:
         return {field.name: str(field.type) for field in dataclasses.fields(cls)}
 
     def override(self, **changes: Any) -> Self:
-        """Return a copy with the changes, checked.
-
-        Raises:
-            ConfigError: A value is out of range; names the option.
-        """
+        """Return a copy with the changes; ConfigError names an option that is out of range."""
         changed = dataclasses.replace(self, **changes)
         for name, value in vars(changed).items():
             if name in _RANGES and value is not None:
@@ -100,35 +92,18 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(_Options):
-    """How to search for the output. The defaults of a model come from its bundle.
+    """How to search for the output. `DecodeConfig` tells of most keys, and a bundle has defaults.
 
-    Attributes:
-        beam_size: Hypotheses kept at each step; 1 is greedy.
-        n_best: Hypotheses returned; at most `beam_size`.
-        length_penalty: alpha in score = log-probability / length^alpha, length with `</s>`.
-        coverage_penalty: beta in score + beta * sum over source tokens of log(min(attention that
-            the token got, 1)) (Wu et al. 2016, section 7, arXiv 1609.08144), with the attention of
-            the last decoder layer, mean over its heads; beam search only.
-        max_length: Longest output in tokens, with `</s>`.
-        max_length_ratio: Longest output as a multiple of the source's tokens, plus 10; None is off.
-        min_length: Shortest output in tokens, without `</s>`.
-        min_length_ratio: Shortest output as a multiple of the source's tokens; 0 is off.
-        no_repeat_ngram_size: No n tokens in a row are written twice; 0 is off.
-        repetition_penalty: Divides the positive logits (multiplies the negative ones) of tokens
-            already written (Keskar et al. 2019, section 4.1, arXiv 1909.05858); 1 is off.
-        sample: Draw tokens at random instead of searching.
-        temperature: Sampling from softmax(logits / temperature).
-        top_k: Sampling among the k likeliest tokens; 0 is all.
-        top_p: Sampling among the likeliest tokens that together hold this probability
-            (Holtzman et al. 2020, arXiv 1904.09751).
-        seed: Random state of sampling.
-        prefix: Target ids that every output begins with. Scores count what follows, divided by the
-            whole length.
-        suppressed: Rows of target ids that no output holds.
+    A score is log-probability / length^alpha, length with `</s>`, plus with a coverage penalty beta
+    * sum over source tokens of log(min(attention that the token got, 1)) (Wu et al. 2016, section
+    7, arXiv 1609.08144), with the attention of the last decoder layer, mean over its heads. The
+    penalty of repetition divides positive logits of tokens already written, and multiplies negative
+    ones (Keskar et al. 2019, section 4.1, arXiv 1909.05858); top_p is that of Holtzman et al. 2020
+    (arXiv 1904.09751).
     """
 
     beam_size: int = 5
-    n_best: int = 1
+    n_best: int = 1  # hypotheses returned; at most `beam_size`
     length_penalty: float = 1.0
     coverage_penalty: float = 0.0
     max_length: int = 256
@@ -142,8 +117,9 @@ class SearchOptions(_Options):
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 0
+    # target ids that every output begins with; scores count what follows, divided by all its length
     prefix: tuple[int, ...] = ()
-    suppressed: tuple[tuple[int, ...], ...] = ()
+    suppressed: tuple[tuple[int, ...], ...] = ()  # rows of target ids that no output holds
 
     @classmethod
     def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
@@ -214,22 +190,13 @@ class SearchOptions(_Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatOptions(_Options):
-    """How to reply. The defaults of a model come from its bundle.
-
-    Attributes:
-        history_turns: Earlier turns that the model sees before the user's last one.
-        persona: A line put before the conversation, or None.
-        rerank: Candidates for a reply; the one that ranks best is said. 1 says what comes.
-        anti_generic_weight: lambda in rank = score - lambda * score without context; see
-            `chat_session.py`.
-        stream: Say a reply piece by piece where that is possible; see `ChatSession.stream`.
-    """
+    """How to reply. `ChatConfig` tells of most keys, and a bundle has defaults."""
 
     history_turns: int = 3
     persona: str | None = None
     rerank: int = 1
     anti_generic_weight: float = 0.5
-    stream: bool = True
+    stream: bool = True  # say a reply piece by piece where that is possible
 
 
 class ChatSettings:
@@ -252,9 +219,6 @@ class ChatSettings:
 
         As with the flags of `nmt chat`, how to sample is only said by who wants to sample, and a
         beam only asked for by who does not.
-
-        Raises:
-            ConfigError: There is no such key, or it cannot have that value.
         """
         key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
         if key not in self.names():

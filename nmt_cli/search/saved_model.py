@@ -4,7 +4,6 @@ Signatures `greedy` and `beam` (also the default) take source ids and give targe
 the bundle's search options are part of them. The searches are those of `tensorflow_engine.py`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from nmt_cli.files import atomic_dir
 from nmt_cli.model.packing import padding_mask
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.search.beam_search import BeamState
-from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import SearchGraph, features_of, padded, parameters_of
 
@@ -51,14 +50,12 @@ class SavedModelEngine(Searcher):
         self._loaded = tf.saved_model.load(str(path))
         self.max_length = max_length
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
         """See `Searcher.search`; of the options, only greedy or beam and `n_best` count."""
         del first_index
         name = "greedy" if options.beam_size == 1 else "beam"
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        results: list[list[Hypothesis]] = [[] for _ in sources]
+        results: Found = [[] for _ in sources]
         for start in range(0, len(order), _MAX_BATCH):
             batch = order[start : start + _MAX_BATCH]
             found = self._loaded.signatures[name](ids=padded([sources[i] for i in batch]))

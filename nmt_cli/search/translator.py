@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.search.engine import Engine, Hypothesis, Searcher
+from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
@@ -80,28 +80,15 @@ class _Sentence:
     space_after: str
 
 
+@dataclass(frozen=True)
 class Translator:
-    """Translates lines with an engine.
+    """Translates lines with an engine."""
 
-    Args:
-        engine: Searches.
-        vocabularies: The model's subwords.
-        splitter: Splits long lines into sentences; None leaves them whole.
-        on_warning: Told, in one line, of anything unusual about an input line.
-    """
-
-    def __init__(
-        self,
-        engine: Searcher,
-        vocabularies: Vocabularies,
-        *,
-        splitter: "Splitter | None" = None,
-        on_warning: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._engine = engine
-        self._vocabularies = vocabularies
-        self._splitter = splitter
-        self._on_warning = on_warning
+    engine: Searcher
+    vocabularies: Vocabularies
+    splitter: "Splitter | None" = None  # of long lines into sentences; None leaves them whole
+    # told, in one line, of anything unusual about an input line
+    on_warning: Callable[[str], None] = lambda _: None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
@@ -129,44 +116,40 @@ class Translator:
         self, window: list[str], first: int, options: SearchOptions
     ) -> Iterator[Translation]:
         """Begin to translate a window; return what waits for its translations."""
-        encoded = self._vocabularies.source.encode_batch([line.strip() for line in window])
+        encoded = self.vocabularies.source.encode_batch([line.strip() for line in window])
         sentences = [
             self._sentences(line, ids, number) if line.strip() else []
             for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
         search = self._begin_search(cuts, options, first)
-        return self._finish(window, sentences, search)
 
-    def _finish(
-        self,
-        window: list[str],
-        sentences: list[list[_Sentence]],
-        search: Callable[[], list[list[Hypothesis]]],
-    ) -> Iterator[Translation]:
-        found = iter(search())
-        for line, parts in zip(window, sentences, strict=True):
-            results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
-            yield Translation(line, self._join(line, parts, results))
+        def finish() -> Iterator[Translation]:
+            found = iter(search())
+            for line, parts in zip(window, sentences, strict=True):
+                results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
+                yield Translation(line, self._join(line, parts, results))
+
+        return finish()
 
     def _begin_search(
         self, lines: list[list[list[int]]], options: SearchOptions, first: int
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    ) -> Callable[[], Found]:
         """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
         if not cuts:
             return list
         if not options.prefix:
-            return self._engine.begin(cuts, options, first_index=first)
+            return self.engine.begin(cuts, options, first_index=first)
         is_first = [number == 0 for line in lines for number in range(len(line))]
         rest = replace(options, prefix=())
         begun = []
         for begins, wanted in ((True, options), (False, rest)):
             chosen = [i for i, starts in enumerate(is_first) if starts is begins]
-            search = self._engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
+            search = self.engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
             begun.append((chosen, search))
 
-        def finish() -> list[list[Hypothesis]]:
+        def finish() -> Found:
             found = {
                 i: h for chosen, search in begun for i, h in zip(chosen, search(), strict=True)
             }
@@ -176,10 +159,10 @@ class Translator:
 
     def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
         """Return a line's sentences; a line of usual length stays whole."""
-        if self._splitter is None or not self._splitter.is_long(len(ids) + 1):
+        if self.splitter is None or not self.splitter.is_long(len(ids) + 1):
             return [_Sentence(self._cut(ids, number), "")]
-        tokens = self._splitter.split(line.strip())
-        encoded = self._vocabularies.source.encode_batch([text for text, _ in tokens])
+        tokens = self.splitter.split(line.strip())
+        encoded = self.vocabularies.source.encode_batch([text for text, _ in tokens])
         return [
             _Sentence(self._cut(row, number), space)
             for row, (_, space) in zip(encoded, tokens, strict=True)
@@ -187,16 +170,16 @@ class Translator:
 
     def _cut(self, ids: list[int], number: int) -> list[list[int]]:
         """Cut a sentence that is longer than the model reads; each part gets its `</s>`."""
-        room = self._engine.max_length - 1
+        room = self.engine.max_length - 1
         if len(ids) > room:
-            self._on_warning(
+            self.on_warning(
                 f"line {number} has a sentence of {len(ids)} tokens; it is translated in cuts of "
-                f"{room} (model.max_length is {self._engine.max_length})"
+                f"{room} (model.max_length is {self.engine.max_length})"
             )
         return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
 
     def _join(
-        self, line: str, sentences: list[_Sentence], results: list[list[list[Hypothesis]]]
+        self, line: str, sentences: list[_Sentence], results: list[Found]
     ) -> list[TextHypothesis]:
         if not sentences:
             return [TextHypothesis(line, 0.0, [], [])]
@@ -209,11 +192,11 @@ class Translator:
         self,
         line: str,
         sentences: list[_Sentence],
-        results: list[list[list[Hypothesis]]],
+        results: list[Found],
         rank: int,
     ) -> TextHypothesis:
         """Return the line made of each part's hypothesis of that rank, or its last one."""
-        target = self._vocabularies.target
+        target = self.vocabularies.target
         before, _, after = line.partition(line.strip())
         texts, parts, scores = [], [], []
         for sentence, cuts in zip(sentences, results, strict=True):
@@ -280,12 +263,8 @@ def score_pairs(
                 on_warning(f"pair {number} is longer than {room} tokens; only these are scored")
         sources, targets = ([[*row[:room], EOS_ID] for row in side] for side in sides)
         for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
-            tokens = vocabularies.target.tokens(target)
-            yield PairScore(_normalised(log_probs, length_penalty), tokens, log_probs)
-
-
-def _normalised(log_probs: Sequence[float], length_penalty: float) -> float:
-    return float(sum(log_probs) / len(log_probs) ** length_penalty)
+            score = float(sum(log_probs) / len(log_probs) ** length_penalty)
+            yield PairScore(score, vocabularies.target.tokens(target), log_probs)
 
 
 _MAX_LINES = 2048

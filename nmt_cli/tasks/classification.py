@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 class Classification(Task):
@@ -57,9 +56,7 @@ class Classification(Task):
 
         return LabelValidator
 
-    def measure(
-        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
-    ) -> "Measured":
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
         """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_label_format
 

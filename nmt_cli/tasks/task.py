@@ -1,6 +1,6 @@
 """What a task does in its own way; all the rest of nmt is the same for all of them.
 
-A new task is an entry in `config/tasks.py`, a file here, and a line of `_TASKS`. Methods import
+A new task is an entry in `config/tasks.py`, a file here, and a line of `task_of`. Methods import
 what they need when they are called: TensorFlow is not needed by all of them.
 """
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
 class Task(ABC):
@@ -47,9 +46,7 @@ class Task(ABC):
         """What scores a model in training."""
 
     @abstractmethod
-    def measure(
-        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
-    ) -> "Measured":
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
         """Return the size, score and speed of a bundle in one number format."""
 
     @abstractmethod
@@ -64,11 +61,11 @@ class Task(ABC):
 def task_of(facts: tasks.TaskFacts) -> Task:
     """Return the ways of a task."""
     from nmt_cli.tasks.classification import Classification
-    from nmt_cli.tasks.writing import Chat, Translation
+    from nmt_cli.tasks.writing import Writing
 
     ways: dict[tasks.TaskFacts, Task] = {
-        tasks.TRANSLATION: Translation(),
-        tasks.CHAT: Chat(),
+        tasks.TRANSLATION: Writing(),
+        tasks.CHAT: Writing(),
         tasks.CLASSIFICATION: Classification(),
     }
     return ways[facts]

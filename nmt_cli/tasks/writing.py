@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
     from nmt_cli.text.shards import EncodedCorpus
-    from nmt_cli.text.vocabulary import Vocabularies
 
 
-class Translation(Task):
-    """Models are chosen by BLEU of greedy output on dev."""
+class Writing(Task):
+    """Translation and chat; what `TaskFacts` say of them is all that differs."""
 
     def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Transformer":
         """See `Task`."""
@@ -45,17 +44,15 @@ class Translation(Task):
     @property
     def validator(self) -> "type[Validator]":
         """See `Task`."""
-        from nmt_cli.tasks.validation import TranslationValidator
+        from nmt_cli.tasks.validation import OutputValidator
 
-        return TranslationValidator
+        return OutputValidator
 
-    def measure(
-        self, bundle: "Bundle", vocabularies: "Vocabularies", dev: "Sequence[Example]", form: str
-    ) -> "Measured":
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
         """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_format
 
-        return measure_format(bundle, vocabularies, dev, form)
+        return measure_format(bundle, dev, form)
 
     def evaluate(self, evaluator: "Evaluator") -> "Evaluation":
         """See `Task`."""
@@ -66,14 +63,3 @@ class Translation(Task):
         from nmt_cli.search.attended import attended_pair
 
         return attended_pair(bundle, source, target)
-
-
-class Chat(Translation):
-    """Replies have no single reference, so models are chosen by their loss on dev."""
-
-    @property
-    def validator(self) -> "type[Validator]":
-        """See `Task`."""
-        from nmt_cli.tasks.validation import ReplyValidator
-
-        return ReplyValidator

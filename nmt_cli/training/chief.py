@@ -238,9 +238,9 @@ class Chief:
         if bundle.manifest.ctranslate2["formats"][PLAIN_FORMAT]:
             return
         formats = sorted({"int8"} & get_supported_compute_types("cpu"))
-        dev, vocabularies = self._validator.dev_examples, self._prepared.vocabularies
+        dev = self._validator.dev_examples
         with os_errors_as(TrainingError, f"{self._folder.model}: cannot be written"):
-            for measured in measure_formats(bundle, vocabularies, dev, formats, self._measure):
+            for measured in measure_formats(bundle, dev, formats, self._measure):
                 yield Exported(self._state.progress.step, measured)
 
     def _write_bundle(
