@@ -28,6 +28,7 @@ from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
 from nmt_cli.commands.score import score
+from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
@@ -258,6 +259,7 @@ for _command in (
     classify,
     evaluate,
     score,
+    serve,
     export,
     bench,
     info,

@@ -70,7 +70,7 @@ class ChatSession:
         self.search = search
         self.options = options or ChatOptions()
         self.turns: list[str] = []
-        self._seed = -1
+        self._seed: int | None = -1
         self._num_drawn = 0
 
     def reply(self, text: str) -> Reply:

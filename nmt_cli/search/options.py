@@ -40,7 +40,7 @@ class SearchOptions:
         top_k: Sampling among the k likeliest tokens; 0 is all.
         top_p: Sampling among the likeliest tokens that together hold this probability
             (Holtzman et al. 2020, arXiv 1904.09751).
-        seed: Random state of sampling.
+        seed: Random state of sampling; None draws something else each time.
         prefix: Target ids that every output begins with. Scores count what follows, divided by the
             whole length.
         suppressed: Rows of target ids that no output holds.
@@ -60,7 +60,7 @@ class SearchOptions:
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
-    seed: int = 0
+    seed: int | None = 0
     prefix: tuple[int, ...] = ()
     suppressed: tuple[tuple[int, ...], ...] = ()
 
@@ -141,7 +141,7 @@ class SearchOptions:
             ("temperature", _LEAST <= self.temperature <= _MOST, f"{_LEAST:g} to {_MOST:g}"),
             ("top_k", 0 <= self.top_k < _MAX_INT, f"0 to {_MAX_INT - 1}"),
             ("top_p", _LEAST_P <= self.top_p <= 1, f"{_LEAST_P:g} to 1"),
-            ("seed", 0 <= self.seed < _MAX_INT, f"0 to {_MAX_INT - 1}"),
+            ("seed", 0 <= (self.seed or 0) < _MAX_INT, f"0 to {_MAX_INT - 1}"),
         )
         for name, fine, wanted in limits:
             if not fine:
