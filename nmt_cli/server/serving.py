@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.api.model import Model
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST
-from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION, TaskFacts
+from nmt_cli.config.tasks import TRANSLATION, TaskFacts
 from nmt_cli.errors import ConfigError, NmtError
 from nmt_cli.resources import available_cores
 from nmt_cli.search.loading import EngineOptions
@@ -161,10 +161,10 @@ class ServedModel:
 
     def _runner(self) -> Callable[[list[str], Any], Sequence[Any]]:
         """Return what a batch runs through. Loads the model."""
-        if self.facts == CLASSIFICATION:
+        if self.facts.has_labels:
             labeller = self.model.labeller
             return lambda texts, _options: [*labeller.label_windows([texts])]
-        if self.facts == TRANSLATION:
+        if self.facts.is_parallel:
             translator = self.model.translator()
             list(translator.translate(["."], self.model.search_options()))  # the first is slower
             return lambda texts, options: [*translator.translate(texts, options)]
