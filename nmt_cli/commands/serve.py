@@ -75,7 +75,7 @@ def serve(
         engine=EngineOptions(number_format=number_format, threads=threads, device=device),
         limits=Limits(
             threads=threads or 0,
-            batch_tokens=batch_tokens or BATCH_TOKENS,
+            batch_tokens=BATCH_TOKENS if batch_tokens is None else batch_tokens,
             batch_wait=batch_wait / 1000,
             queue_characters=queue_characters,
         ),
