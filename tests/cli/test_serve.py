@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -324,6 +325,18 @@ def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path
         done = run_nmt("serve", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stderr.count("error:")) == (code, 1)
         assert words in done.stderr
+
+
+def test_the_curl_line_that_it_prints_works(toy_bundle, tmp_path):
+    command = [sys.executable, "-m", "nmt_cli", "serve", "--port", "0", "-m", str(toy_bundle)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        line = next(line for line in log_of(process) if line.startswith("try: "))
+        assert "translatedText" in subprocess.check_output(
+            ["curl", "-s", "--retry", "20", "--retry-connrefused", *shlex.split(line)[2:]],
+            text=True,
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) in (0, 130)
 
 
 def test_it_never_imports_tensorflow(toy_bundle, tmp_path):
