@@ -1,4 +1,5 @@
-"""How fast is `nmt serve` with many clients? Beside CTranslate2 alone, and a server with no batches.
+"""How `nmt serve` does with many clients, beside CTranslate2 alone and a server without batches.
+
 
     python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
 
