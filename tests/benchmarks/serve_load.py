@@ -1,6 +1,5 @@
 """How `nmt serve` does with many clients, beside CTranslate2 alone and a server without batches.
 
-
     python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
 
 All get the same lines, a sentence a request, each client its next one when the last was answered.
