@@ -28,6 +28,7 @@ from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
 from nmt_cli.commands.score import score
+from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
@@ -238,7 +239,19 @@ app = typer.Typer(
 )
 
 
-_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score, export)
+_COMMANDS = (
+    init,
+    check,
+    tokenize,
+    train,
+    translate,
+    chat,
+    classify,
+    evaluate,
+    score,
+    serve,
+    export,
+)
 for _command in (*_COMMANDS, bench, info):
     app.command(cls=_Command)(_command)
 

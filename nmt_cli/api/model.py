@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
     from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.search.options import SearchOptions
-    from nmt_cli.search.translator import PairScore, Translation, Translator
+    from nmt_cli.search.translator import ExplainedWord, PairScore, Translation, Translator
     from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -170,6 +170,14 @@ class Model:
             length_penalty=alpha,
             on_warning=self._on_warning,
         )
+
+    def explain(self, source: str, target: str) -> "list[ExplainedWord]":
+        """Return each word of a translation with its probability and the words it comes from."""
+        from nmt_cli.search.translator import explain_pair
+
+        check_task(self.bundle, TRANSLATION)
+        with self._lock:
+            return explain_pair(self.engine, self.vocabularies, source, target)
 
     def classify(self, texts: "Iterable[str | tuple[str, str]]") -> "list[Labelled]":
         """Return the labels of each text, with the probabilities of all labels.

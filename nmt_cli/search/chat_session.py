@@ -46,7 +46,7 @@ class ChatSession:
     # told, in one line, of a message that is longer than the model reads
     on_warning: Callable[[str], None] = lambda _: None
     turns: list[str] = field(default_factory=list)  # oldest first, the user's and the bot's
-    _seed: int = field(default=-1, init=False)
+    _seed: int | None = field(default=-1, init=False)
     _num_drawn: int = field(default=0, init=False)
 
     def reply(self, text: str) -> Reply:

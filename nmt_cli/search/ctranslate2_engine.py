@@ -165,7 +165,7 @@ class CTranslate2Engine:
         **more: Any,
     ) -> Any:
         """Let CTranslate2 search on threads of its own; return a job for each source."""
-        translator = self._seeded(options.seed) if options.sample else self._translator
+        translator = self._translator_for(options)
         return translator.translate_batch(
             self._source_tokens(sources),
             **self._arguments(options, len(sources)),
@@ -237,16 +237,19 @@ class CTranslate2Engine:
         """See `Searcher.restart`."""
         self._sampler = None
 
-    def _seeded(self, seed: int) -> Any:
-        """Return a translator whose random numbers began with the seed, where it stopped.
+    def _translator_for(self, options: SearchOptions) -> Any:
+        """Return the translator, or for a seed one whose random numbers began with it.
 
         A live translator keeps its generators, whatever `set_random_seed` says later; so each seed
         gets a translator of its own, with one worker, since two would race for the numbers.
         """
-        if self._sampler is None or self._sampler[0] != seed:
-            ctranslate2.set_random_seed(seed)
-            self._sampler = (seed, self._load(workers=1))
-        return self._sampler[1]
+        if not options.sample or options.seed is None:
+            return self._translator
+        sampler = self._sampler
+        if sampler is None or sampler[0] != options.seed:
+            ctranslate2.set_random_seed(options.seed)
+            sampler = self._sampler = (options.seed, self._load(workers=1))
+        return sampler[1]
 
     def _load(self, workers: int) -> Any:
         with cannot_load(self._folder, "; --engine tensorflow does without"):

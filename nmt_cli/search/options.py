@@ -116,7 +116,7 @@ class SearchOptions(_Options):
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
-    seed: int = 0
+    seed: int | None = 0  # None draws something else each time
     # target ids that every output begins with; scores count what follows, divided by all its length
     prefix: tuple[int, ...] = ()
     suppressed: tuple[tuple[int, ...], ...] = ()  # rows of target ids that no output holds

@@ -440,7 +440,8 @@ def _noise(options: SearchOptions, first_index: int, count: int, length: int) ->
     if not options.sample:
         return tf.zeros([1, 1])
     indices = range(first_index, first_index + count)
-    rows = [np.random.default_rng([options.seed, index]).random(length) for index in indices]
+    seeds = [None if options.seed is None else [options.seed, index] for index in indices]
+    rows = [np.random.default_rng(seed).random(length) for seed in seeds]
     return tf.constant(np.stack(rows), tf.float32)
 
 

@@ -11,12 +11,14 @@ be finished first.
 
 import collections
 import itertools
+import math
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from nmt_cli.search.alignment import word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import EOS_ID
@@ -265,6 +267,45 @@ def score_pairs(
         for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
             score = float(sum(log_probs) / len(log_probs) ** length_penalty)
             yield PairScore(score, vocabularies.target.tokens(target), log_probs)
+
+
+@dataclass(frozen=True)
+class ExplainedWord:
+    """A word of a translation.
+
+    Attributes:
+        text: The word.
+        probability: Of its tokens together, given the source and the words before it.
+        source: The source word that it attends to most; "" where there is none.
+    """
+
+    text: str
+    probability: float
+    source: str
+
+
+def explain_pair(
+    engine: Engine, vocabularies: Vocabularies, source: str, target: str
+) -> list[ExplainedWord]:
+    """Return each word of a target line; words beyond what the model reads are left out."""
+    room = engine.max_length - 1
+    read = [*vocabularies.source.encode(source)[:room], EOS_ID]
+    written = [*vocabularies.target.encode(target)[:room], EOS_ID]
+    (log_probs,) = engine.score([read], [written])
+    (attention,) = engine.attention([read], [written])
+    sources = words_of(vocabularies.source.tokens(read))
+    targets = words_of(vocabularies.target.tokens(written))
+    origins = {t: s for s, t in word_pairs(word_attention(attention, sources, targets))}
+    return [
+        ExplainedWord(
+            vocabularies.target.decode([written[i] for i in word]).strip(),
+            math.exp(sum(log_probs[i] for i in word)),
+            vocabularies.source.decode([read[i] for i in sources[origins[t]]]).strip()
+            if t in origins
+            else "",
+        )
+        for t, word in enumerate(targets)
+    ]
 
 
 _MAX_LINES = 2048

@@ -42,6 +42,7 @@ TOPICS = {
     "chat": Topic("conversations, slash commands", _USING, "Chat"),
     "classify": Topic("labels", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
+    "serve": Topic("models on the network, and a page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),
     "code": Topic("a walk through the code", "nmt_cli/README.md", "The rooms of the code"),
