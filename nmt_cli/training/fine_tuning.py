@@ -1,6 +1,7 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,16 @@ def open_start(config: Config, run: Path) -> Bundle | None:
     return bundle
 
 
-def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Config, str]:
-    """Return the vocabularies of the model to start from, which a run cannot choose.
+def start_vocabularies(
+    start: Bundle | None, config: Config, tell: Callable[[str], None]
+) -> tuple[Vocabularies | None, Config]:
+    """Return the vocabularies of the model to start from, if any: a run cannot choose them.
 
-    With them come the configuration with the keys of `tokenizer` that are true of them, and what
-    that changed in it, for people. ModelFileError: they are missing or damaged.
+    With them comes the configuration with the keys of `tokenizer` that are true of them.
+    ModelFileError: they are missing or damaged.
     """
+    if start is None:
+        return None, config
     found = Vocabularies.load(start.path)
     if config.facts.has_labels:
         found = Vocabularies(found.source, found.source)
@@ -69,8 +74,11 @@ def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Con
         f"tokenizer.{key} is {json.dumps(there[key])}, not {json.dumps(here[key])}"
         for key in differing
     )
+    tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
+    if changes:
+        tell(f"train.from: {changes}, as that vocabulary is")
     values = {f"tokenizer.{key}": there[key] for key in differing}
-    return found, with_values(config, values, f"the vocabulary of {start.path}"), changes
+    return found, with_values(config, values, f"the vocabulary of {start.path}")
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:

@@ -193,16 +193,12 @@ def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str
     """
     # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
     # product of many at a time.
-    return {
-        name: tf.concat(
-            [_step(matrix, rms, precision) for matrix in _matrices(name, momentum)], axis=1
-        )
-        for name, momentum in momenta.items()
-    }
-
-
-def _step(matrix: Tensor, rms: float, precision: str) -> Tensor:
-    return rms * max(matrix.shape) ** 0.5 * polar(matrix, precision)
+    found = {}
+    for name, momentum in momenta.items():
+        side_by_side = tf.split(momentum, num_fused(name), axis=1)
+        parts = [rms * max(x.shape) ** 0.5 * polar(x, precision) for x in side_by_side]
+        found[name] = tf.concat(parts, axis=1)
+    return found
 
 
 def polar(x: Tensor, precision: str = "float32") -> Tensor:
@@ -217,9 +213,3 @@ def polar(x: Tensor, precision: str = "float32") -> Tensor:
         square = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * square + c * tf.matmul(square, square), x)
     return tf.cast(tf.transpose(x) if is_tall else x, tf.float32)
-
-
-def _matrices(name: str, weight: Tensor) -> list[Tensor]:
-    """Return the matrices that lie side by side in a weight."""
-    parts: list[Tensor] = tf.split(weight, num_fused(name), axis=1)
-    return parts
