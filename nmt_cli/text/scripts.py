@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-_RANGES = {
+_RANGES = {  # of code points
     "Hangul": "1100-11FF 3130-318F A960-A97F AC00-D7FF",
     "Han": "3400-4DBF 4E00-9FFF F900-FAFF 20000-3FFFF",
     "Kana": "3040-30FF 31F0-31FF FF66-FF9F",
@@ -33,23 +33,14 @@ _RANGES = {
     "Khmer": "1780-17FF",
     "Mongolian": "1800-18AF",
 }
-SCRIPTS: dict[str, list[tuple[int, int]]] = {
-    name: [(int(first, 16), int(last, 16)) for first, last in (r.split("-") for r in text.split())]
-    for name, text in _RANGES.items()
-}
-NAMES = ("no script", *SCRIPTS)  # by the numbers in `script_table`
-
-
-def is_in(character: str, script: str) -> bool:
-    """Return whether a character lies in one of a script's ranges."""
-    return any(first <= ord(character) <= last for first, last in SCRIPTS[script])
+NAMES = ("no script", *_RANGES)  # by the numbers in `script_table`
 
 
 @functools.cache
 def script_table() -> npt.NDArray[np.uint8]:
     """Return [0x110000] the number of each code point's script in `NAMES`; 0 is none of them."""
     table = np.zeros(0x110000, np.uint8)
-    for number, ranges in enumerate(SCRIPTS.values(), 1):
-        for first, last in ranges:
-            table[first : last + 1] = number
+    for number, ranges in enumerate(_RANGES.values(), 1):
+        for first, last in (ends.split("-") for ends in ranges.split()):
+            table[int(first, 16) : int(last, 16) + 1] = number
     return table

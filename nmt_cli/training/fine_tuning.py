@@ -23,9 +23,8 @@ _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 def open_start(config: Config, run: Path) -> Bundle | None:
     """Return the bundle that `train.from` names, or None when the run of this folder starts anew.
 
-    Raises:
-        ModelFileError: It is missing or damaged.
-        ConfigError: It is the run's own, or the configuration describes another architecture.
+    ModelFileError: it is missing or damaged. ConfigError: it is the run's own, or has another
+    architecture.
     """
     if config.train.start is None:
         return None
@@ -74,11 +73,12 @@ def start_vocabularies(
         f"tokenizer.{key} is {json.dumps(there[key])}, not {json.dumps(here[key])}"
         for key in differing
     )
+    values = {f"tokenizer.{key}": there[key] for key in differing}
+    config = with_values(config, values, f"the vocabulary of {start.path}")
     tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
     if changes:
         tell(f"train.from: {changes}, as that vocabulary is")
-    values = {f"tokenizer.{key}": there[key] for key in differing}
-    return found, with_values(config, values, f"the vocabulary of {start.path}")
+    return found, config
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:

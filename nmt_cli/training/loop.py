@@ -58,19 +58,16 @@ def train(
     *,
     time_limit: float = math.inf,
 ) -> Iterator[Event]:
-    """Train from the last checkpoint, or from the start, to the end.
+    """Train from the last checkpoint, or from the start, to the end; yield all that happens.
 
     Args:
         prepared: Configuration, run folder, corpora.
-        should_stop: Asked after every step and between batches of an evaluation; when True a
+        should_stop: Asked after every step and between batches of an evaluation; when true a
             checkpoint is saved and the loop ends, on all machines. The number of a signal tells the
             others which it was.
         time_limit: Seconds after which the run shall be over: the learning rate falls so that it
             is low by then, and the end of the run begins early enough. Such a run does not repeat
             bit by bit.
-
-    Yields:
-        Everything that happens, also written to `events.jsonl`.
 
     Raises:
         ConfigError: The first machine was given other settings.

@@ -2,9 +2,9 @@
 
 A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row are
 no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery et al.
-2022, arXiv 2204.02311, section 5.1), here with half the rate, too. All of it follows from
-`Progress`, so a run that is killed meanwhile does the same again. When memory runs out,
-micro-batches are cut in half, so that the effective batch stays what it was.
+2022, arXiv 2204.02311, section 5.1), here with half the rate, too; a run that is killed meanwhile
+does the same again. When memory runs out, micro-batches are cut in half, so that the effective
+batch stays what it was.
 """
 
 from collections.abc import Sequence

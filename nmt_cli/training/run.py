@@ -69,7 +69,6 @@ class Prepared:
             the vocabulary.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
         settings: What must be the same when the run resumes.
-        start: The model whose weights to begin with.
         num_blank: Label of a training corpus -> its pairs without text on a side, which are left
             out; empty where older shards do not say.
         is_fresh: The run starts over: what it made before goes when its first step is at hand.
@@ -115,8 +114,8 @@ def prepare(
 
     Raises:
         ConfigError: See `resolve`, and `check_settings`; then nothing was written.
-        DataError: A text file is missing or wrong.
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
+        DataError: A text file is missing or wrong.
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
@@ -220,15 +219,9 @@ def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None
 
 
 def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
-    """Check on samples what `prepare` checks on all of the text; nothing that is written stays.
+    """Check on samples of each training corpus what `prepare` checks on all; nothing written stays.
 
-    Args:
-        config: The configuration, resolved.
-        corpora: Its text.
-        samples: Pairs of each training corpus.
-
-    Raises:
-        TrainingError: There is nothing to train on or to evaluate.
+    TrainingError: there is nothing to train on or to evaluate.
     """
     text = list(texts(itertools.chain.from_iterable(samples), "joint"))
     subwords = Subwords.train(text, config.tokenizer)
