@@ -319,6 +319,14 @@ def shares(batch: Batch, count: int) -> list[Batch]:
     return [Batch(*map(_trimmed, parts)) for parts in zip(*sides, strict=True)]
 
 
+def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
+    """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
+    parts = list(batches)
+    for _ in range(halvings):
+        parts = [half for batch in parts for half in shares(batch, 2) if len(half.source)]
+    return parts
+
+
 def _trimmed(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Take off the columns in which no row has a token any more."""
     return ids[:, : np.count_nonzero(ids, axis=1).max(initial=1)]

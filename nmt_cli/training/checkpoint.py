@@ -32,13 +32,19 @@ from nmt_cli.training.dataset import Cursor
 _WEIGHTS, _OPTIMIZER, _STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 _STOPPED = "-stopped"
 _DAMAGED = "damaged-"
+MAX_SKIPPED = 3  # steps in a row that are not finite; then training goes back
+_MAX_ROLLBACKS = 2
 # Not every OSError: what cannot be read now may be whole.
 _DAMAGES = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, SafetensorError)
 
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """How far a run is, and what follows from it when the loss is not finite.
+
+    A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row
+    are no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery
+    et al. 2022, arXiv 2204.02311, section 5.1), here with half the rate, too.
 
     Attributes:
         step: Optimizer steps done.
@@ -65,6 +71,40 @@ class Progress:
     halvings: int = 0
     seconds: float = 0.0
     log_bytes: int = 0
+
+    @property
+    def rate_factor(self) -> float:
+        """What the scheduled learning rate is multiplied by: halved at each rollback."""
+        return float(0.5 ** len(self.rolled_back_to))
+
+    def limit_of_rollback(self) -> int:
+        """Return the step before which to look for a checkpoint to go back to.
+
+        That is the newest one, unless going back there helped nothing: no step was taken since.
+        TrainingError: enough was tried.
+        """
+        tried, last_update = self.rolled_back_to, self.step - self.skipped_in_a_row
+        if len(tried) == _MAX_ROLLBACKS:
+            steps = ", then ".join(
+                f"back to step {step:,} at {0.5**n:g} of the learning rate"
+                for n, step in enumerate(tried, start=1)
+            )
+            raise TrainingError(
+                f"the loss is not finite at step {self.step:,}, {MAX_SKIPPED} times in a row, "
+                f"though this was tried: {steps}",
+                hint="lower train.learning_rate or raise train.warmup_steps, and start over with "
+                "--fresh",
+            )
+        return last_update if last_update in tried else last_update + 1
+
+    def roll_back(self, to: "Progress") -> None:
+        """Take the step of `to`, but the batches that come now.
+
+        The best score stays, since the bundle that has it does.
+        """
+        self.step, self.skipped_in_a_row = to.step, 0
+        self.evaluated_step, self.score = to.evaluated_step, to.score
+        self.rolled_back_to += (to.step,)
 
 
 @dataclass(frozen=True)

@@ -120,10 +120,6 @@ class EventLog:
             stream.write(line)
         self.size += len(line)
 
-    def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what was logged so far."""
-        return read_events(self._path)
-
     def flush(self) -> None:
         """Make sure that what was appended outlives a loss of power."""
         fsync(self._path)
