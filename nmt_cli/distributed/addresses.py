@@ -3,10 +3,8 @@
 TensorFlow's server asks for no password, reads and writes files for everyone, and listens on all
 interfaces whatever its address is. But Linux lets a process choose which of its sockets at a port
 gets a packet. So a socket that drops everything takes the port first and shares it with TensorFlow:
-packets from admitted addresses go to TensorFlow, all others are dropped.
-
-Reference: Linux, Documentation/networking/filter.rst (classic BPF); socket(7),
-SO_ATTACH_REUSEPORT_CBPF.
+packets from admitted addresses go to TensorFlow, all others are dropped (Linux,
+Documentation/networking/filter.rst, classic BPF; socket(7), SO_ATTACH_REUSEPORT_CBPF).
 """
 
 import ctypes
@@ -71,7 +69,7 @@ def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
 
 
 def admitted(cluster: Cluster) -> set[str]:
-    """Return from where TensorFlow's port may be reached: the machines, and what runs on this."""
+    """Return from where TensorFlow's port may be reached: the machines, and this one."""
     return LOOPBACK.union(*map(resolve, cluster.workers))
 
 
@@ -146,13 +144,10 @@ def can_admit(ips: Collection[str]) -> bool:
 
 
 def admit_only(ips: Collection[str], port: int) -> socket.socket:
-    """Drop all that comes to a port, but for what comes from some addresses to a server there.
+    """Drop all that comes to a port, but for what some addresses send to a server there.
 
-    That server takes the port later, in this process, and shares it (SO_REUSEPORT). It works until
-    the socket that is returned is closed.
-
-    Raises:
-        OSError: The port is taken.
+    That server takes the port later, in this process, and shares it (SO_REUSEPORT). The socket that
+    is returned works until it is closed. OSError: the port is taken.
     """
     own = take(port, socket.SO_REUSEPORT)
     blocks = itertools.chain(*(_block(ipaddress.ip_address(ip)) for ip in sorted(ips)))

@@ -1,7 +1,6 @@
 """The machines that train one model together, and which of them this is.
 
-They are named on the command line, or in the environment variable TF_CONFIG as TensorFlow defines
-it, which launchers of clusters set.
+The command line names them, or the variable TF_CONFIG, which launchers of clusters set.
 """
 
 import json
@@ -25,7 +24,7 @@ class Cluster:
 
     Attributes:
         workers: The address `host:port` of each; one machine alone needs none.
-        index: Which of them this is, from 0. The first is the chief: it alone evaluates and writes.
+        index: Which of them this is. The first, 0, is the chief: it alone evaluates and writes.
         token: The secret by which they know each other, or nothing.
     """
 
@@ -54,8 +53,7 @@ ALONE = Cluster()
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
     """Return the cluster of the command line, else that of TF_CONFIG, else this machine alone.
 
-    Raises:
-        ConfigError: The options do not fit together, or an address is none.
+    ConfigError: the options do not fit together, or an address is none.
     """
     if workers is not None and index is not None:
         return _checked(workers.split(","), index, "--workers", "--worker-index")

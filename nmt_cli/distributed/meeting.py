@@ -1,9 +1,9 @@
 """Where the machines of a run meet: each waits here until the last one has come.
 
 TensorFlow would wait, too, but in native code and without a word about who is missing. So the
-chief listens at its port until all others have called, and tells each of them whom it still misses.
-When that is nobody, all go on and TensorFlow takes the ports over. Until then each machine keeps
-its own port, so that a port that is taken is noticed here.
+chief listens at its port until all others have called, and tells each of them whom it still misses;
+then TensorFlow takes the ports over. Until then each machine keeps its own port, so that a port
+that is taken is noticed here.
 
 All is said in lines. The chief begins with a random number, the worker answers with another one and
 its greeting. The greeting and all that follows is JSON after a proof that its writer has the token:

@@ -1,7 +1,7 @@
 """The other machines of a run: notice that one is gone, and say which.
 
-TensorFlow's heartbeats end whatever waits for a machine that died, within a minute. They do
-not end an evaluation, in which the chief waits for nobody, so it looks for itself now and then.
+TensorFlow's heartbeats end whatever waits for a machine that died, but not an evaluation, in which
+the chief waits for nobody: so it looks for itself now and then.
 """
 
 import contextlib

@@ -7,8 +7,7 @@ continues where the previous epoch left off: it is dealt out pass after pass, ea
 
 The examples of a window are sorted by length and cut where the budget of target tokens is full, so
 that little is padding; the batches are then shuffled. A small batch of one length is a poor sample
-of the corpus, and learning takes more steps: `train.length_width` weighs the two. Nothing here
-depends on what ran before: a resumed run asks for the same window and skips to its step.
+of the corpus, and learning takes more steps: `train.length_width` weighs the two.
 """
 
 import itertools
@@ -270,17 +269,10 @@ def plan_window(
 ) -> WindowPlan:
     """Return the batches of a window (both from 0); the same arguments always give the same plan.
 
-    Args:
-        corpus: The window's examples; those with a side beyond `max_length` are left out.
-        tokens_per_batch: Target tokens in one effective batch, padding not counted; with labels for
-            targets, source tokens.
-        accumulate_steps: Micro-batches that share this budget.
-        length_width: Counted lengths (of targets, of texts with labels) are grouped by this width,
-            those of sources within a group by half of it: wider mixes more and pads more.
-        max_length: In tokens.
-        seed: The run's seed.
-        epoch: From 0.
-        window: From 0.
+    Examples with a side beyond `max_length` are left out. An effective batch has about
+    `tokens_per_batch` counted tokens (of targets, or with labels for targets, of sources), padding
+    apart; its `accumulate_steps` micro-batches share them. Counted lengths are grouped by
+    `length_width`, those of sources within a group by half of it: wider mixes more and pads more.
     """
     random = np.random.default_rng([seed, epoch, window])
     order = random.permutation(usable_examples(corpus, max_length))
@@ -325,6 +317,14 @@ def shares(batch: Batch, count: int) -> list[Batch]:
         return [batch]
     sides = [np.array_split(side, count) for side in batch]
     return [Batch(*map(_trimmed, parts)) for parts in zip(*sides, strict=True)]
+
+
+def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
+    """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
+    parts = list(batches)
+    for _ in range(halvings):
+        parts = [half for batch in parts for half in shares(batch, 2) if len(half.source)]
+    return parts
 
 
 def _trimmed(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

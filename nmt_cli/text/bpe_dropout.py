@@ -1,11 +1,9 @@
 """BPE-dropout: the same text in other tokens each epoch, by merges left out at random.
 
 `tokenizers` has it too, but takes no seed. Here the tokens are a function of seed, epoch, window
-and place, so that a resumed run sees what an uninterrupted one does. It begins with the tokens on
-disk: they tell where words begin, and what characters they are made of. A word has eight ways to be
-split, drawn anew each epoch; each occurrence takes one of them.
-
-All words are split at once, in flat arrays: a merge is one pass over the words that are not done.
+and place. It begins with the tokens on disk: they tell where words begin, and what characters they
+are made of. A word has eight ways to be split, drawn anew each epoch; each occurrence takes one of
+them. All words are split at once, in flat arrays: a merge is one pass over those not done.
 
 Reference: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization",
 section 3 (arXiv:1910.13267).

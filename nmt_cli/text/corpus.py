@@ -103,9 +103,8 @@ class Corpora:
     def iter_split(self, split: str) -> Iterator[Example]:
         """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
 
-        Raises:
-            DataError: A file is missing, misaligned, misshapen or not UTF-8, or has a label that is
-                none of the configuration's.
+        DataError: a file is missing, misaligned, misshapen or not UTF-8, or has a label that is
+        none of the configuration's.
         """
         return itertools.chain.from_iterable(self.iter_corpora(split))
 
@@ -142,8 +141,7 @@ class Corpora:
     def train_sample(self) -> tuple[list[list[Example]], list[int]]:
         """Examples that lie evenly over train, and how many there are, by corpus; read once.
 
-        Raises:
-            TrainingError: There is none.
+        TrainingError: there is none.
         """
         counts: list[int] = []
 
@@ -225,10 +223,8 @@ class Corpora:
         """Yield the rows of one corpus as they stand in its files, blank ones and all.
 
         `report` is called with each line that is no row; reading goes on behind it. Bytes that do
-        not decode become lone surrogates (as Python's "surrogateescape" has it).
-
-        Raises:
-            DataError: A file cannot be read any further; `LineCountError` behind the last pair.
+        not decode become lone surrogates (as Python's "surrogateescape" has it). DataError: a file
+        cannot be read any further; `LineCountError` behind the last pair.
         """
         return self._rows(corpus, report, self.read_with_bytes)
 
@@ -237,8 +233,7 @@ class Corpora:
         return self._read_lines(path, keep_bytes)
 
     def _rows(self, corpus: CorpusConfig, report: Report, read: Reader) -> Iterator[Row]:
-        rows = self._rows_of_files(corpus, report, read)
-        labels = self._labels
+        rows, labels = self._rows_of_files(corpus, report, read), self._labels
         return rows if labels is None else self._labelled(corpus, labels, rows, report)
 
     def _labelled(
@@ -267,16 +262,10 @@ class Corpora:
             return _replies(found, self.config.chat.history_turns)
         if suffix == ".jsonl":
             columns = corpus.columns or list(self.config.facts.columns)
-            return _read_jsonl(path, columns, report, read, self._target_text)
+            has_labels = self.config.facts.has_labels
+            separator = self.config.classification.separator if has_labels else None
+            return _read_jsonl(path, columns, report, read, separator)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
-
-    @property
-    def _target_text(self) -> Callable[[object], object]:
-        """What makes text of a JSON record's target."""
-        if not self.config.facts.has_labels:
-            return lambda value: value
-        separator = self.config.classification.separator
-        return functools.partial(label_text, separator=separator)
 
     @functools.cached_property
     def _held_out(self) -> HeldOut:
@@ -350,11 +339,12 @@ def _read_jsonl(
     columns: list[str | int],
     report: Report,
     read: Reader,
-    target_text: Callable[[object], object],
+    separator: str | None,
 ) -> Iterator[Row]:
+    """Read JSON lines; a target of labels may be a list or a number, see `label_text`."""
     for number, record in json_records(path, report, read):
         *source, target = (json_field(record, str(column)) for column in columns)
-        fields = [*source, target_text(target)]
+        fields = [*source, target if separator is None else label_text(target, separator)]
         if not all(isinstance(field, str) for field in fields):
             needs = f"needs text in the keys {' and '.join(map(str, columns))}"
             report(LineError(path, number, needs))

@@ -31,12 +31,9 @@ class HeldOut:
 
     Args:
         pairs: The (source, target) texts of all of train.
-        rows: Rows wanted for "dev" and "test".
+        rows: Rows wanted for "dev" and "test"; DataError when nothing is left to train on.
         seed: Other seeds take other rows.
         by_target: Whether no target may be in two splits either.
-
-    Raises:
-        DataError: Nothing would be left to train on.
     """
 
     def __init__(

@@ -77,8 +77,7 @@ def split_labels(text: str, separator: str | None) -> list[str]:
 def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
     """Return the labels that occur in the label texts of a corpus, sorted.
 
-    Raises:
-        DataError: They are fewer than two, or so many that this can be no column of labels.
+    DataError: they are fewer than two, or so many that this can be no column of labels.
     """
     separator, found = _separator(config.classification), set[str]()
     for text in texts:

@@ -162,14 +162,9 @@ def encode_corpora(
 ) -> EncodedCorpus:
     """Return the encoded split in `folder`; encode it into there unless that was done already.
 
-    Args:
-        corpora: The examples of each corpus of the split; streamed, and only if there is no folder.
-        encoder: Makes ids.
-        folder: Named by the caller after the fingerprints of corpora and encoder.
-        on_progress: Called with the number of examples encoded so far.
-
-    Raises:
-        TrainingError: There is no example.
+    The corpora are streamed, and only read if there is no folder: the caller names it after the
+    fingerprints of corpora and encoder. `on_progress` is called with the number of examples encoded
+    so far. TrainingError: there is no example.
     """
     if not folder.exists():
         if folder.parent.is_dir():

@@ -15,7 +15,7 @@ from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.scripts import SCRIPTS, is_in
+from nmt_cli.text.scripts import NAMES, script_table
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -26,12 +26,7 @@ _DENSE = ("Hangul", "Han", "Kana")  # about two characters a word
 
 
 def sample_text(corpora: Corpora) -> tuple[Text, list[Example]]:
-    """Return the size of the training text, and pairs that lie evenly over it.
-
-    Raises:
-        TrainingError: There is no pair.
-        DataError: A file cannot be read.
-    """
+    """Return the size of the training text, and pairs that lie evenly over it."""
     samples, counts = corpora.train_sample
     sample = list(itertools.chain.from_iterable(samples))
     return describe_text(sample, sum(counts)), sample
@@ -51,24 +46,19 @@ def _side(lines: Iterator[str], scale: float) -> Side:
     for line in lines:
         characters.update(line)
         words += len(line.split())
-    dense = sum(_count(characters, script) for script in _DENSE)
+    codes, counts = np.array(list(map(ord, characters)), int), list(characters.values())
+    found = np.bincount(script_table()[codes], counts, len(NAMES)).astype(int)
+    in_script = dict(zip(NAMES[1:], found[1:].tolist(), strict=True))
+    letters = sum(count for c, count in characters.items() if c.isalpha())
+    shares = {name: count / max(1, letters) for name, count in in_script.items()}
+    common = sorted((name for name in shares if shares[name] >= 0.01), key=lambda n: -shares[n])
+    dense = sum(in_script[name] for name in _DENSE)
     least = max(2.0, characters.total() * _RARE)
     return Side(
         words=round(max(words, dense // 2) * scale),
         alphabet=sum(count >= least for count in characters.values()),
-        scripts=_describe_scripts(characters),
+        scripts=", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script",
     )
-
-
-def _count(characters: Counter[str], script: str) -> int:
-    return sum(count for c, count in characters.items() if is_in(c, script))
-
-
-def _describe_scripts(characters: Counter[str]) -> str:
-    letters = sum(count for c, count in characters.items() if c.isalpha())
-    shares = {name: _count(characters, name) / max(1, letters) for name in SCRIPTS}
-    common = sorted((name for name in shares if shares[name] >= 0.01), key=lambda n: -shares[n])
-    return ", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script"
 
 
 def count_tokens(sample: list[Example], config: Config, dev: Iterable[Example]) -> TokenLengths:

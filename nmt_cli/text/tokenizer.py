@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
-_CACHED_WORDS = (
-    2000  # the default of 10,000 keeps growing for a hundred thousand lines, and is no faster
-)
+_CACHED_WORDS = 2000  # the default, 10,000, grows for a hundred thousand lines and is no faster
 _WORDS = (
     rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
     rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"
 )
+_CHANGING = (normalizers.NFC, normalizers.NFKC, normalizers.Lowercase)  # in this order
 # Of the tokens that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
 
@@ -122,12 +121,8 @@ class Subwords:
     @functools.cached_property
     def _public_normalizer(self) -> normalizers.Normalizer:
         """The normaliser's steps that change what a text is, without the escapes."""
-        names = {
-            "NFC": normalizers.NFC,
-            "NFKC": normalizers.NFKC,
-            "Lowercase": normalizers.Lowercase,
-        }
-        return normalizers.Sequence([names[step]() for step in self._steps if step in names])
+        found = [n for n in _CHANGING if n.__name__ in self._steps]
+        return normalizers.Sequence([normalizer() for normalizer in found])
 
     @property
     def settings(self) -> dict[str, str | bool]:
@@ -137,8 +132,7 @@ class Subwords:
 
     @property
     def _steps(self) -> list[str]:
-        steps = json.loads(self.to_json())["normalizer"]["normalizers"]
-        return [step["type"] for step in steps]
+        return [step["type"] for step in json.loads(self.to_json())["normalizer"]["normalizers"]]
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without control tokens; DataError when it is not UTF-8."""

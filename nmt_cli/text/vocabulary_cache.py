@@ -34,10 +34,6 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     Those in `folder` are used again when text and settings are those they were trained from; the
     size may be the wanted one or the one that the text filled. Damaged ones are trained again. Of a
     large corpus every so many pairs are enough to learn from.
-
-    Raises:
-        TrainingError: The training text is empty.
-        DataError: It cannot be read.
     """
     settings = corpora.settings | {
         "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
@@ -47,7 +43,8 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     wanted = config.tokenizer.vocab_size
     kept = _kept(folder)
-    if kept.get("key") == key and wanted in kept["sizes"] and _is_whole(folder, kept):
+    is_whole = "crc32" not in kept or kept["crc32"] == _checksums(folder)  # older ones have none
+    if kept.get("key") == key and wanted in kept["sizes"] and is_whole:
         with contextlib.suppress(ModelFileError):
             return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
@@ -72,11 +69,6 @@ def _kept(folder: Path) -> dict[str, Any]:
         return {**known, "sizes": list(known["sizes"])}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
-
-
-def _is_whole(folder: Path, kept: dict[str, Any]) -> bool:
-    """Return whether the files are as they were written; earlier versions do not tell."""
-    return "crc32" not in kept or kept["crc32"] == _checksums(folder)
 
 
 def _checksums(folder: Path) -> dict[str, int]:

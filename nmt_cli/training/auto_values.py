@@ -72,8 +72,7 @@ def resolve(
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
-        TrainingError: There is no training pair.
-        DataError: The text cannot be read.
+        DataError, TrainingError: The text cannot be read, or there is no training pair.
     """
     config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
     if auto and folder.has_begun and not is_fresh:

@@ -24,9 +24,8 @@ from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
 from nmt_cli.tasks.task import task_of
 from nmt_cli.training.checkpoint import Checkpoints, Progress, average, step_of
-from nmt_cli.training.recovery import roll_back
 from nmt_cli.training.run import Prepared
-from nmt_cli.training.run_folder import EventLog
+from nmt_cli.training.run_folder import EventLog, read_events
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Stepper
 from nmt_cli.training.tensorboard import Board
@@ -88,7 +87,7 @@ class Chief:
             kept_bytes = None if self._is_finished() else self._state.progress.log_bytes
             self._log = EventLog(self._folder.events, kept_bytes)
         if self._config.train.tensorboard:
-            self._board = Board(self._folder.tensorboard, self._log.events())
+            self._board = Board(self._folder.tensorboard, read_events(self._folder.events))
         return warnings
 
     def record(self, event: Event) -> None:
@@ -131,7 +130,7 @@ class Chief:
         checkpoint, warnings = self._checkpoints.load_regular(before=before)
         self._state.assign(checkpoint)
         to = checkpoint.progress if checkpoint else Progress()
-        roll_back(self._state.progress, to)
+        self._state.progress.roll_back(to)
         self.saved_step = to.step
         return warnings
 

@@ -134,6 +134,23 @@ def _examples(corpus: EncodedCorpus, windows: EpochWindows, window: int) -> Enco
     return take(corpus, indices)
 
 
+def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
+    """Return the micro-batches that need the most memory, of the first window that has any.
+
+    Layers grow with the positions of a batch, attention with the square of its lengths; one batch
+    may be the largest by both.
+    """
+    windows = iter_windows(corpus, config, Cursor(), None)
+    corpus, plan, _, _ = next(window for window in windows if window.plan.num_steps)
+    rows = np.diff(plan.starts)
+    source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
+    target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)
+    by_layers = rows * (source + target)
+    by_attention = rows * (source**2 + target**2 + source * target)
+    largest = {int(np.argmax(by_layers)), int(np.argmax(by_attention))}
+    return [assemble(corpus, plan.order[plan.starts[i] : plan.starts[i + 1]]) for i in largest]
+
+
 class _Failure(NamedTuple):
     """What ended a thread's iterator."""
 

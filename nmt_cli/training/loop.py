@@ -32,19 +32,12 @@ from nmt_cli.events import (
     StopRequested,
 )
 from nmt_cli.tasks.task import task_of
-from nmt_cli.text.batches import Batch
+from nmt_cli.text.batches import Batch, cut
 from nmt_cli.text.bpe_dropout import MergeDropout
-from nmt_cli.training.checkpoint import Progress
+from nmt_cli.training.checkpoint import MAX_SKIPPED, Progress
 from nmt_cli.training.chief import Chief
-from nmt_cli.training.dataset import StepBatches, iter_steps
+from nmt_cli.training.dataset import StepBatches, iter_steps, largest_batches
 from nmt_cli.training.device import describe_environment
-from nmt_cli.training.recovery import (
-    MAX_SKIPPED,
-    cut,
-    largest_batches,
-    limit_of_rollback,
-    rate_factor,
-)
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
@@ -58,19 +51,16 @@ def train(
     *,
     time_limit: float = math.inf,
 ) -> Iterator[Event]:
-    """Train from the last checkpoint, or from the start, to the end.
+    """Train from the last checkpoint, or from the start, to the end; yield all that happens.
 
     Args:
         prepared: Configuration, run folder, corpora.
-        should_stop: Asked after every step and between batches of an evaluation; when True a
+        should_stop: Asked after every step and between batches of an evaluation; when true a
             checkpoint is saved and the loop ends, on all machines. The number of a signal tells the
             others which it was.
         time_limit: Seconds after which the run shall be over: the learning rate falls so that it
             is low by then, and the end of the run begins early enough. Such a run does not repeat
             bit by bit.
-
-    Yields:
-        Everything that happens, also written to `events.jsonl`.
 
     Raises:
         ConfigError: The first machine was given other settings.
@@ -169,7 +159,7 @@ class _Session:
         step, epoch = progress.step + 1, progress.cursor.epoch
         train, last_step = self._config.train, self._time_left.last_step
         rate = learning_rate(step, train, self._config.model.d_model, last_step)
-        rate *= rate_factor(progress)
+        rate *= progress.rate_factor
         gradients = yield from self._gradients(micro_batches, step)
         result = self._stepper.update(gradients, step, rate)
         seconds = time.perf_counter() - started
@@ -294,9 +284,9 @@ class _Session:
             return
         if self.chief is not None:
             yield from self.chief.written(wait=True)
-        before, from_step = limit_of_rollback(progress), progress.step
+        before, from_step = progress.limit_of_rollback(), progress.step
         if self.chief is not None:
             warnings = self.chief.roll_back(before)
         self.state.copy_from_chief()
-        factor = rate_factor(self._progress)
-        yield RolledBack(self._progress.step, from_step, factor, warnings)
+        back = self._progress
+        yield RolledBack(back.step, from_step, back.rate_factor, warnings)

@@ -67,20 +67,10 @@ class Prepared:
     Attributes:
         config: The configuration, with a value for every key that said `auto` and the real size of
             the vocabulary.
-        folder: The run folder.
-        corpora: The raw text.
-        vocabularies: The subwords.
-        encoder: Text -> ids.
-        train: Encoded training corpus.
-        dev: Encoded development corpus.
-        dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
-        settings: What must be the same when the run goes on; see `resume.py`.
-        start: The model whose weights to begin with, or None.
+        settings: What must be the same when the run resumes.
         num_blank: Label of a training corpus -> its pairs without text on a side, which are left
             out; empty where older shards do not say.
-        warnings: What the user should know before training.
-        cluster: The machines that train together.
         is_fresh: The run starts over: what it made before goes when its first step is at hand.
     """
 
@@ -124,8 +114,8 @@ def prepare(
 
     Raises:
         ConfigError: See `resolve`, and `check_settings`; then nothing was written.
-        DataError: A text file is missing or wrong.
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
+        DataError: A text file is missing or wrong.
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
@@ -135,7 +125,7 @@ def prepare(
         loaded, corpora, tell=tell, machine=machine, is_fresh=is_fresh, time_limit=time_limit
     )
     start = open_start(config, run.path)
-    vocabularies, config = _start_vocabularies(start, config, tell)
+    vocabularies, config = start_vocabularies(start, config, tell)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
     warnings = []
@@ -178,19 +168,6 @@ def prepare(
     )
 
 
-def _start_vocabularies(
-    start: Bundle | None, config: Config, tell: Callable[[str], None]
-) -> tuple[Vocabularies | None, Config]:
-    """Return the vocabularies of the model to start from, if any, and the configuration's truth."""
-    if start is None:
-        return None, config
-    vocabularies, config, changes = start_vocabularies(start, config)
-    tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens (of {start.path})")
-    if changes:
-        tell(f"train.from: {changes}, as that vocabulary is")
-    return vocabularies, config
-
-
 def _shard_name(
     config: Config, corpora: Corpora, encoder: str, split: str, hashes: FileHashes
 ) -> str:
@@ -231,13 +208,8 @@ def _encode_splits(
     if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
         tell(f"pairs left out: {left_out}")
     remove_other_shards(shards.values())
-    fingerprint = shards["train"].name
-    return {
-        **encoded,
-        "dev_examples": dev_examples,
-        "fingerprint": fingerprint,
-        "num_blank": num_blank,
-    }
+    facts = {"fingerprint": shards["train"].name, "num_blank": num_blank}
+    return {**encoded, "dev_examples": dev_examples, **facts}
 
 
 def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None:
@@ -247,15 +219,9 @@ def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None
 
 
 def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
-    """Check on samples what `prepare` checks on all of the text; nothing that is written stays.
+    """Check on samples of each training corpus what `prepare` checks on all; nothing written stays.
 
-    Args:
-        config: The configuration, resolved.
-        corpora: Its text.
-        samples: Pairs of each training corpus.
-
-    Raises:
-        TrainingError: There is nothing to train on or to evaluate.
+    TrainingError: there is nothing to train on or to evaluate.
     """
     text = list(texts(itertools.chain.from_iterable(samples), "joint"))
     subwords = Subwords.train(text, config.tokenizer)

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +18,30 @@ from nmt_cli.files import fsync, os_errors_as
 from nmt_cli.resources import RUNS_DIR
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """Where the parts of a run lie."""
+    """Where the parts of a run lie.
 
-    path: Path
+    Attributes:
+        shards: Folder of the encoded corpora.
+        checkpoints: Folder of the checkpoints.
+        config: The configuration that the run was begun with, with what `auto` became.
+        model: The best bundle so far.
+        events: One JSON object a line: all that happened.
+        report: The same as a page for people, with what the run is made of.
+        tensorboard: The same for TensorBoard, if asked for.
+        previous: Manifest of the best model of the last run of this name, which was forgotten.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.shards = path / "shards"
+        self.checkpoints = path / "checkpoints"
+        self.config = path / "config.yaml"
+        self.model = path / "model"
+        self.events = path / "events.jsonl"
+        self.report = path / "report.html"
+        self.tensorboard = path / "tensorboard"
+        self.previous = path / "previous.json"
 
     @classmethod
     def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":
@@ -36,44 +54,9 @@ class RunFolder:
         return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
 
     @property
-    def shards(self) -> Path:
-        """Folder of the encoded corpora."""
-        return self.path / "shards"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of the checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def config(self) -> Path:
-        """The configuration that the run was begun with, with what `auto` became."""
-        return self.path / "config.yaml"
-
-    @property
     def has_begun(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return self.config.is_file() and any(self.checkpoints.glob("step-*"))
-
-    @property
-    def model(self) -> Path:
-        """The best bundle so far."""
-        return self.path / "model"
-
-    @property
-    def events(self) -> Path:
-        """One JSON object a line: all that happened."""
-        return self.path / "events.jsonl"
-
-    @property
-    def report(self) -> Path:
-        """The same as a page for people, with what the run is made of."""
-        return self.path / "report.html"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The same for TensorBoard, if asked for."""
-        return self.path / "tensorboard"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -107,18 +90,12 @@ class RunFolder:
             hint="wait for it or stop it; another run needs another name: --set name=NAME",
         )
 
-    @property
-    def previous(self) -> Path:
-        """The manifest of the best model of the last run of this name, which was forgotten."""
-        return self.path / "previous.json"
-
     def forget(self) -> None:
         """Delete what training made but the last scores; vocabulary and encoded corpora stay."""
         with contextlib.suppress(FileNotFoundError):
             (self.model / MANIFEST).replace(self.previous)
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
-        shutil.rmtree(self.model, ignore_errors=True)
-        shutil.rmtree(self.tensorboard, ignore_errors=True)
+        for folder in (self.checkpoints, self.model, self.tensorboard):
+            shutil.rmtree(folder, ignore_errors=True)
         self.events.unlink(missing_ok=True)
         self.report.unlink(missing_ok=True)
 
@@ -142,10 +119,6 @@ class EventLog:
         with self._path.open("ab") as stream:
             stream.write(line)
         self.size += len(line)
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what was logged so far."""
-        return read_events(self._path)
 
     def flush(self) -> None:
         """Make sure that what was appended outlives a loss of power."""

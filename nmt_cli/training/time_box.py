@@ -2,12 +2,11 @@
 
 What comes after the last step takes time, too. A last evaluation is always done; the test set,
 averages and other number formats only if they fit, and no more than a share of the limit is put
-aside for them: the outputs of a young model run to their limit, so that all of it could take
-longer than its training. What is put aside follows from the last evaluation, so there must be one
-of a model that has learned where an output ends.
+aside for them. What is put aside follows from the last evaluation, so there must be one of a model
+that has learned where an output ends: those of a young model run to their limit.
 
-Before the first step, the time for starting (TensorFlow, reading the text, tracing the step), for
-the steps and for the end is estimated, to about a third.
+The time for starting (TensorFlow, reading the text, tracing the step), for the steps and for the
+end is estimated before the first step, to about a third.
 """
 
 import math
@@ -39,11 +38,9 @@ class Evaluation(NamedTuple):
     """What the time for the end of the run is judged by.
 
     Attributes:
-        seconds: How long an evaluation took.
-        search_seconds: Of that, one greedy search.
-        test_pairs: Searches of the test set.
+        seconds: How long an evaluation took, and of that one greedy search `search_seconds`.
+        test_pairs: Searches of the test set, with `beam_size`.
         format_pairs: Development pairs that number formats will be measured on.
-        beam_size: Of the search at the end.
     """
 
     seconds: float

@@ -22,7 +22,6 @@ from nmt_cli.tasks import losses
 from nmt_cli.training import loop
 from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.loop import train
-from nmt_cli.training.recovery import limit_of_rollback, rate_factor, roll_back
 from nmt_cli.training.schedule import learning_rate
 
 SMALL = (
@@ -167,20 +166,20 @@ def progress(step: int, in_a_row: int = 3, tried: tuple[int, ...] = ()) -> Progr
 
 
 def test_going_back_where_it_helped_nothing_goes_back_further():
-    assert limit_of_rollback(progress(9)) == 7  # a checkpoint of step 6 will do
-    assert limit_of_rollback(progress(9, tried=(4,))) == 7
-    assert limit_of_rollback(progress(9, tried=(6,))) == 6
+    assert progress(9).limit_of_rollback() == 7  # a checkpoint of step 6 will do
+    assert progress(9, tried=(4,)).limit_of_rollback() == 7
+    assert progress(9, tried=(6,)).limit_of_rollback() == 6
     with pytest.raises(TrainingError):
-        limit_of_rollback(progress(9, tried=(4, 4)))
+        progress(9, tried=(4, 4)).limit_of_rollback()
 
 
 def test_progress_is_counted():
     back = Progress(step=5, skipped=3, skipped_in_a_row=2)
-    assert rate_factor(back) == 1.0
-    roll_back(back, Progress(step=4))
+    assert back.rate_factor == 1.0
+    back.roll_back(Progress(step=4))
     assert (back.step, back.skipped, back.skipped_in_a_row) == (4, 3, 0)
     assert back.rolled_back_to == (4,)
-    assert rate_factor(back) == 0.5
+    assert back.rate_factor == 0.5
 
 
 # --- memory ---------------------------------------------------------------------------------------
