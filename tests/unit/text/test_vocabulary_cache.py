@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/text/fingerprint.py: a hash that changes with the text, and is remembered."""
+"""Tests of nmt_cli/text/vocabulary_cache.py: a hash that changes with the text, and is kept."""
 
 import os
 import time
