@@ -182,8 +182,7 @@ def vocab_size(
     size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_TOKENS + side.alphabet + merges)
     seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
     return Choice(
-        size,
-        f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})",
+        size, f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})"
     )
 
 
