@@ -38,16 +38,12 @@ class Choice(NamedTuple):
 class Side:
     """The training text of one side, or of both together.
 
-    Attributes:
-        words: Words between spaces; two characters of Hangul, Han or Kana make a word where that
-            gives more.
-        alphabet: Distinct characters, the rarest left out.
-        scripts: Share of the commonest scripts among its letters, in words ("82 % Hangul").
+    Words stand between spaces; two characters of Hangul, Han or Kana make one if that gives more.
     """
 
     words: int
-    alphabet: int
-    scripts: str
+    alphabet: int  # distinct characters, the rarest left out
+    scripts: str  # share of the commonest scripts among its letters, in words ("82 % Hangul")
 
 
 @dataclass(frozen=True)
@@ -62,17 +58,11 @@ class Text:
 
 @dataclass(frozen=True)
 class TokenLengths:
-    """Lengths in tokens, each with its `</s>`.
+    """Lengths in tokens, each with its `</s>`."""
 
-    Attributes:
-        longest: Tokens that the longer side of nearly every training pair stays within.
-        mean: Of a training pair.
-        dev: Likewise, of all development examples together.
-    """
-
-    longest: int
-    mean: Lengths
-    dev: int
+    longest: int  # what the longer side of nearly every training pair stays within
+    mean: Lengths  # of a training pair
+    dev: int  # of all development examples together
 
 
 @dataclass(frozen=True)

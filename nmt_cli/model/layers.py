@@ -34,10 +34,9 @@ def num_fused(name: str) -> int:
 
 
 class RandomStream:
-    """Seeds for the dropouts of one forward pass: a function of the step's seed and their order.
+    """Seeds for the dropouts of one forward pass: a function of their order and of a seed.
 
-    Args:
-        seed: [2] int32, different for each micro-batch of each step.
+    That is [2] int32, different for each micro-batch of each step.
     """
 
     def __init__(self, seed: Tensor) -> None:
