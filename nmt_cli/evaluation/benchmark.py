@@ -25,13 +25,21 @@ _START_UPS = 3
 
 @dataclass(frozen=True)
 class Speed:
-    """What calls with so many sources each took."""
+    """What calls with so many sources each took.
+
+    Attributes:
+        batch_size: Sources in a call.
+        sentences_per_second: Of all calls together.
+        tokens_per_second: Tokens, as `measure_speed` is told to count them.
+        p50_ms: Median time of a call in milliseconds.
+        p95_ms: What 95 % of the calls stayed below.
+    """
 
     batch_size: int
-    sentences_per_second: float  # of all calls together
-    tokens_per_second: float  # as `measure_speed` is told to count them
-    p50_ms: float  # median time of a call
-    p95_ms: float  # what 95 % of the calls stayed below
+    sentences_per_second: float
+    tokens_per_second: float
+    p50_ms: float
+    p95_ms: float
 
 
 def search_options_of(bundle: Bundle, engine: str, beam: int | None) -> SearchOptions | None:
