@@ -160,12 +160,9 @@ def _report_bug(error: Exception, *, show: bool) -> None:
 
 
 class _PlainValue:
-    """Turns what was typed for an option into its type: text, a number, or a list of texts.
+    """Turns what was typed for an option into its kind: text, a number, or a list of texts.
 
     Typer would do it with pydantic, whose import takes longer than a translation.
-
-    Args:
-        kind: The option's annotation without its `None`.
     """
 
     def __init__(self, kind: Any) -> None:
