@@ -28,6 +28,7 @@ from nmt_cli.commands.export import export
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
 from nmt_cli.commands.score import score
+from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
@@ -235,8 +236,8 @@ app = typer.Typer(
 )
 
 
-_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score, export)
-for _command in (*_COMMANDS, bench, info):
+_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score)
+for _command in (*_COMMANDS, serve, export, bench, info):
     app.command(cls=_Command)(_command)
 
 _data = typer.Typer(**_SETTINGS, help="Known public data sets: what they are, and getting them.")

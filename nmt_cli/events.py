@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmt_cli.evaluation.label_scores import LabelScore
+    from nmt_cli.evaluation.label_judging import LabelScore
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.evaluation.outputs import Sample
     from nmt_cli.evaluation.scores import Score

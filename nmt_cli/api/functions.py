@@ -87,11 +87,15 @@ def train(
             if isinstance(event, nmt_cli.events.Evaluated):
                 print(event.step, event.scores["bleu"].score)
     """
-    from nmt_cli.training.session import prepare_here, train_here
+    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.run import prepare
 
     loaded = configuration(config, set, data_dir)
     with RunFolder.of(loaded.config).locked():
-        prepared = prepare_here(loaded, tell=on_note, is_fresh=fresh, time_limit=time_limit)
+        machine = ThisMachine()
+        prepared = prepare(
+            loaded, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
+        )
         for warning in prepared.warnings:
             on_note(warning)
         yield from train_here(prepared, should_stop, time_limit=time_limit)
@@ -137,11 +141,16 @@ def evaluate(
     examples, language = read_examples(
         bundle, split=split, source=source, reference=reference, data_dir=data_dir
     )
-    where = EngineOptions(**options)
-    evaluator = Evaluator(options=where, settings=set, on_progress=on_progress)
-    return task_of(bundle.manifest.facts).evaluate(
-        evaluator, bundle, examples, target_lang or language, compare
+    evaluator = Evaluator(
+        bundle=bundle,
+        examples=examples,
+        language=target_lang or language,
+        others=compare,
+        options=EngineOptions(**options),
+        settings=set,
+        on_progress=on_progress,
     )
+    return task_of(bundle.manifest.facts).evaluate(evaluator)
 
 
 def check(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 from nmt_cli.bundle.finding import check_task, find_bundle
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
-from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.loading import (
     EngineOptions,
     described,
@@ -22,6 +21,7 @@ from nmt_cli.search.loading import (
     load_labeller,
     search_options,
 )
+from nmt_cli.search.options import ChatOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
     from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.search.options import SearchOptions
-    from nmt_cli.search.pair_scores import PairScore
-    from nmt_cli.search.translator import Translation, Translator
+    from nmt_cli.search.translator import ExplainedWord, PairScore, Translation, Translator
     from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.vocabulary import Vocabularies
 
@@ -160,13 +159,21 @@ class Model:
         self, pairs: Iterable[tuple[str, str]], *, length_penalty: float | None = None
     ) -> "Iterator[PairScore]":
         """Yield what `score` returns, as pairs come."""
-        from nmt_cli.search.pair_scores import score_pairs
+        from nmt_cli.search.translator import score_pairs
 
         check_task(self.bundle, TRANSLATION)
         alpha = self.search_options(length_penalty=length_penalty).length_penalty
         return score_pairs(
             self.engine, self.vocabularies, pairs, length_penalty=alpha, on_warning=self._on_warning
         )
+
+    def explain(self, source: str, target: str) -> "list[ExplainedWord]":
+        """Return each word of a translation with its probability and the words it comes from."""
+        from nmt_cli.search.translator import explain_pair
+
+        check_task(self.bundle, TRANSLATION)
+        with self._lock:
+            return explain_pair(self.engine, self.vocabularies, source, target)
 
     def classify(self, texts: "Iterable[str | tuple[str, str]]") -> "list[Labelled]":
         """Return the labels of each text, with the probabilities of all labels.

@@ -20,12 +20,7 @@ _MOST_NAMES = 1 << 16
 
 
 def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> None:
-    """Check the sizes and types of everything that CTranslate2 reads.
-
-    Args:
-        folder: What `ctranslate2_form.py` wrote.
-        model: The manifest's `model`.
-        vocabulary: The manifest's `vocabulary`.
+    """Check the sizes and types of everything that CTranslate2 reads against the manifest's.
 
     Raises:
         ModelFileError: A file is damaged or is not of this model.

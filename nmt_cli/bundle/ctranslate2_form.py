@@ -34,6 +34,7 @@ NUMBER_FORMATS = (
     "int16",
 )
 _TURNS = "encoder.turns"
+_SELF_PARTS, _CROSS_PARTS = ("query_key_value", "output"), ("query", "key_value", "output")
 _ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
@@ -43,30 +44,15 @@ _ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted.
+    """What is converted."""
 
-    Attributes:
-        model: The `model` section of the configuration.
-        weights: Every weight by name.
-        source_tokens: The source vocabulary in the order of its ids.
-        target_tokens: The target vocabulary in the order of its ids.
-    """
-
-    model: Mapping[str, Any]
-    weights: Arrays
-    source_tokens: Sequence[str]
-    target_tokens: Sequence[str]
+    model: Mapping[str, Any]  # the `model` section of the configuration
+    weights: Arrays  # every weight by name
+    source_tokens: Sequence[str]  # the source vocabulary in the order of its ids
+    target_tokens: Sequence[str]  # the target vocabulary in the order of its ids
 
     def write(self, folder: Path, number_format: str = "float32") -> None:
-        """Write CTranslate2's files into a new folder.
-
-        Args:
-            folder: Is made if missing; gets `model.bin`, `config.json` and the vocabulary.
-            number_format: One of `NUMBER_FORMATS`.
-
-        Raises:
-            OSError: The disk is full.
-        """
+        """Write `model.bin`, `config.json` and the vocabulary into a folder, made if missing."""
         spec = self._spec()
         spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON  # CTranslate2 would take 1e-5
         spec.validate()
@@ -134,13 +120,9 @@ class Conversion:
             self._fill_norm(spec.layer_norm, f"{side}.norm")
         for number, layer in enumerate(spec.layer, start=1):
             name = f"{side}.layer{number}"
-            self._fill_attention(
-                layer.self_attention, f"{name}.self_att", ("query_key_value", "output")
-            )
+            self._fill_attention(layer.self_attention, f"{name}.self_att", _SELF_PARTS)
             if side == "decoder":
-                self._fill_attention(
-                    layer.attention, f"{name}.cross_att", ("query", "key_value", "output")
-                )
+                self._fill_attention(layer.attention, f"{name}.cross_att", _CROSS_PARTS)
             self._fill_feed_forward(layer.ffn, f"{name}.feed_forward")
 
     def _fill_attention(self, spec: Any, name: str, parts: Sequence[str]) -> None:
@@ -167,10 +149,8 @@ class EncoderConversion(Conversion):
     """A classifier without its head, which CTranslate2 has no place for."""
 
     def _spec(self) -> Any:
-        model = self.model
-        encoder = TransformerEncoderSpec(
-            model["encoder_layers"], model["num_heads"], **self._layers()
-        )
+        sizes = (self.model["encoder_layers"], self.model["num_heads"])
+        encoder = TransformerEncoderSpec(*sizes, **self._layers())
         self._fill_stack(encoder, "encoder")
         encoder.embeddings[0].weight = self.weights["embedding"]
         spec = TransformerEncoderModelSpec(encoder)

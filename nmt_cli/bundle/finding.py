@@ -12,12 +12,10 @@ from nmt_cli.resources import RUNS_DIR
 
 
 def find_bundle(model: str | None, *tasks: TaskFacts) -> Bundle:
-    """Return the bundle that a command should use.
+    """Return the bundle that a command should use, for one of some tasks; none named is any.
 
-    Args:
-        model: What the user gave: a bundle or a run folder; None looks at `$NMT_MODEL` and then
-            takes the newest bundle of the right task below `runs/`.
-        tasks: What the command can use; none is any.
+    `model` is what the user gave: a bundle, a run folder or a shared file. None looks at
+    `$NMT_MODEL` and then takes the newest bundle of the right task below `runs/`.
 
     Raises:
         ModelFileError: There is none, it is damaged, or it is for another task.
@@ -37,13 +35,7 @@ def find_bundle(model: str | None, *tasks: TaskFacts) -> Bundle:
 
 
 def check_task(bundle: Bundle, *tasks: TaskFacts, named: str = "") -> None:
-    """Raise ModelFileError unless a bundle is for one of the tasks.
-
-    Args:
-        bundle: The model.
-        tasks: What it is wanted for.
-        named: What the user called it; by default its folder.
-    """
+    """Raise ModelFileError unless a bundle, as the user named it, is for one of the tasks."""
     facts = bundle.manifest.facts
     if facts not in tasks:
         raise ModelFileError(

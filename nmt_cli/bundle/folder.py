@@ -16,6 +16,7 @@ import fcntl
 import os
 import shlex
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,11 +55,7 @@ class Bundle:
     manifest: Manifest
 
     def verify(self) -> None:
-        """Check the hash of every file.
-
-        Raises:
-            ModelFileError: Names the first file that changed.
-        """
+        """Check the hash of every file; ModelFileError names the first one that changed."""
         for name, known in self.manifest.files.items():
             with os_errors_as(ModelFileError, f"{self.path / name}: cannot be read"):
                 digest = sha256_of(self.path / name)
@@ -69,10 +66,8 @@ class Bundle:
         """Check that the wanted files are there with the right sizes and, if small, checksums.
 
         The weights, which CTranslate2 does without, are summed up by who reads them; the model
-        card, which nobody does, by `verify`.
-
-        Raises:
-            ModelFileError: Names the first file that is missing or not as it was written.
+        card, which nobody does, by `verify`. ModelFileError names the first file that is not as it
+        was written.
         """
         for name, known in self.manifest.files.items():
             if not is_wanted(name):
@@ -106,11 +101,7 @@ class Bundle:
             )
 
     def load_weights(self, prefix: str = "") -> "Arrays":
-        """Read the weights by name; nothing is read of those whose names begin otherwise.
-
-        Raises:
-            ModelFileError: The file is damaged, or a weight is not a number.
-        """
+        """Read the weights whose names begin so; ModelFileError if one is damaged or no number."""
         from safetensors import SafetensorError, safe_open
 
         if WEIGHTS not in self.manifest.files:
@@ -133,13 +124,9 @@ class Bundle:
         return weights
 
     def ctranslate2_folder(self, number_format: str | None = None) -> Path:
-        """Return the folder that CTranslate2 loads.
+        """Return the folder that CTranslate2 loads; without a number format, the one of choice.
 
-        Args:
-            number_format: Such as "int8"; None is the one that the manifest chose.
-
-        Raises:
-            ModelFileError: The bundle does not have it, or not whole.
+        ModelFileError says that the bundle does not have it, or not whole.
         """
         wanted = number_format or self.manifest.ctranslate2.get("auto")
         if wanted not in self.manifest.ctranslate2.get("formats", {}):
@@ -157,14 +144,6 @@ class Bundle:
         check_folder(self.path / folder, self.manifest.model, self.manifest.vocabulary)
         return self.path / folder
 
-    def conversion(self, vocabularies: "Vocabularies") -> "Conversion":
-        """Return what `ctranslate2_form.py` needs of this bundle.
-
-        Raises:
-            ModelFileError: The weights are damaged.
-        """
-        return conversion_of(self.manifest.model, self.load_weights(), vocabularies)
-
 
 def save_bundle(
     path: Path,
@@ -175,19 +154,9 @@ def save_bundle(
     scores: dict[str, dict[str, dict[str, Any]]],
     training: dict[str, Any],
 ) -> Bundle:
-    """Write a whole bundle; an older one of that name is replaced in one rename.
+    """Write a whole bundle; an older one of that name is replaced in one rename, or stays whole.
 
-    Args:
-        path: The bundle's folder.
-        config: The resolved configuration.
-        vocabularies: The tokenizers.
-        weights: Every weight by name.
-        scores: See `Manifest.scores`.
-        training: See `Manifest.training`.
-
-    Raises:
-        OSError: The disk is full or the folder is not writable; the older bundle is whole.
-        TrainingError: A weight is not finite; the older bundle is whole.
+    Scores and training are those of the `Manifest`. A weight that is not finite is a TrainingError.
     """
     import numpy as np
     from safetensors import SafetensorError
@@ -208,12 +177,15 @@ def save_bundle(
         (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
         conversion = conversion_of(config.model.model_dump(mode="json"), weights, vocabularies)
         conversion.write(folder / CTRANSLATE2 / PLAIN_FORMAT, PLAIN_FORMAT)
+        parts = Counter[str]()  # weights by the first word of their names
+        for name, array in weights.items():
+            parts[name.split(".")[0]] += int(array.size)
         manifest = Manifest(
             name=config.name,
             task=config.task,
             source_lang=config.data.source_lang,
             target_lang=config.data.target_lang,
-            parameters=sum(int(array.size) for array in weights.values()),
+            parameters=parts.total(),
             model=config.model.model_dump(mode="json"),
             decode=config.decode.model_dump(mode="json"),
             chat=config.chat.model_dump(mode="json"),
@@ -222,7 +194,7 @@ def save_bundle(
             training=training,
             versions=versions(),
             ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
-            parts=_parts(weights),
+            parts=dict(parts),
             licence=config.data.licence,
             classification=classification_of(config),
         )
@@ -232,23 +204,12 @@ def save_bundle(
     return open_bundle(path)
 
 
-def add_ctranslate2(
-    bundle: Bundle,
-    vocabularies: "Vocabularies",
-    number_format: str,
-) -> Bundle:
-    """Write one more form for CTranslate2 into a bundle, which is whole at every moment.
+def add_ctranslate2(bundle: Bundle, number_format: str) -> Bundle:
+    """Write one more form for CTranslate2 into a bundle, or anew; it is whole at every moment."""
+    from nmt_cli.text.vocabulary import Vocabularies
 
-    Args:
-        bundle: Gets the form; one that it has already is written anew.
-        vocabularies: The bundle's.
-        number_format: One of `convert.NUMBER_FORMATS`.
-
-    Raises:
-        OSError: The disk is full or the folder is not writable.
-        ModelFileError: The weights are damaged.
-    """
-    conversion = bundle.conversion(vocabularies)
+    vocabularies = Vocabularies.load(bundle.path)
+    conversion = conversion_of(bundle.manifest.model, bundle.load_weights(), vocabularies)
     folder = bundle.path / CTRANSLATE2 / number_format
     with changing(bundle) as now:
         with atomic_dir(folder) as temporary:
@@ -286,10 +247,7 @@ def changing(bundle: Bundle) -> Iterator[Bundle]:
 
 
 def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
-    """Replace fields of a bundle's manifest on disk, atomically; return the changed bundle.
-
-    The bundle is one that `changing` gave.
-    """
+    """Replace fields of the manifest of a bundle that `changing` gave, atomically."""
     manifest = replace(bundle.manifest, **changes)
     write_text(bundle.path / MANIFEST, as_text(manifest))
     return Bundle(bundle.path, manifest)
@@ -325,13 +283,7 @@ def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
 def conversion_of(
     model: dict[str, Any], weights: "Arrays", vocabularies: "Vocabularies"
 ) -> "Conversion":
-    """Return a model as CTranslate2 can have it.
-
-    Args:
-        model: The `model` section of its configuration.
-        weights: Every weight by name.
-        vocabularies: Its vocabularies.
-    """
+    """Return a model as CTranslate2 can have it; `model` is that section of its configuration."""
     from nmt_cli.bundle.ctranslate2_form import Conversion, EncoderConversion
 
     kind = EncoderConversion if "head.kernel" in weights else Conversion
@@ -350,15 +302,6 @@ def classification_of(config: "Config") -> dict[str, Any]:
     return config.classification.model_dump(mode="json") | {"texts": config.num_texts}
 
 
-def _parts(weights: "Arrays") -> dict[str, int]:
-    """Return the number of weights by the first word of their names."""
-    parts: dict[str, int] = {}
-    for name, array in weights.items():
-        part = name.split(".")[0]
-        parts[part] = parts.get(part, 0) + int(array.size)
-    return parts
-
-
 def versions() -> dict[str, str]:
     """Return the versions of nmt and of the libraries that a model depends on."""
     from importlib.metadata import version
@@ -372,10 +315,8 @@ def versions() -> dict[str, str]:
 def open_bundle(path: Path) -> Bundle:
     """Read a bundle's manifest and check version and file sizes.
 
-    What only CTranslate2 reads is checked by `Bundle.ctranslate2_folder`.
-
-    Raises:
-        ModelFileError: Something is missing, damaged, or from a newer nmt; says what.
+    What only CTranslate2 reads is checked by `Bundle.ctranslate2_folder`. ModelFileError says what
+    is missing, damaged, or from a newer nmt.
     """
     path = existing_dir(path)
     bundle = Bundle(path, read_manifest(path / MANIFEST))

@@ -19,48 +19,32 @@ _CHECKSUM = "crc32"  # of the manifest itself
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `bundle.json` says.
+    """What `bundle.json` says."""
 
-    Attributes:
-        name: The run's name.
-        task: "translation", "chat" or "classification".
-        source_lang: Code of the source language, may be empty.
-        target_lang: Code of the target language, may be empty.
-        parameters: Number of weights.
-        model: The `model` section of the configuration.
-        decode: The `decode` section: the default search options.
-        chat: The `chat` section.
-        vocabulary: `{"source": tokens, "target": tokens, "joint": bool}`.
-        scores: `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`.
-        training: Steps, pairs, data fingerprint.
-        ctranslate2: `{"auto": number format to use, "formats": {name: what is known of it}}`.
-        versions: Of nmt and of the libraries that matter.
-        parts: How many weights the embeddings, the encoder, ... have; older bundles do not say.
-        licence: Of the training data, may be empty.
-        classification: Of a classifier the `classification` section, its labels among it, and how
-            many `texts` it reads together.
-        files: File name -> `{"bytes", "sha256", "crc32"}`; older bundles have no crc32.
-        format_version: Of this layout.
-    """
-
-    name: str
-    task: str
-    source_lang: str
-    target_lang: str
-    parameters: int
-    model: dict[str, Any]
-    decode: dict[str, Any]
-    chat: dict[str, Any]
-    vocabulary: dict[str, Any]
+    name: str  # the run's name
+    task: str  # "translation", "chat" or "classification"
+    source_lang: str  # code of the source language, may be empty
+    target_lang: str  # code of the target language, may be empty
+    parameters: int  # number of weights
+    model: dict[str, Any]  # the `model` section of the configuration
+    decode: dict[str, Any]  # the `decode` section: the default search options
+    chat: dict[str, Any]  # the `chat` section
+    vocabulary: dict[str, Any]  # `{"source": tokens, "target": tokens, "joint": bool}`
+    # `{"dev" | "test": {"bleu" | ...: {"score", "signature"}}}`
     scores: dict[str, dict[str, dict[str, Any]]]
-    training: dict[str, Any]
-    versions: dict[str, str]
+    training: dict[str, Any]  # steps, pairs, data fingerprint
+    versions: dict[str, str]  # of nmt and of the libraries that matter
+    # `{"auto": number format to use, "formats": {name: what is known of it}}`
     ctranslate2: dict[str, Any] = field(default_factory=dict)
+    # how many weights the embeddings, the encoder, ... have; older bundles do not say
     parts: dict[str, int] = field(default_factory=dict)
-    licence: str = ""
+    licence: str = ""  # of the training data, may be empty
+    # of a classifier the `classification` section, its labels among it, and how many `texts` it
+    # reads together
     classification: dict[str, Any] = field(default_factory=dict)
+    # file name -> `{"bytes", "sha256", "crc32"}`; older bundles have no crc32
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    format_version: int = FORMAT_VERSION
+    format_version: int = FORMAT_VERSION  # of this layout
 
     @property
     def facts(self) -> TaskFacts:
@@ -105,11 +89,7 @@ def _checksum(values: Mapping[str, Any]) -> int:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return what a `bundle.json` says.
-
-    Raises:
-        ModelFileError: It cannot be read, or says what no model can be.
-    """
+    """Return what a `bundle.json` says; ModelFileError if it says what no model can be."""
     try:
         if path.exists() and not path.is_file():
             raise OSError("not an ordinary file")

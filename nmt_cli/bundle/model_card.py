@@ -11,12 +11,7 @@ _BAR = r"\|"
 
 
 def model_card(manifest: "Manifest", file: str = ".") -> str:
-    """Return the card's Markdown text.
-
-    Args:
-        manifest: Of the model.
-        file: What a recipient gives to `-m`.
-    """
+    """Return the card's Markdown text; a recipient gives `file` to `-m`."""
     rows = [  # a bar ends a table's cell, even inside backticks
         f"| {split} | {name} | {value['score']:.2f} | `{value['signature'].replace('|', _BAR)}` |"
         for split, scores in manifest.scores.items()
@@ -24,6 +19,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
     ]
     table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
     size, facts = manifest.model, manifest.facts
+    labels = manifest.classification.get("labels", [])
     text = "" if facts.has_turns else ' "..."'
     return "\n".join(
         [
@@ -35,7 +31,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             f"{manifest.layers} layers, width {size['d_model']}, "
             f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} "
             f"{manifest.examples}.",
-            *_labels(manifest),
+            *(["", f"Labels: {', '.join(labels)}"] if labels else []),
             "",
             "    pip install nmt-cli",
             f"    nmt {facts.command} -m {shlex.quote(file)}" + text,
@@ -43,11 +39,6 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             *(table if rows else []),
         ]
     )
-
-
-def _labels(manifest: "Manifest") -> list[str]:
-    labels = manifest.classification.get("labels", [])
-    return ["", f"Labels: {', '.join(labels)}"] if labels else []
 
 
 def _front_matter(manifest: "Manifest") -> list[str]:

@@ -36,17 +36,8 @@ _UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, en
 def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: bool) -> Bundle:
     """Write what is needed to use a model, as a file or a folder; return what is in it.
 
-    Args:
-        bundle: The model.
-        target: Ends in .zip or .tar.gz; else a folder, which must not exist.
-        number_format: The form for CTranslate2 that goes along.
-        with_weights: Whether those for the TensorFlow engine, for training on and for other forms
-            go along, too.
-
-    Raises:
-        ConfigError: The folder exists, or the file's ending is none of these.
-        ModelFileError: The model is damaged.
-        OSError: The disk is full or the folder is not writable.
+    The target ends in .zip or .tar.gz; else it is a folder, which must not exist. The weights, if
+    they go along, are for the TensorFlow engine, for training on and for other forms.
     """
     is_file = str(target).endswith(ENDINGS)
     if not is_file and (target.exists() or target.name.endswith((".zst", ".gz", ".xz", ".7z"))):
@@ -93,11 +84,7 @@ def _fill(
 
 
 def unpacked(file: Path) -> Bundle:
-    """Return the model in a shared file, unpacked into the user's cache once.
-
-    Raises:
-        ModelFileError: The file is damaged, or holds something else.
-    """
+    """Return the model in a shared file, unpacked into the user's cache once."""
     try:
         digest = sha256_of(file)
     except OSError as error:

@@ -69,10 +69,9 @@ def chat(
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
     from nmt_cli.files import read_lines
-    from nmt_cli.search.chat_options import ChatSettings
-    from nmt_cli.terminal.chat_conversation import Conversation
-    from nmt_cli.terminal.chat_log import ConversationLog, last_conversation
-    from nmt_cli.terminal.chat_prompt import ChatPrompt
+    from nmt_cli.search.options import ChatSettings
+    from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
+    from nmt_cli.terminal.prompts import ChatPrompt
 
     if text and Path(text[0]).is_dir():
         raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")

@@ -99,6 +99,10 @@ def evaluate(
     examples, language = read_examples(bundle, split=split, encoding=encoding, **where)
     with console.counting() as tell:
         evaluator = Evaluator(
+            bundle=bundle,
+            examples=examples,
+            language=target_lang or language,
+            others=others,
             options=options,
             settings=settings or [],
             flags={"beam_size": beam, "length_penalty": length_penalty, "max_length": max_length},
@@ -106,6 +110,5 @@ def evaluate(
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
         )
-        task = task_of(bundle.manifest.facts)
-        found = task.evaluate(evaluator, bundle, examples, target_lang or language, others)
+        found = task_of(bundle.manifest.facts).evaluate(evaluator)
     show_evaluation(bundle.manifest.name, found, report, as_json=json)

@@ -63,8 +63,6 @@ def export(
     from nmt_cli.files import os_errors_as
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.training_view import describe
-    from nmt_cli.text.encoders import build_encoder
-    from nmt_cli.text.vocabulary import Vocabularies
 
     if saved_model and formats:
         raise ConfigError("--saved-model and --format do not go together")
@@ -83,9 +81,8 @@ def export(
     loaded = load_config(str(bundle.path / "config.yaml"), opt.with_data_dir(None, data_dir))
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
-    encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
     dev = dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
-    what = bundle, encoder, loaded.config, dev
+    what = bundle, dev
     if saved_model is not None:
         with os_errors_as(ModelFileError, f"{saved_model}: cannot be written"):
             form = export_saved_model(*what, Path(saved_model))
@@ -113,13 +110,12 @@ def _share(
     from nmt_cli.bundle.folder import add_ctranslate2
     from nmt_cli.bundle.sharing import share
     from nmt_cli.files import os_errors_as
-    from nmt_cli.text.vocabulary import Vocabularies
 
     known = bundle.manifest.ctranslate2
     number_format = formats[0] if formats else known.get("auto", "int8")
     with os_errors_as(ModelFileError, f"{target}: cannot be written"):
         if number_format not in known.get("formats", {}):
-            bundle = add_ctranslate2(bundle, Vocabularies.load(bundle.path), number_format)
+            bundle = add_ctranslate2(bundle, number_format)
         shared = share(bundle, target, number_format, with_weights=with_weights)
     files = [target] if target.is_file() else [f for f in target.rglob("*") if f.is_file()]
     size = sum(file.stat().st_size for file in files) / 1e6

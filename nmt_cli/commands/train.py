@@ -70,7 +70,7 @@ def train(
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.session import dry_run as run_dry
+    from nmt_cli.training.rehearsal import dry_run as run_dry
 
     seconds = seconds_of(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
@@ -96,8 +96,10 @@ def _train(
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
+    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.rehearsal import foretell
+    from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.session import foretell, prepare_here, train_here
 
     if cluster.size > 1:
         console.warn(danger(cluster))
@@ -105,10 +107,11 @@ def _train(
     is_new = fresh or not folder.has_begun
     with folder.locked(), StopRequest() as stop:
         with console.counting("pairs") as count:
-            prepared = prepare_here(
+            prepared = prepare(
                 loaded,
                 tell=console.note,
                 on_encoded=lambda split, done: count(f"encoding {split}", done),
+                machine=ThisMachine(cluster),
                 cluster=cluster,
                 is_fresh=fresh,
                 time_limit=time_limit,
@@ -117,7 +120,7 @@ def _train(
             console.warn(warning)
         if is_new and cluster.size == 1:
             sizes = (prepared.train.mean_lengths, len(prepared.train))
-            foretell(prepared.config, *sizes, time_limit, console.note, console.warn)
+            foretell(prepared.config, *sizes, time_limit, tell=console.note, warn=console.warn)
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         report = TrainingReport(prepared)

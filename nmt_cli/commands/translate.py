@@ -106,7 +106,7 @@ def translate(
         loaded, json=json, n_best=bool(n_best), align=align, scores=token_scores
     )
     if not text and input_file is None and sys.stdin.isatty():
-        TranslatePrompt(translator, loaded.vocabularies, options, lines).run()
+        TranslatePrompt(translator, options, lines).run()
         return
     windows = text_lines.input_windows(text, input_file, mend, encoding, column)
     translations = translator.translate_windows(windows, options)

@@ -149,7 +149,7 @@ def _data_dir(config: Config, path: Path) -> Path:
 def _remembered_dir(config: Config, path: Path) -> Path | None:
     """Return where a run's text was, if that is known and it is there unchanged.
 
-    A run folder has the size and the time of each file in `hashes.json` (see `fingerprint.py`).
+    A run folder has the size and the time of each file in `hashes.json`.
     """
     for folder in (path.parent, path.parent.parent):  # of a run, and of the model in it
         try:

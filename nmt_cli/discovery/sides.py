@@ -10,13 +10,13 @@ from nmt_cli.config.tasks import CHAT, TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.encoding import AUTO
 from nmt_cli.files import read_lines
+from nmt_cli.text.language_id import language_of
 
 HEAD = 500  # lines that are looked at for columns and for dialogues
 NAMED_SHARE = 0.5  # distinct values of a column called `label`, at most, by its rows
 UNNAMED_SHARE = 0.2  # likewise when only the values say that they are labels
 _MOST_LABELS = 1000
 _LONGEST_LABEL, _MOST_WORDS = 40, 4  # characters and words of a label
-_MOST_CHARACTERS, _FEWEST_LETTERS = 20_000, 20  # that a language is told by
 
 
 class Side(NamedTuple):
@@ -121,18 +121,3 @@ def few_short_values(values: Iterable[str], share: float) -> tuple[str, ...]:
             return ()
     del counts[""]
     return tuple(sorted(counts)) if len(counts) <= max(1, share * counts.total()) else ()
-
-
-def language_of(lines: Iterable[str]) -> str:
-    """Return the code (ISO 639-1 where there is one) of most of the text; "" for too little.
-
-    py3langid (BSD, kept up, 4.6 MB with its model, needs nothing but NumPy) knows 139 languages and
-    works without a connection. Of 200 lines put together it names the language even where half of
-    them is markup.
-    """
-    text = " ".join(lines)[:_MOST_CHARACTERS]
-    if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
-        return ""
-    import py3langid  # noqa: PLC0415  (its model takes a second, and only `nmt init` asks)
-
-    return str(py3langid.classify(text)[0])

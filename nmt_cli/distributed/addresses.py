@@ -3,10 +3,8 @@
 TensorFlow's server asks for no password, reads and writes files for everyone, and listens on all
 interfaces whatever its address is. But Linux lets a process choose which of its sockets at a port
 gets a packet. So a socket that drops everything takes the port first and shares it with TensorFlow:
-packets from admitted addresses go to TensorFlow, all others are dropped.
-
-Reference: Linux, Documentation/networking/filter.rst (classic BPF); socket(7),
-SO_ATTACH_REUSEPORT_CBPF.
+packets from admitted addresses go to TensorFlow, all others are dropped (Linux,
+Documentation/networking/filter.rst, classic BPF; socket(7), SO_ATTACH_REUSEPORT_CBPF).
 """
 
 import ctypes
@@ -47,11 +45,7 @@ def plain_ip(text: str) -> str:
 
 
 def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
-    """Look all machines up, before anything is done.
-
-    Args:
-        cluster: The machines.
-        is_trusted: The user says that nobody else can reach them.
+    """Look all machines up before anything is done; `is_trusted`: nobody else can reach them.
 
     Raises:
         ConfigError: Two are the same, one cannot be called, or one may be in a public network.
@@ -75,7 +69,7 @@ def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
 
 
 def admitted(cluster: Cluster) -> set[str]:
-    """Return from where TensorFlow's port may be reached: the machines, and what runs on this."""
+    """Return from where TensorFlow's port may be reached: the machines, and this one."""
     return LOOPBACK.union(*map(resolve, cluster.workers))
 
 
@@ -112,12 +106,7 @@ _Step = tuple[int, int, int, int]
 def take(port: int, *options: int) -> socket.socket:
     """Return a socket at a port, on all interfaces as TensorFlow's will be.
 
-    Args:
-        port: Its number.
-        options: Of the socket, to switch on.
-
-    Raises:
-        OSError: It is taken, or not for everyone.
+    `options` of the socket are switched on. OSError: the port is taken, or not for everyone.
     """
     has_ipv6 = is_own("::1")  # by this gRPC decides
     own = socket.socket(socket.AF_INET6 if has_ipv6 else socket.AF_INET)
@@ -155,15 +144,10 @@ def can_admit(ips: Collection[str]) -> bool:
 
 
 def admit_only(ips: Collection[str], port: int) -> socket.socket:
-    """Drop all that comes to a port, but for what comes from some addresses to a server there.
+    """Drop all that comes to a port, but for what some addresses send to a server there.
 
-    That server takes the port later, in this process, and shares it (SO_REUSEPORT).
-
-    Returns:
-        The socket that does it, until it is closed.
-
-    Raises:
-        OSError: The port is taken.
+    That server takes the port later, in this process, and shares it (SO_REUSEPORT). The socket that
+    is returned works until it is closed. OSError: the port is taken.
     """
     own = take(port, socket.SO_REUSEPORT)
     blocks = itertools.chain(*(_block(ipaddress.ip_address(ip)) for ip in sorted(ips)))

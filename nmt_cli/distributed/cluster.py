@@ -1,7 +1,6 @@
 """The machines that train one model together, and which of them this is.
 
-They are named on the command line, or in the environment variable TF_CONFIG as TensorFlow defines
-it, which launchers of clusters set.
+The command line names them, or the variable TF_CONFIG, which launchers of clusters set.
 """
 
 import json
@@ -25,7 +24,7 @@ class Cluster:
 
     Attributes:
         workers: The address `host:port` of each; one machine alone needs none.
-        index: Which of them this is, from 0. The first is the chief: it alone evaluates and writes.
+        index: Which of them this is. The first, 0, is the chief: it alone evaluates and writes.
         token: The secret by which they know each other, or nothing.
     """
 
@@ -54,13 +53,7 @@ ALONE = Cluster()
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
     """Return the cluster of the command line, else that of TF_CONFIG, else this machine alone.
 
-    Args:
-        workers: `--workers`, addresses with commas between them.
-        index: `--worker-index`.
-        environment: Variables by name.
-
-    Raises:
-        ConfigError: They do not fit together, or an address is none.
+    ConfigError: the options do not fit together, or an address is none.
     """
     if workers is not None and index is not None:
         return _checked(workers.split(","), index, "--workers", "--worker-index")
@@ -71,11 +64,7 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
 
 
 def read_token(path: str) -> bytes:
-    """Return the secret in a file.
-
-    Raises:
-        ConfigError: It cannot be read, or is too short for a secret.
-    """
+    """Return the secret in a file; ConfigError when it cannot be read or is too short."""
     try:
         token = Path(path).read_bytes().strip()
     except OSError as error:
@@ -89,11 +78,7 @@ def read_token(path: str) -> bytes:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Return host and port.
-
-    Raises:
-        ValueError: It is not `host:port`.
-    """
+    """Return host and port; ValueError when it is not `host:port`."""
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) <= _LARGEST_PORT:
         raise ValueError(f"'{address}' is not host:port")

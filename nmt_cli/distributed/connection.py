@@ -1,9 +1,8 @@
 """TensorFlow's server of this machine, and its connections with those of the others.
 
 TensorFlow starts the server and waits for all others in one native call, for ever if one does not
-come, and no other Python code runs meanwhile. Here that call is made in a thread of its own and
-without Python's lock, so that signals are heard and the wait has an end. Strangers are kept from
-the server's port before it is there.
+come, and no other Python code runs meanwhile. Here a thread makes that call without Python's lock,
+so that signals are heard and the wait has an end. Strangers are kept out before there is a server.
 """
 
 import ctypes
@@ -35,20 +34,13 @@ _LOOK_S = 0.1
 def join(
     cluster: Cluster, peers: Peers, callers: Collection[str], should_stop: Callable[[], int]
 ) -> Any:
-    """Connect with the other machines, which are all waiting for it.
+    """Connect with the other machines, which all wait for it; return TensorFlow's strategy.
 
-    Args:
-        cluster: The machines.
-        peers: The others.
-        callers: IP addresses from which machines called the chief; they may differ from those in
-            `cluster` where addresses are translated.
-        should_stop: Asked all the time.
-
-    Returns:
-        TensorFlow's strategy.
+    `callers` are IP addresses from which machines called the chief; they may differ from those in
+    `cluster` where addresses are translated. `should_stop` is asked all the time, and
+    `StopRequested` raised when it says so.
 
     Raises:
-        StopRequested: `should_stop` said so.
         TrainingError: A machine did not connect, or the port of this one is taken.
     """
     _keep_strangers_out(cluster, callers)

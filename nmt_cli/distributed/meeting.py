@@ -1,9 +1,9 @@
 """Where the machines of a run meet: each waits here until the last one has come.
 
 TensorFlow would wait, too, but in native code and without a word about who is missing. So the
-chief listens at its port until all others have called, and tells each of them whom it still misses.
-When that is nobody, all go on and TensorFlow takes the ports over. Until then each machine keeps
-its own port, so that a port that is taken is noticed here.
+chief listens at its port until all others have called, and tells each of them whom it still misses;
+then TensorFlow takes the ports over. Until then each machine keeps its own port, so that a port
+that is taken is noticed here.
 
 All is said in lines. The chief begins with a random number, the worker answers with another one and
 its greeting. The greeting and all that follows is JSON after a proof that its writer has the token:
@@ -42,20 +42,12 @@ _SAME = "give all machines the same nmt, --workers and token, and each its own -
 
 
 def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting, None, set[str]]:
-    """Return when all machines are here.
+    """Return, when all machines are here, the IP addresses from which the others called the chief.
 
-    Args:
-        cluster: The machines; one alone does not wait.
-        should_stop: Asked all the time.
-
-    Yields:
-        Now and then who is missing, and at once who was turned away.
-
-    Returns:
-        The IP addresses from which the others called the chief.
+    Yields now and then who is missing, and at once who was turned away. One machine alone does not
+    wait; `StopRequested` is raised when `should_stop`, which is asked all the time, says so.
 
     Raises:
-        StopRequested: `should_stop` said so.
         ConfigError: The chief says that this machine does not belong here.
         TrainingError: Some did not come within an hour, or the port of this machine is taken.
     """
@@ -84,9 +76,6 @@ def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting,
 
 class _Machine:
     """What the chief and the others have in common: a port of their own, and something to tell.
-
-    Args:
-        cluster: The machines.
 
     Attributes:
         notices: What the user should know at once.
@@ -117,12 +106,9 @@ class _Machine:
 
 @dataclass
 class _Caller:
-    """One who calls the chief.
+    """One who calls the chief: its connection, where it comes from, since when.
 
     Attributes:
-        line: The connection.
-        ip: Where it comes from.
-        since: When it came.
         nonce: The number that the chief gave it.
         key: Proves what the chief says to it.
     """
@@ -202,11 +188,7 @@ class _Chief(_Machine):
         self._machines[index] = caller
 
     def _identify(self, caller: _Caller, greeting: str) -> int:
-        """Return which machine a caller is.
-
-        Raises:
-            ValueError: None of this run; says why.
-        """
+        """Return which machine a caller is; ValueError says why it is none of this run."""
         nonce, _, sealed = greeting.partition(" ")
         token, workers = self._cluster.token, self._cluster.workers
         caller.key = _key(token, "chief", caller.nonce, nonce)
@@ -313,11 +295,7 @@ def _sealed(key: bytes, message: dict[str, Any]) -> bytes:
 
 
 def _opened(key: bytes, line: str) -> dict[str, Any] | None:
-    """Return a message, or None when its writer has another token.
-
-    Raises:
-        ValueError: It is no message.
-    """
+    """Return a message, or None when its writer has another token; ValueError when it is none."""
     proof, _, text = line.rstrip("\n").partition(" ")
     if len(proof) == _PROOF_LENGTH and text.startswith("{"):
         if not hmac.compare_digest(proof.encode(), _proof(key, text)):

@@ -1,7 +1,7 @@
 """The other machines of a run: notice that one is gone, and say which.
 
-TensorFlow's heartbeats end whatever waits for a machine that died, within a minute. They do
-not end an evaluation, in which the chief waits for nobody, so it looks for itself now and then.
+TensorFlow's heartbeats end whatever waits for a machine that died, but not an evaluation, in which
+the chief waits for nobody: so it looks for itself now and then.
 """
 
 import contextlib
@@ -26,11 +26,7 @@ _TASK = re.compile(r"/job:worker/(?:replica:0/)?task:([0-9]+)")
 
 
 class Peers:
-    """The other machines.
-
-    Args:
-        cluster: All of them.
-    """
+    """The other machines of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -43,11 +39,7 @@ class Peers:
         self._others = []
 
     def check(self) -> None:
-        """Look for the others, if it was not done just now.
-
-        Raises:
-            TrainingError: One did not answer twice.
-        """
+        """Look for the others, if that was not done just now; TrainingError: one is gone."""
         if not self._others or time.monotonic() < self._next_look:
             return
         before, self._missing = self._missing, self._unreachable()
@@ -57,11 +49,7 @@ class Peers:
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
-        """Say who is gone when TensorFlow fails in the block because of that.
-
-        Raises:
-            TrainingError: In place of TensorFlow's error.
-        """
+        """Name, in a TrainingError, the machine that is gone when TensorFlow fails for it."""
         try:
             yield
         except tf.errors.OpError as error:

@@ -1,14 +1,13 @@
 """One device, many devices, many machines: the same step for all (tf.distribute).
 
 Each device holds a replica of all weights. A micro-batch is split by rows, each replica adds up
-the gradients of its share, the sums of all replicas are added, and every replica takes the same
-step. All is summed and divided once by the target tokens of the whole effective batch, so nothing
-depends on how many replicas there are.
+the gradients of its share, and every replica takes the same step by the sums of all, divided once
+by the target tokens of the whole effective batch: nothing depends on how many replicas there are.
 
 Every machine computes the same plan of batches. What only the first one, the chief, can know (what
-an evaluation found, where a run goes on) is sent from there; what any may have met (out of memory,
-a signal) is asked of all. All machines do these things in the same order, or they would wait for
-each other without end.
+an evaluation found, where a run resumes) is sent from there; what any may have met (out of memory,
+a signal) is asked of all. All do these things in the same order, or they would wait for each other
+without end.
 """
 
 import contextlib
@@ -29,10 +28,6 @@ Result = TypeVar("Result")
 
 class Replicas:
     """The devices that share the work of each step; by default the one that is there.
-
-    Args:
-        strategy: TensorFlow's.
-        cluster: The machines.
 
     Attributes:
         cluster: The machines.
@@ -60,13 +55,9 @@ class Replicas:
         return shares(batch, self.count)[self._first : self._first + self.num_local]
 
     def run(self, function: Callable[[int, int], Result]) -> list[Result]:
-        """Run a function on each local replica; call it inside a graph.
+        """Run a function on each local replica and return the results; call it inside a graph.
 
-        Args:
-            function: Gets the index of the replica on this machine and among all.
-
-        Returns:
-            What it returned, by local replica.
+        The function gets the index of the replica on this machine and among all.
         """
 
         def on_replica() -> Result:
@@ -141,17 +132,10 @@ def connect(
     devices: int | Literal["auto"],
     join: Callable[[], Any] = tf.distribute.get_strategy,
 ) -> Replicas:
-    """Return the devices to train on.
+    """Return the devices to train on; call it before TensorFlow runs anything.
 
-    Call it before TensorFlow runs anything.
-
-    Args:
-        cluster: The machines.
-        devices: How many GPUs of each to use, or "auto" for all.
-        join: Connects several machines and returns TensorFlow's strategy.
-
-    Raises:
-        ConfigError: There are fewer GPUs.
+    `devices` says how many GPUs of each machine to use, or "auto"; `join` connects several machines
+    and returns TensorFlow's strategy. ConfigError: there are fewer GPUs.
     """
     gpus = tf.config.list_physical_devices("GPU")
     if devices != "auto":

@@ -26,10 +26,10 @@ from nmt_cli.doctor.result import CorpusRows, Report, in_order
 from nmt_cli.doctor.token_counts import TokenCounter, token_statistics
 from nmt_cli.encoding import find_encoding
 from nmt_cli.errors import DataError, LineError
-from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, texts
+from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.records import has_broken_bytes
-from nmt_cli.text.statistics import count_tokens, describe_text, sample_evenly
+from nmt_cli.text.statistics import count_tokens, describe_text
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 

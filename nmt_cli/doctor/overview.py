@@ -7,11 +7,12 @@ import numpy as np
 from nmt_cli.config.schema import Config
 from nmt_cli.doctor.chunk import Side
 from nmt_cli.doctor.findings import Finding
-from nmt_cli.doctor.languages import contradicts, script_of
+from nmt_cli.doctor.languages import script_of
 from nmt_cli.doctor.profile import MAIN_SCRIPT
 from nmt_cli.doctor.result import CorpusRows
 from nmt_cli.doctor.token_counts import TokenStatistics
 from nmt_cli.text.corpus import Example
+from nmt_cli.text.language_id import other_language
 from nmt_cli.text.scripts import NAMES
 
 MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or told
@@ -27,7 +28,7 @@ def language_findings(config: Config, sample: list[Example]) -> Iterator[Finding
         if expected and shares[expected] < MAIN_SCRIPT:
             most = max(shares, key=lambda script: shares[script])
             message = f"{key}, but {shares[most]:.0%} of its letters are {most}"
-        elif measured := contradicts(lines, language):
+        elif measured := other_language(" ".join(lines), language):
             message = f"{key}, but most of it looks like {measured}"
         else:
             continue

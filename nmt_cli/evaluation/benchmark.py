@@ -1,6 +1,5 @@
 """How fast a model is here: start-up, time per call, sentences and tokens a second, memory."""
 
-import math
 import multiprocessing
 import resource
 import statistics
@@ -12,6 +11,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.errors import ConfigError
@@ -25,21 +26,13 @@ _START_UPS = 3
 
 @dataclass(frozen=True)
 class Speed:
-    """What calls with so many sources each took.
+    """What calls with so many sources each took."""
 
-    Attributes:
-        batch_size: Sources in a call.
-        sentences_per_second: Of all calls together.
-        tokens_per_second: Tokens, as `measure_speed` is told to count them.
-        p50_ms: Median time of a call in milliseconds.
-        p95_ms: What 95 % of the calls stayed below.
-    """
-
-    batch_size: int
-    sentences_per_second: float
-    tokens_per_second: float
-    p50_ms: float
-    p95_ms: float
+    batch_size: int  # sources in a call
+    sentences_per_second: float  # of all calls together
+    tokens_per_second: float  # tokens, as `measure_speed` is told to count them
+    p50_ms: float  # median time of a call in milliseconds
+    p95_ms: float  # what 95 % of the calls stayed below
 
 
 def search_options_of(bundle: Bundle, engine: str, beam: int | None) -> SearchOptions | None:
@@ -133,29 +126,24 @@ def measure_speed(
 ) -> Speed:
     """Run a model over the sources once, in input order, or over as many as the time allows.
 
-    Args:
-        run: Takes sources and returns how many tokens came of it: those of the best hypotheses, or
-            of what a classifier read. A first call warms it up and does not count.
-        sources: Source ids with `</s>`; at least one.
-        batch_size: Sources in a call; the last call may have fewer.
-        max_seconds: No call begins later than this.
+    `run` returns how many tokens came of some sources: those of the best hypotheses, or those that
+    a classifier read. A first call warms it up and does not count; none begins after `max_seconds`.
     """
     run(sources[:batch_size])
     seconds: list[float] = []
     sentences = tokens = 0
-    for start in range(0, len(sources), batch_size):
-        batch = sources[start : start + batch_size]
+    for first in range(0, len(sources), batch_size):
+        batch = sources[first : first + batch_size]
         started = time.perf_counter()
         tokens += run(batch)
         seconds.append(time.perf_counter() - started)
         sentences += len(batch)
         if sum(seconds) > max_seconds:
             break
-    total, ordered = sum(seconds), sorted(seconds)
     return Speed(
         batch_size=batch_size,
-        sentences_per_second=sentences / total,
-        tokens_per_second=tokens / total,
-        p50_ms=1000 * statistics.median(seconds),
-        p95_ms=1000 * ordered[math.ceil(0.95 * len(ordered)) - 1],
+        sentences_per_second=sentences / sum(seconds),
+        tokens_per_second=tokens / sum(seconds),
+        p50_ms=1000 * float(np.median(seconds)),
+        p95_ms=1000 * float(np.quantile(seconds, 0.95, method="inverted_cdf")),
     )

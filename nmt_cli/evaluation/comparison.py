@@ -7,48 +7,29 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from nmt_cli.evaluation import scores
-from nmt_cli.evaluation.scores import (
-    ALL,
-    LengthScore,
-    Score,
-    corpus_scores,
-    p_values,
-    scores_by_length,
-    segment_scores,
-)
+from nmt_cli.evaluation.scores import ALL, LengthScore, Score
 
 _NUM_EXTREMES = 20
 _PERCENTS = ("most_frequent_share", "loop_share")
 
 
 class Corpus(NamedTuple):
-    """The segments that are scored.
+    """The segments that are scored."""
 
-    Attributes:
-        sources: None where they are not known.
-        references: One a segment.
-        language: Code of the target language, or "".
-    """
-
-    sources: list[str] | None
-    references: list[str]
-    language: str
+    sources: list[str] | None  # None where they are not known
+    references: list[str]  # one a segment
+    language: str  # code of the target language, or ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a system wrote.
+    """What a system wrote."""
 
-    Attributes:
-        name: The model, the file, or what is set differently.
-        outputs: One a segment.
-        facts: What is known beside scores against references, as JSON data by name.
-        settings: How the outputs were made, for people.
-    """
-
-    name: str
-    outputs: list[str]
+    name: str  # the model, the file, or what is set differently
+    outputs: list[str]  # one a segment
+    # what is known beside scores against references, as JSON data by name
     facts: dict[str, Any] = field(default_factory=dict)
+    # how the outputs were made, for people
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -70,9 +51,9 @@ class Comparison(ABC):
         """Of each system but the first, by score: how likely its difference is by chance."""
 
     @property
-    @abstractmethod
     def warnings(self) -> list[str]:
         """What makes the first system's scores mislead."""
+        return []
 
     @abstractmethod
     def samples(self, count: int) -> list[int]:
@@ -102,13 +83,13 @@ class Evaluation(Comparison):
 
     def _corpus_scores(self) -> list[dict[str, Score]]:
         _, references, language = self.corpus
-        return [corpus_scores(r.outputs, references, language, ALL) for r in self.results]
+        return [scores.corpus_scores(r.outputs, references, language, ALL) for r in self.results]
 
     @cached_property
     def p_values(self) -> list[dict[str, float]]:
         """See `scores.p_values`."""
         first, *others = (result.outputs for result in self.results)
-        return p_values(first, others, self.corpus.references, self.corpus.language)
+        return scores.p_values(first, others, self.corpus.references, self.corpus.language)
 
     @property
     def length_unit(self) -> str:
@@ -120,12 +101,14 @@ class Evaluation(Comparison):
         """Each system's BLEU by the length of sources, or of references where these are unknown."""
         sources, references, language = self.corpus
         lengths = sources if sources is not None else references
-        return [scores_by_length(lengths, r.outputs, references, language) for r in self.results]
+        return [
+            scores.scores_by_length(lengths, r.outputs, references, language) for r in self.results
+        ]
 
     @cached_property
     def segment_scores(self) -> list[list[float]]:
         """Each system's chrF++ of each segment."""
-        return [segment_scores(r.outputs, self.corpus.references) for r in self.results]
+        return [scores.segment_scores(r.outputs, self.corpus.references) for r in self.results]
 
     @cached_property
     def _from_worst(self) -> list[int]:

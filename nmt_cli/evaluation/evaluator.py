@@ -1,9 +1,11 @@
 """What `nmt evaluate` does: examples and models, or files of outputs -> scores side by side."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
@@ -12,79 +14,145 @@ from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of, judge
-from nmt_cli.evaluation.systems import System, load_system, model_facts, run, seen_by
+from nmt_cli.evaluation.outputs import decode_examples, perplexity
+from nmt_cli.evaluation.scores import diversity
 from nmt_cli.files import read_lines
-from nmt_cli.search.loading import EngineOptions, described, load_labeller
-from nmt_cli.search.options import OF_SAMPLING
+from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.loading import (
+    EngineOptions,
+    described,
+    load_engine,
+    load_labeller,
+    search_options,
+)
+from nmt_cli.search.options import OF_SAMPLING, ChatOptions, ChatSettings, SearchOptions
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.shards import Encoder
+from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    from nmt_cli.search.engine import Engine
 
 _ALL_TURNS = 1000
+_DECODED_AT_A_TIME = 250  # examples between two movements of the progress line
 
 
 def _ignore(_: Any) -> None:
     """Drop what the caller does not want to know."""
 
 
+@dataclass(frozen=True)
+class _System:
+    """A model that is ready, with its settings; one that chats has a session."""
+
+    name: str
+    bundle: Bundle
+    engine: "Engine"
+    encoder: Encoder
+    search: SearchOptions
+    session: ChatSession | None
+
+    def run(self, examples: list[Example], on_progress: Callable[[int, int], None]) -> Result:
+        """Return what the model makes of examples, and what it alone can tell."""
+        outputs: list[str] = []
+        seconds: list[float] = []
+        started = time.perf_counter()
+        for some in self._outputs(examples):
+            outputs += some
+            seconds.append(time.perf_counter() - started)
+            on_progress(len(outputs), len(examples))
+            started = time.perf_counter()
+        facts: dict[str, Any] = {}
+        search = {name: getattr(self.search, name) for name in SearchOptions.names()}
+        settings = {
+            **_model_facts(self.bundle),
+            "engine": self.engine.description,
+            "search": _listed(search),
+        }
+        if self.session is not None:
+            seen = [self.seen_by(example) for example in examples]
+            facts["perplexity"] = perplexity(self.engine, self.encoder, seen)
+            facts |= asdict(diversity(outputs))
+            facts["latency_ms"] = 1e3 * statistics.median(seconds)
+            settings["chat"] = _listed(asdict(self.session.options))
+        return Result(self.name, outputs, facts, settings)
+
+    def seen_by(self, example: Example) -> Example:
+        """Return an example with as much of its conversation as the model sees."""
+        if self.session is None:
+            return example
+        turns = self.session.options.history_turns + 1
+        return example._replace(source=example.source[-turns:])
+
+    def corpus(self, examples: list[Example], language: str) -> Corpus:
+        """Return examples as the model's vocabulary writes them."""
+        return Corpus(
+            [" / ".join(self.seen_by(example).source) for example in examples],
+            [self.encoder.target.normalise(example.target) for example in examples],
+            language,
+        )
+
+    def _outputs(self, examples: list[Example]) -> Iterator[list[str]]:
+        """Yield some outputs at a time; replies one by one, as in a conversation."""
+        if self.session is None:
+            for start in range(0, len(examples), _DECODED_AT_A_TIME):
+                some = examples[start : start + _DECODED_AT_A_TIME]
+                yield decode_examples(self.engine, self.encoder, some, self.search)
+            return
+        for example in examples:
+            *self.session.turns, text = example.source
+            yield [self.session.reply(text).text]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
-    """How models are evaluated.
+    """What is evaluated, and how."""
 
-    Attributes:
-        options: How and where they run.
-        settings: Options of search, or of a conversation, such as "top_k=5".
-        flags: Search options by name; None is not given.
-        on_progress: Called with the number of examples that are done, and of all.
-        on_note: Told, in one line, what may be of interest.
-        on_engine: Told what each model runs on, and why.
-    """
-
-    options: EngineOptions = field(default_factory=EngineOptions)
-    settings: Sequence[str] = ()
+    bundle: Bundle  # the model
+    examples: list[Example]  # one or more
+    language: str  # code of the target language, or ""
+    # what it is compared with: models, files of outputs, and settings for the same model such
+    # as "beam_size=1,length_penalty=0.6"
+    others: Sequence[str] = ()
+    options: EngineOptions = field(default_factory=EngineOptions)  # how and where models run
+    settings: Sequence[str] = ()  # options of search, or of a conversation, such as "top_k=5"
+    # search options by name; None is not given
     flags: Mapping[str, Any] = field(default_factory=dict)
+    # called with the number of examples that are done, and of all
     on_progress: Callable[[int, int], None] = lambda done, total: None
-    on_note: Callable[[str], None] = _ignore
-    on_engine: Callable[[str], None] = _ignore
+    on_note: Callable[[str], None] = _ignore  # told, in one line, what may be of interest
+    on_engine: Callable[[str], None] = _ignore  # told what each model runs on, and why
 
-    def compare_texts(
-        self, bundle: Bundle, examples: list[Example], language: str, others: Sequence[str] = ()
-    ) -> Evaluation:
-        """Return the scores of what a model writes for examples, beside those of others.
-
-        Args:
-            bundle: The model.
-            examples: One or more.
-            language: Code of the target language, or "".
-            others: Models, files of outputs, and settings such as "beam_size=1,length_penalty=0.6"
-                for the same model.
+    def compare_texts(self) -> Evaluation:
+        """Return the scores of what a model writes, beside those of others.
 
         Raises:
             ConfigError: An option, or what to compare with, does not fit the model.
             DataError: A file of outputs does not fit the examples.
             ModelFileError: A model is damaged, or for another task.
         """
-        first = self._load(str(bundle.path), bundle, self.settings, self.flags)
-        corpus = _corpus_of_model(first, examples, language)
-        systems = [self._other(first, text) for text in others]
+        first = self._load(str(self.bundle.path), self.bundle, self.settings, self.flags)
+        corpus = first.corpus(self.examples, self.language)
+        systems = [first, *map(self._other, self.others)]
         return Evaluation(
             [
                 _read_outputs(system, corpus)
                 if isinstance(system, str)
-                else run(system, examples, lambda done: self.on_progress(done, len(examples)))
-                for system in (first, *systems)
+                else system.run(self.examples, self.on_progress)
+                for system in systems
             ],
             corpus,
         )
 
-    def compare_labels(
-        self, bundle: Bundle, examples: list[Example], others: Sequence[str] = ()
-    ) -> LabelComparison:
-        """Return the scores of a classifier's labels for examples; see `compare_texts`."""
+    def compare_labels(self) -> LabelComparison:
+        """Return the scores of a classifier's labels, beside others; see `compare_texts`."""
         if self.settings or any(value is not None for value in self.flags.values()):
             raise ConfigError("--set and options of search are not for classifiers")
-        first = self._judged(bundle, examples)
+        bundle, first = self.bundle, self._judged(self.bundle)
         corpus, labels = corpus_of(first), first.labels
-        results = [Result(str(bundle.path), first.outputs(), settings=model_facts(bundle))]
-        for text in others:
+        results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
+        for text in self.others:
             if Path(text).is_file():
                 results.append(_read_outputs(text, corpus))
                 for number, output in enumerate(results[-1].outputs, start=1):
@@ -97,23 +165,34 @@ class Evaluator:
                     f"{other.path} gives other labels than {bundle.path}, or reads other texts",
                     hint="nmt info shows the labels of a model",
                 )
-            outputs = self._judged(other, examples).outputs()
-            results.append(Result(str(other.path), outputs, settings=model_facts(other)))
+            outputs = self._judged(other).outputs()
+            results.append(Result(str(other.path), outputs, settings=_model_facts(other)))
         return LabelComparison(results, corpus, first)
 
-    def _judged(self, bundle: Bundle, examples: list[Example]) -> Judged:
-        labeller = load_labeller(bundle, self.options)
+    def _judged(self, bundle: Bundle) -> Judged:
+        labeller, total = load_labeller(bundle, self.options), len(self.examples)
         self.on_engine(described(labeller.scorer, bundle, self.options))
-        return judge(labeller, examples, lambda done: self.on_progress(done, len(examples)))
+        return judge(labeller, self.examples, lambda done: self.on_progress(done, total))
 
     def _load(
         self, name: str, bundle: Bundle, settings: Sequence[str], flags: Mapping[str, Any]
-    ) -> System:
-        system = load_system(name, bundle, settings, flags, self.options, self.on_note)
-        self.on_engine(described(system.engine, bundle, self.options))
-        return system
+    ) -> _System:
+        vocabularies = Vocabularies.load(bundle.path)
+        engine = load_engine(bundle, vocabularies, self.options, on_note=self.on_note)
+        config = load_config(str(bundle.path / "config.yaml")).config
+        encoder, session = build_encoder(config, vocabularies), None
+        if encoder.is_chat:
+            search, talk = search_options(bundle, **flags), bundle.manifest.chat
+            session = ChatSession(engine, vocabularies, search, ChatOptions.from_mapping(talk))
+            for setting in settings:
+                ChatSettings(session).set(setting)
+            search = session.search
+        else:
+            search = search_options(bundle, settings, **flags)
+        self.on_engine(described(engine, bundle, self.options))
+        return _System(name, bundle, engine, encoder, search, session)
 
-    def _other(self, first: System, text: str) -> System | str:
+    def _other(self, text: str) -> _System | str:
         """Return a model, other settings for the first, or the name of a file of outputs."""
         if Path(text).is_file():
             return text
@@ -121,28 +200,17 @@ class Evaluator:
             parts = text.split(",")
             flags = _without(self.flags, {part.partition("=")[0] for part in parts})
             try:
-                return self._load(text, first.bundle, [*self.settings, *parts], flags)
+                return self._load(text, self.bundle, [*self.settings, *parts], flags)
             except ConfigError as error:
                 problem = str(error).removeprefix(f"--set {text}: ")
                 raise ConfigError(f"--compare {text}: {problem}", hint=error.hint) from error
-        return self._load(text, find_bundle(text, first.bundle.manifest.facts), [], {})
+        return self._load(text, find_bundle(text, self.bundle.manifest.facts), [], {})
 
 
 def evaluate_outputs(
     files: Sequence[str], reference: str, source: str | None, language: str, encoding: str = UTF8
 ) -> Evaluation:
-    """Return the scores of files of outputs, a line a segment.
-
-    Args:
-        files: The outputs; the first is what the others are compared with.
-        reference: A file, too.
-        source: Likewise, or None.
-        language: Code of their language, or "".
-        encoding: Of reference and source.
-
-    Raises:
-        DataError: A file cannot be read, or has another number of lines.
-    """
+    """Return the scores of files of outputs, a line a segment; the first is the baseline."""
     references = list(read_lines(reference, encoding=encoding))
     sources = list(read_lines(source, encoding=encoding)) if source is not None else None
     if sources is not None:
@@ -168,13 +236,8 @@ def read_examples(
 ) -> tuple[list[Example], str]:
     """Return the examples to score, with all of their conversation, and the target language.
 
-    Args:
-        bundle: The model, whose configuration names the text.
-        split: "dev" or "test".
-        source: A file of sources, in the place of the model's own text; with `reference`.
-        reference: Their references.
-        data_dir: Where the model's text is now; None is where it was.
-        encoding: Of `source` and `reference`.
+    `source` and `reference`, files in an encoding, take the place of the model's own text, which
+    lies in `data_dir` if not where it was.
 
     Raises:
         DataError: A file cannot be read, or there is no such text.
@@ -196,15 +259,6 @@ def read_examples(
             hint="give --input and --reference, or --split dev",
         )
     return examples, loaded.config.data.target_lang
-
-
-def _corpus_of_model(system: System, examples: list[Example], language: str) -> Corpus:
-    """Return examples as the model's vocabulary writes them."""
-    return Corpus(
-        [" / ".join(seen_by(system, example).source) for example in examples],
-        [system.encoder.target.normalise(example.target) for example in examples],
-        language,
-    )
 
 
 def _read_outputs(file: str, corpus: Corpus) -> Result:
@@ -231,3 +285,17 @@ def _labels_of(bundle: Bundle) -> tuple[Any, ...]:
     """Return what two classifiers must have in common to be compared."""
     settings = bundle.manifest.classification
     return sorted(settings["labels"]), settings["multi_label"], settings["texts"]
+
+
+def _model_facts(bundle: Bundle) -> dict[str, str]:
+    """Return what a model is, for people."""
+    manifest = bundle.manifest
+    return {
+        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters)",
+        "trained": f"best at step {manifest.training.get('step', 0):,}, "
+        f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
+    }
+
+
+def _listed(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)

@@ -1,4 +1,4 @@
-"""Other forms of a model, each scored and timed on dev; and which CTranslate2 should use.
+"""How good and how fast the forms of a model are; and which CTranslate2 should use.
 
 A format of fewer bits loads and runs faster and rounds the weights. The fastest whose BLEU, or of a
 classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
@@ -14,20 +14,19 @@ from ctranslate2 import get_supported_compute_types
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
 from nmt_cli.config.reading import LoadedConfig, load_config
-from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.label_judging import judge
-from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
+from nmt_cli.evaluation.outputs import bounded, score_outputs, scoring_options
 from nmt_cli.files import read_lines
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
-from nmt_cli.search.ctranslate2_labeller import load_labeller
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.labeller import texts_of
+from nmt_cli.search.loading import EngineOptions, load_labeller
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.shards import Encoder
 from nmt_cli.text.vocabulary import Vocabularies
 
 MAX_LOSS = 0.2
@@ -38,29 +37,18 @@ _PASSES = 2  # the first one sets up the workers; the faster one counts
 
 @dataclass(frozen=True)
 class Measured:
-    """One form of a bundle.
+    """One form of a bundle."""
 
-    Attributes:
-        number_format: Such as "int8", or "saved_model".
-        megabytes: Size on disk.
-        bleu: On dev, or None when there is no dev text, or labels in it.
-        lines_per_second: On dev, on this machine, or None.
-        accuracy: On dev, of a classifier.
-    """
-
-    number_format: str
-    megabytes: float
-    bleu: float | None = None
-    lines_per_second: float | None = None
-    accuracy: float | None = None
+    number_format: str  # such as "int8", or "saved_model"
+    megabytes: float  # size on disk
+    bleu: float | None = None  # on dev, or None when there is no dev text, or labels in it
+    lines_per_second: float | None = None  # on dev, on this machine, or None
+    accuracy: float | None = None  # on dev, of a classifier
 
     @property
     def score(self) -> float | None:
         """What formats are compared by."""
         return self.bleu if self.accuracy is None else self.accuracy
-
-
-Measure = Callable[[Bundle, Encoder, Config, Sequence[Example], str], Measured]
 
 
 def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> list[Example]:
@@ -98,34 +86,24 @@ def sentences(
 
 def measure_formats(
     bundle: Bundle,
-    encoder: Encoder,
-    config: Config,
     dev: Sequence[Example],
     formats: Sequence[str],
-    measure: Measure,
+    measure: Callable[[Bundle, Sequence[Example], str], Measured],
 ) -> Iterator[Measured]:
     """Write, score and time number formats; at the end the bundle knows which is its best.
 
-    Args:
-        bundle: Gets the formats.
-        encoder: The bundle's vocabularies and template.
-        config: The bundle's configuration.
-        dev: Development examples; empty leaves the bundle's choice as it is.
-        formats: Number formats to write, anew if they are there; all that the bundle then holds are
-            measured, float32 always among them.
-        measure: Measures one, as the model's task does.
-
-    Yields:
-        What is known of each format.
+    The formats are written anew if they are there; all that the bundle then holds are measured,
+    float32 always among them. Without `dev` examples the bundle's choice stays as it is. `measure`
+    is that of the model's task.
     """
-    known = bundle.manifest.ctranslate2.get("formats", {})
+    known = bundle.manifest.ctranslate2
     for number_format in formats:
-        bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
+        bundle = add_ctranslate2(bundle, number_format)
     measured = []
-    for number_format in dict.fromkeys([PLAIN_FORMAT, *known, *formats]):
+    for number_format in dict.fromkeys([PLAIN_FORMAT, *known.get("formats", {}), *formats]):
         if number_format not in bundle.manifest.ctranslate2["formats"]:
-            bundle = add_ctranslate2(bundle, encoder.vocabularies, number_format)
-        measured.append(measure(bundle, encoder, config, dev, number_format))
+            bundle = add_ctranslate2(bundle, number_format)
+        measured.append(measure(bundle, dev, number_format))
         yield measured[-1]
     facts = {m.number_format: asdict(m) for m in measured}
     with changing(bundle) as now:
@@ -143,19 +121,17 @@ def fastest(measured: Sequence[Measured]) -> str:
     return max(fine, key=lambda m: m.lines_per_second or 0).number_format
 
 
-def measure_format(
-    bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], number_format: str
-) -> Measured:
+def measure_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
     """Return the size, BLEU and speed of a bundle in one number format."""
-    folder = bundle.ctranslate2_folder(number_format)
-    engine = CTranslate2Engine(folder, encoder.vocabularies, max_length=config.model.max_length)
+    folder, longest = bundle.ctranslate2_folder(number_format), bundle.manifest.model["max_length"]
+    engine = CTranslate2Engine(folder, Vocabularies.load(bundle.path), max_length=longest)
     options = bounded(scoring_options(bundle.manifest.decode))
-    return measure_form(engine, options, encoder, config, dev, number_format, folder)
+    return _measured(engine, options, bundle, dev, number_format, folder)
 
 
 def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
     """Return the size, accuracy and speed of a classifier in one number format."""
-    labeller = load_labeller(bundle, number_format)
+    labeller = load_labeller(bundle, EngineOptions(number_format=number_format, device="cpu"))
     return _timed(
         number_format,
         bundle.ctranslate2_folder(number_format),
@@ -165,38 +141,7 @@ def measure_label_format(bundle: Bundle, dev: Sequence[Example], number_format: 
     )
 
 
-def measure_form(
-    engine: Searcher,
-    options: SearchOptions,
-    encoder: Encoder,
-    config: Config,
-    dev: Sequence[Example],
-    name: str,
-    folder: Path,
-) -> Measured:
-    """Return a form's size, BLEU and speed on dev.
-
-    Args:
-        engine: Has loaded it.
-        options: The model's search options, of those that the form can follow.
-        encoder: The bundle's vocabularies and template.
-        config: The bundle's configuration.
-        dev: Development examples; the first thousand count.
-        name: Of the form.
-        folder: Where it lies.
-    """
-    return _timed(
-        name,
-        folder,
-        dev,
-        lambda some: decode_examples(engine, encoder, some, options),
-        lambda outputs, some: {"bleu": score_outputs(outputs, some, encoder, config)["bleu"].score},
-    )
-
-
-def export_saved_model(
-    bundle: Bundle, encoder: Encoder, config: Config, dev: Sequence[Example], path: Path
-) -> Measured:
+def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Measured:
     """Write a bundle as a SavedModel to a folder and return what is known of it.
 
     Raises:
@@ -215,8 +160,31 @@ def export_saved_model(
 
     options = SearchOptions.from_mapping(bundle.manifest.decode)
     save_serving_model(load_model(bundle), options, path)
-    engine = SavedModelEngine(path, max_length=config.model.max_length)
-    return measure_form(engine, options, encoder, config, dev, "saved_model", path)
+    engine = SavedModelEngine(path, max_length=bundle.manifest.model["max_length"])
+    return _measured(engine, options, bundle, dev, "saved_model", path)
+
+
+def _measured(
+    engine: Searcher,
+    options: SearchOptions,
+    bundle: Bundle,
+    dev: Sequence[Example],
+    name: str,
+    folder: Path,
+) -> Measured:
+    """Return the size, BLEU and speed of a form, which lies in a folder and which an engine has."""
+    vocabularies = Vocabularies.load(bundle.path)
+    translator = Translator(engine, vocabularies)
+
+    def run(some: list[Example]) -> list[str]:
+        lines = (example.source[0] for example in some)
+        return [found.text for found in translator.translate(lines, options)]
+
+    def score(outputs: list[str], some: list[Example]) -> dict[str, float]:
+        found = score_outputs(outputs, some, vocabularies.target, bundle.manifest.target_lang)
+        return {"bleu": found["bleu"].score}
+
+    return _timed(name, folder, dev, run, score)
 
 
 def _timed(

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nmt_cli.config.schema import Config
 from nmt_cli.evaluation.scores import Score, corpus_scores, diversity
+from nmt_cli.search.chat_session import has_loop
 from nmt_cli.search.engine import Engine, Searcher
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.text_stream import has_loop
 from nmt_cli.search.translator import Translator, one_line
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import Encoder
+from nmt_cli.text.tokenizer import Subwords
 
 _COLLAPSED = 0.2  # share of the outputs
 _NUM_SAMPLES = 4  # outputs to look at
@@ -30,11 +30,7 @@ class Sample:
 
 
 def scoring_options(decode: Mapping[str, Any]) -> SearchOptions:
-    """Return a model's search as it is, but never sampled.
-
-    Args:
-        decode: The `decode` section of its configuration or manifest.
-    """
+    """Return the search of a `decode` section as it is, but never sampled."""
     return replace(SearchOptions.from_mapping(decode), sample=False)
 
 
@@ -44,10 +40,7 @@ def bounded(options: SearchOptions) -> SearchOptions:
 
 
 def decode_examples(
-    engine: Searcher,
-    encoder: Encoder,
-    examples: list[Example],
-    options: SearchOptions,
+    engine: Searcher, encoder: Encoder, examples: list[Example], options: SearchOptions
 ) -> list[str]:
     """Return the model's output for each example's source."""
     if encoder.is_chat:
@@ -56,15 +49,15 @@ def decode_examples(
         return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
     translator = Translator(engine, encoder.vocabularies)
     lines = (example.source[0] for example in examples)
-    return [t.hypotheses[0].text for t in translator.translate(lines, options)]
+    return [found.text for found in translator.translate(lines, options)]
 
 
 def score_outputs(
-    outputs: list[str], examples: list[Example], encoder: Encoder, config: Config
+    outputs: list[str], examples: list[Example], target: Subwords, language: str
 ) -> dict[str, Score]:
     """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
-    references = [encoder.target.normalise(example.target) for example in examples]
-    return corpus_scores(outputs, references, config.data.target_lang)
+    references = [target.normalise(example.target) for example in examples]
+    return corpus_scores(outputs, references, language)
 
 
 def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:

@@ -19,7 +19,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
-from nmt_cli.search.text_stream import has_loop
+from nmt_cli.search.chat_session import has_loop
 
 QUICK = ("bleu", "chrf")
 ALL = ("bleu", "chrf", "chrf++", "ter")
@@ -31,15 +31,10 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """A corpus score.
+    """A corpus score."""
 
-    Attributes:
-        score: 0 to 100.
-        signature: sacreBLEU's account of every setting behind the number.
-    """
-
-    score: float
-    signature: str
+    score: float  # 0 to 100
+    signature: str  # sacreBLEU's account of every setting behind the number
 
     def as_json(self) -> dict[str, float | str]:
         """Return the score as JSON data."""
@@ -48,19 +43,12 @@ class Score:
 
 @dataclass(frozen=True)
 class LengthScore:
-    """BLEU of the segments of about one length.
+    """BLEU of the segments of about one length."""
 
-    Attributes:
-        shortest: Words of their shortest source.
-        longest: Words of their longest source; None is any.
-        segments: How many there are.
-        bleu: Their BLEU.
-    """
-
-    shortest: int
-    longest: int | None
-    segments: int
-    bleu: float
+    shortest: int  # words of their shortest source
+    longest: int | None  # words of their longest source; None is any
+    segments: int  # how many there are
+    bleu: float  # their BLEU
 
 
 def corpus_scores(
@@ -69,13 +57,9 @@ def corpus_scores(
     language: str,
     names: Sequence[str] = QUICK,
 ) -> dict[str, Score]:
-    """Return cased scores of detokenised text.
+    """Return some of the scores of `ALL`, cased, of detokenised text, a segment a line.
 
-    Args:
-        hypotheses: One output a segment.
-        references: One reference a segment.
-        language: Code of the target language; decides how BLEU splits words.
-        names: Which of `ALL`.
+    The code of the target language decides how BLEU splits words.
     """
     scores = {}
     for name in names:
@@ -150,7 +134,7 @@ def bleu_tokenizer(language: str) -> str:
 
 def _metric(name: str, language: str) -> Metric:
     if name == "bleu":
-        # `force` keeps sacreBLEU from logging what `misuse.warnings` says; it changes no score.
+        # `force` keeps sacreBLEU from logging what `warnings` says; it changes no score.
         return BLEU(tokenize=bleu_tokenizer(language), force=True)
     if name == "ter":
         return TER()
@@ -159,23 +143,14 @@ def _metric(name: str, language: str) -> Metric:
 
 @dataclass(frozen=True)
 class Diversity:
-    """How varied outputs are. Words are what stands between spaces, in small letters.
+    """How varied outputs are. Words are what stands between spaces, in small letters."""
 
-    Attributes:
-        distinct_1: Different words / words (Li et al. 2016, section 5.2).
-        distinct_2: Different pairs of neighbouring words / words.
-        mean_words: Words of an output.
-        most_frequent: The commonest output.
-        most_frequent_share: Of the outputs, 0 to 1.
-        loop_share: Outputs that repeat a few words over and over, 0 to 1.
-    """
-
-    distinct_1: float
-    distinct_2: float
-    mean_words: float
-    most_frequent: str
-    most_frequent_share: float
-    loop_share: float
+    distinct_1: float  # different words / words (Li et al. 2016, section 5.2)
+    distinct_2: float  # different pairs of neighbouring words / words
+    mean_words: float  # words of an output
+    most_frequent: str  # the commonest output
+    most_frequent_share: float  # of the outputs, 0 to 1
+    loop_share: float  # outputs that repeat a few words over and over, 0 to 1
 
 
 def diversity(outputs: Sequence[str]) -> Diversity:
@@ -201,13 +176,7 @@ _UNSPACED_SHARE = 0.3  # of the characters
 
 
 def warnings(hypotheses: Sequence[str], references: Sequence[str], language: str) -> list[str]:
-    """Return what is odd about the text for scores to be compared with others.
-
-    Args:
-        hypotheses: One output a segment.
-        references: One reference a segment.
-        language: Code of the target language, as BLEU was told.
-    """
+    """Return what is odd about the text for scores to be compared with others."""
     found = []
     sides = {"outputs": hypotheses, "references": references}
     tokenised = [name for name, lines in sides.items() if _is_tokenised(lines)]

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError, did_you_mean
-from nmt_cli.report.canvas import HEAT, PAPER, colour_map, new_figure
 from nmt_cli.report.page import asset, page
-from nmt_cli.report.picture import Picture
+from nmt_cli.report.picture import HEAT, PAPER, Picture, colour_map, new_figure
 from nmt_cli.report.terminal import heat_table
 from nmt_cli.search.alignment import groups_of, word_attention
 from nmt_cli.text.special_tokens import BOS_ID
@@ -134,8 +133,7 @@ class Attention(Picture):
         ]
         return Heads(*_NAMES[kind], rows.words, columns.words, np.array(by_word, np.float32))
 
-    def texts(self) -> str:
-        """See `Picture.texts`."""
+    def _texts(self) -> str:
         return "".join([self.title, *self.chosen.rows, *self.chosen.columns])
 
     def page(self) -> str:
@@ -158,8 +156,7 @@ class Attention(Picture):
         title = f"{heads.name}, layer {layer} of {len(heads.weights)}, {head}, in percent"
         return heat_table(title, heads.rows, heads.columns, matrix, width, has_colour=has_colour)
 
-    def table(self) -> list[tuple[str, ...]]:
-        """See `Picture.table`; the page of this one has a table of its own."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         return []
 
     def _draw(self) -> "Figure":

@@ -1,21 +1,32 @@
 """Lines over steps and bars over lengths: the pictures that are charts."""
 
-from dataclasses import dataclass, field
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.report.canvas import INK, SERIES, new_figure
 from nmt_cli.report.page import with_numbers
-from nmt_cli.report.picture import Picture
-from nmt_cli.report.svg import line_figures
-from nmt_cli.report.terminal import bar_plot, line_plot, side_by_side
+from nmt_cli.report.picture import INK, SERIES, Picture, drawing, new_figure, svg_element
+from nmt_cli.report.terminal import bar_plot, line_plot, number_text, side_by_side
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.text import Text
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.2, 3.0  # inches
-_DASHES = ("-", "--", "-.", ":")  # so that series differ without colour, too
+# So that series differ without colour, too: as matplotlib and as SVG name them.
+_DASHES = {"-": "", "--": "7 3", "-.": "7 2 2 2", ":": "2 2"}
+_DOTTED = 30  # points of a page's line up to which each is shown
+_TICKS = 6
+_BAR = 0.8  # share of its place that a group of bars takes
+# A chart in a page: pixels, and shares of them for the axes. Charts stand side by side or one below
+# the other, with text of the same size on any screen.
+_WIDTH, _HEIGHT = 400, 220
+_AXES = (56 / _WIDTH, 36 / _HEIGHT, 324 / _WIDTH, 170 / _HEIGHT)
+_PIXELS_PER_INCH = 72
+_FONT = re.compile(r"font-size: [^;]*; font-family: [^;]*; ")
 
 
 @dataclass(frozen=True)
@@ -53,31 +64,24 @@ class LineChart(Picture):
         xs = [x for panel in self.panels for series in panel.series for x in series.xs]
         return min(xs), max(xs)
 
-    def texts(self) -> str:
-        """See `Picture.texts`."""
-        return "".join([self.title, *self._names, *(panel.name for panel in self.panels)])
-
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the panels, side by side where there is room."""
-        return side_by_side(
-            self.title,
-            [
-                partial(line_plot, panel, self._span, self._names, has_colour=has_colour)
-                for panel in self.panels
-            ],
-            width,
-        )
+        draw = partial(line_plot, span=self._span, names=self._names, has_colour=has_colour)
+        return side_by_side(self.title, [partial(draw, panel) for panel in self.panels], width)
 
     def body(self) -> str:
         """Return panels that are laid out to a page's width, and their numbers."""
-        return with_numbers(self.figures(), self.table())
+        charts = []
+        for panel in self.panels:
+            ends = "; ".join(
+                f"{s.name} from {number_text(s.ys[0])} to {number_text(s.ys[-1])}"
+                for s in panel.series
+            )
+            draw = partial(self._draw_lines, panel=panel, dotted=_DOTTED, clip_on=False)
+            charts.append((panel.name, f"{panel.name} over {panel.x_label}: {ends}", draw))
+        return with_numbers(_page_charts(charts, self._names), self._numbers())
 
-    def figures(self) -> str:
-        """Return the panels as HTML."""
-        return line_figures(self.panels, self._span, self._names)
-
-    def table(self) -> list[tuple[str, ...]]:
-        """See `Picture.table`."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("chart", "line", "x", "y")]
         for panel in self.panels:
             for series in panel.series:
@@ -93,9 +97,8 @@ class LineChart(Picture):
         for axes in grid[len(self.panels) :]:
             axes.set_axis_off()
         for axes, panel in zip(grid, self.panels, strict=False):
-            _draw_lines(axes, panel, self._names)
-            if self._span[0] < self._span[1]:
-                axes.set_xlim(*self._span)
+            self._draw_lines(axes, panel, dotted=1)
+            axes.set_title(panel.name)
         if len(self._names) > 1:
             handles = {
                 str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()
@@ -105,23 +108,107 @@ class LineChart(Picture):
             )
         return figure
 
+    def _draw_lines(self, axes: Any, panel: Panel, dotted: int, **style: Any) -> None:
+        """Draw a panel; of lines of at most `dotted` points each is marked."""
+        for series in panel.series:
+            index = self._names.index(series.name)
+            axes.plot(
+                series.xs,
+                series.ys,
+                label=series.name,
+                color=SERIES[index % len(SERIES)],
+                linestyle=list(_DASHES)[index // len(SERIES) % len(_DASHES)],
+                linewidth=1.5,
+                marker="o" if len(series.xs) <= dotted else None,
+                markersize=4,
+                **style,
+            )
+        axes.set_xlabel(panel.x_label)
+        axes.grid(visible=True)
+        if self._span[0] < self._span[1]:
+            axes.set_xlim(*self._span)
 
-def _draw_lines(axes: Any, panel: Panel, names: list[str]) -> None:
-    for series in panel.series:
-        index = names.index(series.name)
-        axes.plot(
-            series.xs,
-            series.ys,
-            label=series.name,
-            color=SERIES[index % len(SERIES)],
-            linestyle=_DASHES[index // len(SERIES) % len(_DASHES)],
-            linewidth=1.5,
-            marker="o" if len(series.xs) < 2 else None,
-            markersize=4,
+
+def _page_charts(
+    charts: Sequence[tuple[str, str, Callable[[Any], None]]], names: Sequence[str]
+) -> str:
+    """Return charts as HTML, with a legend where there are several names.
+
+    Args:
+        charts: Of each its name, what is read to those who cannot see it, and what draws it.
+        names: Of the series, in the order of their colours.
+    """
+    figures = [
+        f"<figure>\n<figcaption>{html.escape(name)}</figcaption>\n"
+        f"{_page_chart(spoken, draw)}</figure>\n"
+        for name, spoken, draw in charts
+    ]
+    return f'<div class="charts">\n{"".join(figures)}</div>\n{_legend(names)}'
+
+
+def _page_chart(spoken: str, draw: Callable[[Any], None]) -> str:
+    """Return what is drawn on axes as an SVG element, in the page's font."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    inches = _WIDTH / _PIXELS_PER_INCH, _HEIGHT / _PIXELS_PER_INCH
+    with drawing([], **{"font.size": 12, "axes.spines.left": False}):
+        figure = Figure(figsize=inches)
+        axes = figure.add_axes(_AXES)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+        axes.tick_params(length=0)
+        draw(axes)
+        svg = _FONT.sub("", svg_element(figure))
+    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(spoken)}"', 1)
+
+
+def _legend(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return ""
+    entries = []
+    for index, name in enumerate(names):
+        dash = list(_DASHES.values())[index // len(SERIES) % len(_DASHES)]
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        entries.append(
+            f'<li><svg aria-hidden="true" viewBox="0 0 28 8"><line x1="0" x2="28" y1="4" y2="4" '
+            f'stroke="{SERIES[index % len(SERIES)]}" stroke-width="3"{dashed}/></svg> '
+            f"{html.escape(name)}</li>\n"
         )
-    axes.set_title(panel.name)
-    axes.set_xlabel(panel.x_label)
-    axes.grid(visible=True)
+    return f'<ul class="legend">\n{"".join(entries)}</ul>\n'
+
+
+def bar_figure(
+    name: str, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]
+) -> str:
+    """Return groups of bars, one for each series, as HTML; their axis begins at zero.
+
+    Args:
+        name: What they show.
+        groups: Labels of the groups.
+        series: Names with a number for each group.
+    """
+
+    def draw(axes: Any) -> None:
+        width = _BAR / len(series)
+        for index, (_, values) in enumerate(series):
+            places = [
+                group + (index - (len(series) - 1) / 2) * width for group in range(len(groups))
+            ]
+            bars = axes.bar(places, values, 0.95 * width, color=SERIES[index % len(SERIES)])
+            if len(series) == 1:
+                axes.bar_label(bars, fmt=number_text, padding=2)
+        axes.set_xticks(range(len(groups)), groups)
+        axes.set_ylim(0, max((max(values) for _, values in series), default=0) or 1)
+        axes.grid(visible=True, axis="y")
+        axes.set_axisbelow(True)
+
+    spoken = "; ".join(
+        f"{name} " + ", ".join(f"{g} {v:.3g}" for g, v in zip(groups, values, strict=True))
+        for name, values in series
+    )
+    return _page_charts([(name, f"{name}: {spoken}", draw)], [name for name, _ in series])
 
 
 @dataclass(frozen=True)
@@ -138,7 +225,7 @@ class Bars:
     name: str
     counts: dict[int, int]
     facts: str
-    limit: int | None = None
+    limit: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,22 +242,14 @@ class BarChart(Picture):
     title: str
     x_label: str
     bars: list[Bars]
-    limit_name: str = field(default="limit")
-
-    def texts(self) -> str:
-        """See `Picture.texts`."""
-        return "".join([self.title, self.x_label, *(b.name + b.facts for b in self.bars)])
+    limit_name: str
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return horizontal bars, one for a range of numbers."""
-        return side_by_side(
-            f"{self.title} ({self.x_label})",
-            [partial(bar_plot, bars, self.limit_name) for bars in self.bars],
-            width,
-        )
+        panels = [partial(bar_plot, bars, self.limit_name) for bars in self.bars]
+        return side_by_side(f"{self.title} ({self.x_label})", panels, width)
 
-    def table(self) -> list[tuple[str, ...]]:
-        """See `Picture.table`."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("side", self.x_label, "count")]
         for bars in self.bars:
             rows += [(bars.name, str(n), str(bars.counts[n])) for n in sorted(bars.counts)]

@@ -7,8 +7,7 @@ import numpy as np
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.evaluation.label_judging import Judged
-from nmt_cli.report.canvas import BLACK, HEAT, PAPER, colour_map, new_figure
-from nmt_cli.report.picture import Picture
+from nmt_cli.report.picture import BLACK, HEAT, PAPER, Picture, colour_map, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,10 +30,6 @@ class Confusion(Picture):
     title: str
     labels: list[str]
     counts: list[list[int]]
-
-    def texts(self) -> str:
-        """See `Picture.texts`."""
-        return "".join([self.title, *self.labels])
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the matrix; with many labels, what was taken for what most often."""
@@ -74,8 +69,7 @@ class Confusion(Picture):
             if mistakes[pair]
         ] or ["no label was taken for another"]
 
-    def table(self) -> list[tuple[str, ...]]:
-        """Return the matrix with its labels."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         rows = [("has, got", *self.labels)]
         for label, row in zip(self.labels, self.counts, strict=True):
             rows.append((label, *map(str, row)))

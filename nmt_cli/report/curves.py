@@ -9,7 +9,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import LineChart, Panel, Series
 from nmt_cli.resources import RUNS_DIR
-from nmt_cli.training.event_log import read_events
+from nmt_cli.training.run_folder import read_events
 from nmt_cli.training.schedule import learning_rate
 
 _POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too

@@ -6,8 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.report.canvas import INK, SERIES, new_figure
-from nmt_cli.report.picture import Picture
+from nmt_cli.report.picture import INK, SERIES, Picture, new_figure
 from nmt_cli.report.terminal import box_columns
 
 if TYPE_CHECKING:
@@ -65,10 +64,6 @@ class Diagram(Picture):
     sides: dict[str, list[Block]]
     legend: str
 
-    def texts(self) -> str:
-        """See `Picture.texts`."""
-        return self.title
-
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the boxes of both sides, side by side where there is room."""
         columns = [
@@ -78,8 +73,7 @@ class Diagram(Picture):
         headings = [side.capitalize() for side in self.sides]
         return box_columns(self.title, headings, columns, self.legend, width)
 
-    def table(self) -> list[tuple[str, ...]]:
-        """See `Picture.table`."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("part", "sizes", "output", "layers", "weights of one")]
         for side, blocks in self.sides.items():
             rows += [

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
+from nmt_cli.report.charts import bar_figure
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.page import explained, facts, page, paragraphs, sections, table, texts
-from nmt_cli.report.svg import bar_figure
 
 _NUM_SAMPLES = 20
 _P = (

@@ -1,12 +1,10 @@
 """Self-contained HTML pages: one file with its style, its script, and its words explained."""
 
 import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nmt_cli import __version__
-from nmt_cli.report.canvas import INK
 
 Rows = Sequence[Sequence[str]]  # of a table, the heading first
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -85,19 +83,6 @@ def paragraphs(lines: Iterable[str], *, kind: str = "") -> str:
     return "".join(f"<p{mark}>{html.escape(line)}</p>\n" for line in lines)
 
 
-def drawing_figure(name: str, svg: str) -> str:
-    """Return a drawing as HTML; a narrow screen shows a part of it, which the arrow keys move.
-
-    Args:
-        name: Plain text, read to those who cannot see it.
-        svg: From `canvas.as_svg`, on no background.
-    """
-    return (
-        f'<figure class="drawing" role="img" aria-label="{html.escape(name)}" tabindex="0">\n'
-        f"{_inline(svg)}</figure>\n"
-    )
-
-
 def folded(summary: str, body: str) -> str:
     """Return HTML that is shown on demand, below a line of plain text."""
     return f"<details><summary>{html.escape(summary)}</summary>\n{body}</details>\n"
@@ -129,13 +114,6 @@ def asset(name: str) -> str:
 def _breakable(text: str) -> str:
     """Return plain text as HTML in which a long path can go on in the next line."""
     return html.escape(text).replace("/", "/<wbr>")
-
-
-def _inline(svg: str) -> str:
-    """Return an SVG document as an element of a page, its ink in the page's text colour."""
-    element = svg[svg.index("<svg") :]
-    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
-    return element.replace(INK, "currentColor")
 
 
 _MEANINGS = {

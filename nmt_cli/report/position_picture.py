@@ -10,8 +10,7 @@ import numpy.typing as npt
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import sinusoids
-from nmt_cli.report.canvas import ABOVE, BELOW, PAPER, colour_map, new_figure
-from nmt_cli.report.picture import Picture
+from nmt_cli.report.picture import ABOVE, BELOW, PAPER, Picture, colour_map, new_figure
 from nmt_cli.report.terminal import matrix_plot, side_by_side
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ class Positions(Picture):
     title: str
     matrices: dict[str, Matrix]
 
-    def texts(self) -> str:
-        """See `Picture.texts`."""
-        return "".join([self.title, *self.matrices])
-
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the matrices with many numbers in one character, their mean."""
         return side_by_side(
@@ -45,8 +40,7 @@ class Positions(Picture):
             width,
         )
 
-    def table(self) -> list[tuple[str, ...]]:
-        """Return the upper left corner of each matrix."""
+    def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("matrix, position", *map(str, range(_TABLE)))]
         for name, matrix in self.matrices.items():
             for position, row in enumerate(matrix[:_TABLE, :_TABLE]):

@@ -2,19 +2,19 @@
 
 import itertools
 import string
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nmt_cli.report.canvas import SERIES
+from nmt_cli.report.picture import SERIES
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from nmt_cli.report.charts import Bars, Panel
 
-    Drawer = Callable[[int], list[Text]]
+    Colour = tuple[int, int, int]
 
 _LONGEST_LABEL = 16  # columns
 _CELL = 3  # columns: two digits and a space; 100 takes all three
@@ -25,9 +25,10 @@ _BINS = 20
 _LEGEND_MARK = 5  # columns for a line and spaces
 _ROWS = 24  # of a matrix
 _DENSITY = " .:-=+*#%@"
-_RED, _BLUE = (178, 24, 43), (33, 102, 172)  # minus one and plus one
+_RED, _WHITE, _BLUE = (178, 24, 43), (255, 255, 255), (33, 102, 172)  # minus one, zero, plus one
 _DARK, _LIGHT = (20, 22, 26), (116, 174, 230)  # weights of zero and one, as on a dark page
 _STRONG = 0.66  # from this weight on black text has more contrast
+_DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])  # of a braille character
 
 
 def heat_table(
@@ -52,7 +53,7 @@ def heat_table(
     from rich.cells import cell_len
     from rich.text import Text
 
-    labels = [_cut(row, _LONGEST_LABEL) for row in rows]
+    labels = [cut(row, _LONGEST_LABEL) for row in rows]
     margin = max(map(cell_len, labels), default=0)
     at_a_time = max(1, (width - margin - 1) // _CELL)
     text = Text(title + "\n")
@@ -61,53 +62,44 @@ def heat_table(
         text.append("\n" + _vertical(columns[block], " " * (margin + 1)))
         for label, row in zip(labels, weights, strict=True):
             text.append(" " * (margin - cell_len(label)) + label + " ")
-            for weight in row[block]:
-                style = _shade(float(weight)) if has_colour else ""
-                text.append(f"{_percent(float(weight)):>2}".ljust(_CELL), style)
+            for weight in map(float, row[block]):
+                ink = "rgb(0,0,0)" if weight >= _STRONG else "rgb(255,255,255)"
+                style = f"{ink} on {_mixed(_DARK, _LIGHT, weight)}" if has_colour else ""
+                text.append(f"{round(100 * weight) or '·':>2}".ljust(_CELL), style)
             text.append("\n")
     return text
 
 
-def _percent(weight: float) -> str:
-    rounded = round(100 * weight)
-    return str(rounded) if rounded else "·"
-
-
-def _shade(weight: float) -> str:
-    """Return a cell's style: background by weight, black or white text, whatever the theme."""
-    red, green, blue = (round(a + weight * (b - a)) for a, b in zip(_DARK, _LIGHT, strict=True))
-    ink = "rgb(0,0,0)" if weight >= _STRONG else "rgb(255,255,255)"
-    return f"{ink} on rgb({red},{green},{blue})"
+def _mixed(one: "Colour", other: "Colour", share: float) -> str:
+    """Return a colour between two."""
+    red, green, blue = (round(a + share * (b - a)) for a, b in zip(one, other, strict=True))
+    return f"rgb({red},{green},{blue})"
 
 
 def _vertical(labels: Sequence[str], margin: str) -> str:
     """Return labels written from top to bottom, each `_CELL` columns wide, ending in one line."""
     from rich.cells import set_cell_size
 
-    cut = [_cut(label, _LONGEST_LABEL) for label in labels]
-    height = max(map(len, cut), default=0)
-    padded = [label.rjust(height) for label in cut]
+    shown = [cut(label, _LONGEST_LABEL) for label in labels]
+    height = max(map(len, shown), default=0)
     lines = (
-        "".join(set_cell_size(" " + label[i], _CELL) for label in padded) for i in range(height)
+        "".join(set_cell_size(f" {character}", _CELL) for character in line)
+        for line in zip(*(label.rjust(height) for label in shown), strict=True)
     )
     return "".join(f"{margin}{line.rstrip()}\n" for line in lines)
 
 
-def _cut(label: str, width: int) -> str:
-    """Return a label that takes at most so many columns of a terminal."""
+def cut(label: str, width: int, end: str = "…") -> str:
+    """Return a text that takes at most so many columns of a terminal, with an end if it is cut."""
     from rich.cells import cell_len, set_cell_size
 
-    return label if cell_len(label) <= width else set_cell_size(label, width - 1).rstrip() + "…"
+    if cell_len(label) <= width:
+        return label
+    return set_cell_size(label, width - len(end)).rstrip() + end
 
 
-def side_by_side(title: str, panels: Sequence["Drawer"], width: int) -> "Text":
-    """Return panels below a title, as many in a row as there is room for.
-
-    Args:
-        title: A line above.
-        panels: Functions of a width that return lines of text.
-        width: Columns of the terminal.
-    """
+def side_by_side(title: str, panels: Sequence["Callable[[int], list[Text]]"], width: int) -> "Text":
+    """Return panels, each a function of a width, below a title: as many in a row as fit."""
     from rich.text import Text
 
     in_a_row = max(1, min(len(panels), width // _PANEL_WIDTH))
@@ -116,22 +108,19 @@ def side_by_side(title: str, panels: Sequence["Drawer"], width: int) -> "Text":
     for first in range(0, len(panels), in_a_row):
         drawn = [draw(each) for draw in panels[first : first + in_a_row]]
         text.append("\n")
-        for index in range(max(map(len, drawn))):
-            for place, lines in enumerate(drawn):
-                line = lines[index] if index < len(lines) else Text()
-                text.append_text(line)
-                if place < len(drawn) - 1:
-                    text.append(" " * (each + _GAP - line.cell_len))
-            text.append("\n")
+        for row in itertools.zip_longest(*drawn, fillvalue=Text()):
+            for line in row[:-1]:
+                text.append_text(line).append(" " * (each + _GAP - line.cell_len))
+            text.append_text(row[-1]).append("\n")
     return text
 
 
 def line_plot(
     panel: "Panel",
-    span: tuple[float, float],
-    names: list[str],
     width: int,
     *,
+    span: tuple[float, float],
+    names: list[str],
     has_colour: bool,
 ) -> list["Text"]:
     """Return lines drawn with braille dots, 2 x 4 in a character.
@@ -140,37 +129,65 @@ def line_plot(
 
     Args:
         panel: The lines; at least one point.
+        width: Columns.
         span: The range of x.
         names: Of all series of the picture: a name's place decides on colour and letter.
-        width: Columns.
         has_colour: Whether the terminal has any.
     """
     from rich.text import Text
 
     ys = [y for series in panel.series for y in series.ys]
-    box = _Box(*span, *_padded(min(ys), max(ys)))
-    canvas = _Braille(width - _AXIS - 1, _HEIGHT)
+    low, high = _padded(min(ys), max(ys))
+    (left, right), room = span, width - _AXIS - 1
+    bits, owners = np.zeros((_HEIGHT, room), int), np.zeros((_HEIGHT, room), int)
     for series in panel.series:
-        index = names.index(series.name)
-        points = [box.place(x, y) for x, y in zip(series.xs, series.ys, strict=True)]
-        canvas.draw(points, index)
+        across = (np.array(series.xs) - left) / ((right - left) or 1) * (2 * room - 1)
+        down = (high - np.array(series.ys)) / (high - low) * (4 * _HEIGHT - 1)
+        _draw_line(bits, owners, np.stack([across, down], axis=1), names.index(series.name))
     letters = len(names) > 1 and not has_colour
     lines = [Text(panel.name, "bold")]
-    for number, row in enumerate(canvas.rows(letters=letters)):
+    for number in range(_HEIGHT):
         is_labelled = number in (0, _HEIGHT // 2, _HEIGHT - 1)
-        label = number_text(box.top - (box.top - box.bottom) * number / (_HEIGHT - 1))
-        lines.append(Text((label if is_labelled else "").rjust(_AXIS) + "│"))
-        for character, index in row:
-            lines[-1].append(character, SERIES[index % len(SERIES)] if index >= 0 else "")
-    last, room = f"{box.right:,.0f} {panel.x_label}", width - _AXIS - 1
+        label = number_text(high - (high - low) * number / (_HEIGHT - 1)) if is_labelled else ""
+        lines.append(Text(label.rjust(_AXIS) + "│"))
+        for dots, index in zip(bits[number].tolist(), owners[number].tolist(), strict=True):
+            dotted = _letter(index) if letters else chr(0x2800 + dots)
+            lines[-1].append(dotted if dots else " ", SERIES[index % len(SERIES)] if dots else "")
+    last = f"{right:,.0f} {panel.x_label}"
     lines.append(Text(" " * _AXIS + "└" + "─" * room))
-    lines.append(Text(" " * (_AXIS + 1) + f"{box.left:,.0f}".ljust(room - len(last)) + last))
+    lines.append(Text(" " * (_AXIS + 1) + f"{left:,.0f}".ljust(room - len(last)) + last))
     return lines + (_legend(panel, names, room, letters=letters) if len(names) > 1 else [])
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    """Return a range that is not empty."""
+    return (low, high) if high > low else (low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
+
+
+def _draw_line(bits: Any, owners: Any, points: Any, index: int) -> None:
+    """Draw lines from point to point, [N, 2] in dots across and down.
+
+    Args:
+        bits: [rows, columns] of characters, the dots that are set.
+        owners: [rows, columns], which line set a dot there last.
+        points: At least one.
+        index: Of the line.
+    """
+    for start, end in zip(points, points[1:] if len(points) > 1 else points, strict=False):
+        steps = max(1, int(np.ceil(np.abs(end - start).max())))
+        shares = np.linspace(0, 1, steps + 1)[:, None]
+        x, y = np.rint(start + shares * (end - start)).astype(int).T
+        np.bitwise_or.at(bits, (y // 4, x // 2), _DOTS[y % 4, x % 2])
+        owners[y // 4, x // 2] = index
+
+
+def _letter(index: int) -> str:
+    return string.ascii_lowercase[index % 26]
 
 
 def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> list["Text"]:
     """Return the names of a panel's lines, as many in a row as there is room for."""
-    from rich.cells import cell_len
+    from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 
     lines = []
@@ -182,8 +199,7 @@ def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> l
             index = names.index(series.name)
             mark = _letter(index) if letters else "━━"
             lines[-1].append(f"{mark} ", SERIES[index % len(SERIES)])
-            name = _cut(series.name, each - _LEGEND_MARK)
-            lines[-1].append(name + " " * (each - 3 - cell_len(name)))
+            lines[-1].append(set_cell_size(cut(series.name, each - _LEGEND_MARK), each - 3))
     return lines
 
 
@@ -197,80 +213,23 @@ def bar_plot(bars: "Bars", limit_name: str, width: int) -> list["Text"]:
     for number, count in bars.counts.items():
         sums[low + (number - low) // size * size] += count
     label = len(f"{high}-{high}")
-    mark = len(f" < {limit_name}") if bars.limit is not None else 0
-    most, room = max(sums.values()), max(1, width - label - 12 - mark)
-    lines = [Text(bars.name, "bold"), Text(_cut(bars.facts, width))]
+    mark = f" < {limit_name}" if bars.limit is not None else ""
+    most, room = max(sums.values()), max(1, width - label - 12 - len(mark))
+    lines = [Text(bars.name, "bold"), Text(cut(bars.facts, width))]
     for first, count in sums.items():
         last = first + size - 1
         name = str(first) if size == 1 else f"{first}-{last}"
         eighths = -(-count * room * 8 // most)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-        line = Text(f"{name:>{label}} ")
-        line.append(bar, SERIES[0])
-        line.append(f" {count:,}")
-        if bars.limit is not None and first <= bars.limit <= last:
-            line.append(f" < {limit_name}")
-        lines.append(line)
+        is_marked = bars.limit is not None and first <= bars.limit <= last
+        line = Text(f"{name:>{label}} ").append(bar, SERIES[0])
+        lines.append(line.append(f" {count:,}{mark if is_marked else ''}"))
     return lines
-
-
-class _Box(NamedTuple):
-    """The range of a plot; `place` maps a point into it."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float
-
-    def place(self, x: float, y: float) -> tuple[float, float]:
-        """Return the point as shares of width and height, from the upper left corner."""
-        across = (x - self.left) / ((self.right - self.left) or 1)
-        return across, (self.top - y) / (self.top - self.bottom)
 
 
 def number_text(value: float) -> str:
     """Return a number of at most eight characters, from millionths to millions."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
-
-
-def _padded(low: float, high: float) -> tuple[float, float]:
-    """Return a range that is not empty."""
-    return (low, high) if high > low else (low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
-
-
-class _Braille:
-    """A grid of characters with 2 x 4 dots each, and which line set a character last."""
-
-    _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-
-    def __init__(self, width: int, height: int) -> None:
-        self._bits = np.zeros((height, width), int)
-        self._owner = np.full((height, width), -1)
-
-    def draw(self, points: list[tuple[float, float]], index: int) -> None:
-        """Draw the lines from point to point, which are shares of width and height."""
-        height, width = self._bits.shape
-        scaled = [(x * (2 * width - 1), y * (4 * height - 1)) for x, y in points]
-        for (x0, y0), (x1, y1) in zip(scaled, scaled[1:] or scaled, strict=False):
-            steps = max(1, int(np.ceil(max(abs(x1 - x0), abs(y1 - y0)))))
-            for share in np.linspace(0, 1, steps + 1):
-                self._set(round(x0 + share * (x1 - x0)), round(y0 + share * (y1 - y0)), index)
-
-    def _set(self, x: int, y: int, index: int) -> None:
-        self._bits[y // 4, x // 2] |= self._DOTS[y % 4][x % 2]
-        self._owner[y // 4, x // 2] = index
-
-    def rows(self, *, letters: bool) -> Iterator[list[tuple[str, int]]]:
-        """Yield each row's characters with the index of their line, -1 for none."""
-        for bits, owners in zip(self._bits, self._owner, strict=True):
-            yield [
-                (_letter(index) if letters else chr(0x2800 + dots), index) if dots else (" ", -1)
-                for dots, index in zip(bits.tolist(), owners.tolist(), strict=True)
-            ]
-
-
-def _letter(index: int) -> str:
-    return string.ascii_lowercase[index % 26]
 
 
 def matrix_plot(name: str, matrix: Any, width: int, *, has_colour: bool) -> list["Text"]:
@@ -292,7 +251,8 @@ def matrix_plot(name: str, matrix: Any, width: int, *, has_colour: bool) -> list
         lines.append(Text(f"{first:>{_AXIS}} "))
         for value in row.tolist():
             if has_colour:
-                lines[-1].append(" ", f"on {_signed_colour(value)}")
+                colour = _mixed(_WHITE, _BLUE if value > 0 else _RED, abs(value))
+                lines[-1].append(" ", f"on {colour}")
             else:
                 lines[-1].append(_DENSITY[round((value + 1) / 2 * (len(_DENSITY) - 1))])
     return lines
@@ -304,13 +264,6 @@ def _shrunk(matrix: Any, most: int) -> Any:
         return matrix
     edges = np.linspace(0, len(matrix), most + 1).astype(int)
     return np.stack([matrix[a:b].mean(axis=0) for a, b in itertools.pairwise(edges)])
-
-
-def _signed_colour(value: float) -> str:
-    """Return a colour between red (-1), white (0) and blue (1)."""
-    end = _BLUE if value > 0 else _RED
-    red, green, blue = (round(255 + abs(value) * (c - 255)) for c in end)
-    return f"rgb({red},{green},{blue})"
 
 
 def box_columns(
@@ -332,21 +285,19 @@ def box_columns(
     from rich.text import Text
 
     inner = max(map(len, (line for boxes in columns for box in boxes for line in box)))
+    edge, wide = "─" * (inner + 2), inner + 4
     drawn = []
     for heading, boxes in zip(headings, columns, strict=True):
-        lines = [heading.center(inner + 4).rstrip()]
-        for index, box in enumerate(boxes):
-            if index:
-                lines.append("▼".center(inner + 4).rstrip())
-            lines.append(f"┌{'─' * (inner + 2)}┐")
-            lines += [f"│ {line:<{inner}} │" for line in box if line]
-            lines.append(f"└{'─' * (inner + 2)}┘")
-        drawn.append(lines)
-    if len(drawn) * (inner + 4 + _GAP) - _GAP > width:
+        lines = [heading.center(wide).rstrip()]
+        for box in boxes:
+            shown = (f"│ {line:<{inner}} │" for line in box if line)
+            lines += [f"┌{edge}┐", *shown, f"└{edge}┘", "▼".center(wide).rstrip()]
+        drawn.append(lines[:-1])
+    if len(drawn) * (wide + _GAP) - _GAP > width:
         body = [line for lines in drawn for line in ("", *lines)][1:]
     else:
         body = [
-            "".join(line.ljust(inner + 4 + _GAP) for line in row).rstrip()
+            "".join(line.ljust(wide + _GAP) for line in row).rstrip()
             for row in itertools.zip_longest(*drawn, fillvalue="")
         ]
     return Text("\n".join([title, "", *body, "", legend, ""]))

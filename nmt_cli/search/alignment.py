@@ -8,9 +8,9 @@ Matrix = list[list[float]]
 
 
 def groups_of(tokens: Sequence[str]) -> list[list[int]]:
-    """Return the indices of the tokens of each word, control token or extra space.
+    """Return the indices of the tokens of each word (what white space separates) or control token.
 
-    Words are what white space separates. Every token is in exactly one group.
+    Every token is in exactly one group.
     """
     groups: list[list[int]] = []
     for index, token in enumerate(tokens):
@@ -31,14 +31,10 @@ def words_of(tokens: Sequence[str]) -> list[list[int]]:
 def word_attention(
     attention: Matrix, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> Matrix:
-    """Return how much each target word looks at each source word.
+    """Return how much each target word looks at each source word, of [T, S] weights between tokens.
 
-    A word gets what its tokens get together; a target word looks as its tokens do on average.
-
-    Args:
-        attention: [T, S] weights between tokens.
-        sources: Indices of each source word's tokens, from `words_of` or `groups_of`.
-        targets: The same of the target. With all groups on both sides rows keep their sums.
+    A word gets what its tokens get together; a target word looks as its tokens do on average. Words
+    are rows of token indices, from `words_of` or `groups_of`; with all groups rows keep their sums.
     """
     return [
         [sum(attention[t][s] for t in target for s in source) / len(target) for source in sources]

@@ -3,13 +3,14 @@
 The TensorFlow model alone tells of every head; see `attention_by_kind` of its engine and scorer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
+from nmt_cli.search.engine import Rows
 from nmt_cli.search.labeller import Floats, Labelled, Labeller, texts_of
 from nmt_cli.search.loading import EngineOptions, load_labeller, search_options
 from nmt_cli.text.shards import Encoder
@@ -18,32 +19,20 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 @dataclass(frozen=True)
 class Attended:
-    """What a model looked at.
+    """What a model looked at."""
 
-    Attributes:
-        title: The texts, on one line.
-        vocabularies: The model's.
-        ids: Source ids and, where there is a decoder, target ids, all with `</s>`.
-        arrays: Kind of attention -> [L, H, T, S] weights; rows sum to one.
-    """
+    title: str  # the texts, on one line
+    vocabularies: Vocabularies  # the model's
+    # source ids and, where there is a decoder, target ids, all with `</s>`
+    ids: Rows
+    arrays: dict[str, Floats]  # kind of attention -> [L, H, T, S] weights; rows sum to one
 
-    title: str
-    vocabularies: Vocabularies
-    ids: Sequence[Sequence[int]]
-    arrays: dict[str, Floats]
+
+Attender = Callable[[Bundle, str, str | None], Attended]
 
 
 def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
-    """Return what a model looks at, for a pair; a missing target is the model's own output.
-
-    Args:
-        bundle: The model.
-        source: A sentence, or what a user says to a chat model.
-        target: A translation or reply.
-
-    Raises:
-        ConfigError: A side is blank or longer than the model reads.
-    """
+    """Return what a model looks at, for a pair; a missing target is the model's own output."""
     manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
     longest = manifest.model["max_length"]
     encoder = Encoder(
@@ -53,34 +42,29 @@ def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
         persona=manifest.chat.get("persona"),
         max_length=longest,
     )
-    _check_side("the source", source)
-    (source_ids,) = encoder.encode_sources([(source,)])
-    target_ids = None
+    _check_not_blank("the source", source)
+    rows = encoder.encode_sources([(source,)])
     if target is not None:
-        _check_side("the target", target)
-        (target_ids,) = encoder.encode_targets([target])
-    for side, ids in (("source", source_ids), ("target", target_ids or [])):
+        _check_not_blank("the target", target)
+        rows += encoder.encode_targets([target])
+    for side, ids in zip(("source", "target"), rows, strict=False):
         if len(ids) > longest:
             raise ConfigError(f"the {side} has {len(ids)} tokens; the model reads {longest}")
     engine = _tensorflow_model(bundle)
-    if target_ids is None:
-        target_ids = engine.search([source_ids], search_options(bundle, n_best=1))[0][0].ids
-    return attended_ids(bundle, vocabularies, (source_ids, target_ids), engine)
+    if target is None:
+        rows.append(engine.search(rows, search_options(bundle, n_best=1))[0][0].ids)
+    return attended_ids(bundle, vocabularies, (rows[0], rows[1]), engine)
 
 
 def attended_ids(
     bundle: Bundle,
     vocabularies: Vocabularies,
     ids: tuple[Sequence[int], Sequence[int]],
-    engine: Any = None,
+    engine: Any,
 ) -> Attended:
     """Return what the model looks at, for source and target ids with `</s>`.
 
-    Args:
-        bundle: The model.
-        vocabularies: Its own.
-        ids: Of source and target.
-        engine: Its engine; one that is not TensorFlow's cannot tell, and is passed over.
+    Its engine is used if it is TensorFlow's; others cannot tell.
     """
     if not hasattr(engine, "attention_by_kind"):
         engine = _tensorflow_model(bundle)
@@ -90,13 +74,7 @@ def attended_ids(
 
 
 def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Attended:
-    """Return what a classifier looks at, in a line that got its labels.
-
-    Args:
-        bundle: The model.
-        labeller: Has given them.
-        found: The line, which is not blank, and its labels.
-    """
+    """Return what a classifier looks at, in a line, not blank, that got its labels."""
     texts = texts_of(found.source, bundle.manifest.classification["texts"])
     (ids,) = labeller.encode([texts])
     arrays = _tensorflow_model(bundle).attention_by_kind(ids)
@@ -105,13 +83,8 @@ def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Atte
 
 
 def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
-    """Return what a classifier looks at, in one text or in two.
-
-    Raises:
-        ConfigError: A text is blank, or there is one too many.
-        DataError: There is one text, and the model reads pairs.
-    """
-    _check_side("the text", text)
+    """Return what a classifier looks at, in one text or in two."""
+    _check_not_blank("the text", text)
     if other is not None and bundle.manifest.classification["texts"] == 1:
         raise ConfigError("this model reads one text, not two")
     labeller = load_labeller(bundle, EngineOptions())
@@ -119,7 +92,7 @@ def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attend
     return attended_labels(bundle, labeller, found)
 
 
-def _check_side(side: str, text: str) -> None:
+def _check_not_blank(side: str, text: str) -> None:
     if not text.strip():
         raise ConfigError(f"{side} is blank: there is nothing to look at")
 
@@ -127,10 +100,8 @@ def _check_side(side: str, text: str) -> None:
 def _tensorflow_model(bundle: Bundle) -> Any:
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow()
+    from nmt_cli.search.tensorflow_engine import TensorFlowScorer, load_engine, load_model
+
     if bundle.manifest.facts.has_labels:
-        from nmt_cli.search.tensorflow_labeller import load_scorer
-
-        return load_scorer(bundle)
-    from nmt_cli.search.tensorflow_engine import load_engine
-
+        return TensorFlowScorer(load_model(bundle))
     return load_engine(bundle)

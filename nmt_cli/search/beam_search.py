@@ -12,16 +12,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import tensorflow as tf
 
-from nmt_cli.search.scoring import (
-    IMPOSSIBLE,
-    end_too_early,
-    forced,
-    is_control,
-    ngram_blocked,
-    normalised_score,
-    repetition_penalised,
-    sequences_blocked,
-)
+from nmt_cli.search import scoring
+from nmt_cli.search.scoring import IMPOSSIBLE
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
 Tensor = Any
@@ -59,57 +51,32 @@ class Features(NamedTuple):
 
 
 class GreedyState(NamedTuple):
-    """One hypothesis a sentence.
+    """One hypothesis a sentence."""
 
-    Attributes:
-        position: Scalar, tokens written so far.
-        limits: [B] longest output.
-        floors: [B] shortest output.
-        sequences: [B, C] int32 tokens written, 0 beyond the end.
-        log_probs: [B] sum over the tokens written.
-        done: [B] bool.
-        noise: [B, L] uniform numbers that decide the samples, one for each position.
-        cache: The step function's.
-    """
-
-    position: Tensor
-    limits: Tensor
-    floors: Tensor
-    sequences: Tensor
-    log_probs: Tensor
-    done: Tensor
-    noise: Tensor
-    cache: Cache
+    position: Tensor  # scalar, tokens written so far
+    limits: Tensor  # [B] longest output
+    floors: Tensor  # [B] shortest output
+    sequences: Tensor  # [B, C] int32 tokens written, 0 beyond the end
+    log_probs: Tensor  # [B] sum over the tokens written
+    done: Tensor  # [B] bool
+    noise: Tensor  # [B, L] uniform numbers that decide the samples, one for each position
+    cache: Cache  # the step function's
 
 
 class BeamState(NamedTuple):
-    """K live hypotheses and the best K ended ones of each sentence.
+    """K live hypotheses and the best K ended ones of each sentence."""
 
-    Attributes:
-        position: Scalar, tokens written so far.
-        limits: [B] longest output.
-        floors: [B] shortest output.
-        sequences: [B, K, C] int32 tokens of live hypotheses.
-        log_probs: [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken.
-        ended_sequences: [B, K, C] ended hypotheses, best first.
-        ended_scores: [B, K] their scores; IMPOSSIBLE for a place that is not taken.
-        num_ended: [B] how many hypotheses have ended so far.
-        top_ended: [B] bool, whether a hypothesis ended while it was the likeliest of all.
-        done: [B] bool.
-        cache: The step function's, rows ordered sentence by sentence.
-    """
-
-    position: Tensor
-    limits: Tensor
-    floors: Tensor
-    sequences: Tensor
-    log_probs: Tensor
-    ended_sequences: Tensor
-    ended_scores: Tensor
-    num_ended: Tensor
-    top_ended: Tensor
-    done: Tensor
-    cache: Cache
+    position: Tensor  # scalar, tokens written so far
+    limits: Tensor  # [B] longest output
+    floors: Tensor  # [B] shortest output
+    sequences: Tensor  # [B, K, C] int32 tokens of live hypotheses
+    log_probs: Tensor  # [B, K] their log-probabilities; IMPOSSIBLE for a place that is not taken
+    ended_sequences: Tensor  # [B, K, C] ended hypotheses, best first
+    ended_scores: Tensor  # [B, K] their scores; IMPOSSIBLE for a place that is not taken
+    num_ended: Tensor  # [B] how many hypotheses have ended so far
+    top_ended: Tensor  # [B] bool, whether a hypothesis ended while it was the likeliest of all
+    done: Tensor  # [B] bool
+    cache: Cache  # the step function's, rows ordered sentence by sentence
 
 
 State = TypeVar("State", GreedyState, BeamState)
@@ -161,10 +128,9 @@ def advance_greedy(
     """Write tokens until the capacity is full or all sentences are done."""
     capacity = tf.shape(state.sequences)[1]
 
-    def body(state: GreedyState) -> tuple[GreedyState]:
-        logits, cache = step(
-            _last_tokens(state.sequences, state.position), state.cache, state.position
-        )
+    def body(state: GreedyState) -> GreedyState:
+        last = _last_tokens(state.sequences, state.position)
+        logits, cache = step(last, state.cache, state.position)
         log_probs = _log_probs(logits, state.sequences, state, parameters, features)
         if features.sample:
             noise = tf.gather(state.noise, state.position, axis=1)  # [N]
@@ -173,14 +139,12 @@ def advance_greedy(
             tokens = _likeliest(log_probs)
         chosen = tf.gather(log_probs, tokens, batch_dims=1)  # [N]
         length = state.position + 1
-        return (
-            state._replace(
-                position=length,
-                sequences=_write(state.sequences, state.position, tf.where(state.done, 0, tokens)),
-                log_probs=state.log_probs + tf.where(state.done, 0.0, chosen),
-                done=state.done | (tokens == EOS_ID) | (length >= state.limits),
-                cache=cache,
-            ),
+        return state._replace(
+            position=length,
+            sequences=_write(state.sequences, state.position, tf.where(state.done, 0, tokens)),
+            log_probs=state.log_probs + tf.where(state.done, 0.0, chosen),
+            done=state.done | (tokens == EOS_ID) | (length >= state.limits),
+            cache=cache,
         )
 
     return _loop(body, state, capacity)
@@ -208,17 +172,11 @@ def advance_beam(
     K have ended, at its length limit, or, without a length penalty or bonus, as soon as enough have
     ended and one of them was the likeliest of all, since no other can then overtake it.
 
-    Args:
-        state: Where the search is.
-        step: The model.
-        reorder: Lets rows continue from others.
-        bonus: Gives what the rows of a cache add to the score of a hypothesis that ends, [N].
-        parameters: Numbers.
-        features: What the graph holds.
+    `bonus` gives what the rows of a cache add to the score of a hypothesis that ends, [N].
     """
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
-    def body(state: BeamState) -> tuple[BeamState]:
+    def body(state: BeamState) -> BeamState:
         sequences = tf.reshape(state.sequences, [-1, capacity])  # [B*K, C]
         logits, cache = step(_last_tokens(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
@@ -232,13 +190,11 @@ def advance_beam(
         rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])  # [B*K]
         tokens = tf.reshape(tokens, [-1])  # [B*K]
         grown = _write(tf.gather(sequences, rows), state.position, tokens)  # [B*K, C]
-        return (
-            state._replace(
-                position=state.position + 1,
-                sequences=tf.reshape(grown, [batch, beam_size, capacity]),
-                log_probs=live,
-                cache=reorder(cache, rows),
-            ),
+        return state._replace(
+            position=state.position + 1,
+            sequences=tf.reshape(grown, [batch, beam_size, capacity]),
+            log_probs=live,
+            cache=reorder(cache, rows),
         )
 
     return _loop(body, state, capacity)
@@ -272,7 +228,7 @@ def _set_aside(
     at_limit = length >= state.limits  # [B]
     is_end = (tokens == EOS_ID) & (values > IMPOSSIBLE / 2)
     ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
-    scores = normalised_score(values, length, parameters.length_penalty)
+    scores = scoring.normalised_score(values, length, parameters.length_penalty)
     if extra is not None:
         scores += tf.gather(extra, beams, batch_dims=1)  # [B, K]
     scores = tf.where(ended, scores, IMPOSSIBLE)
@@ -301,20 +257,17 @@ def grow(state: Any, cache: Cache, capacity: Tensor) -> Any:
     """Return the state with room for `capacity` positions and the given, equally grown, cache."""
     fields = ("sequences",) if isinstance(state, GreedyState) else ("sequences", "ended_sequences")
     more = capacity - tf.shape(state.sequences)[-1]
-    grown = {name: _padded(getattr(state, name), more) for name in fields}
+    old = {name: getattr(state, name) for name in fields}
+    grown = {n: tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, more]]) for n, x in old.items()}
     return state._replace(cache=cache, **grown)
 
 
-def _padded(x: Tensor, more: Tensor) -> Tensor:
-    return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, more]])
-
-
-def _loop(body: Callable[[State], tuple[State]], state: State, capacity: Tensor) -> State:
+def _loop(body: Callable[[State], State], state: State, capacity: Tensor) -> State:
     def unfinished(state: State) -> Tensor:
         return (state.position < capacity) & ~tf.reduce_all(state.done)
 
     def same_shapes(state: State) -> tuple[State]:
-        (after,) = body(state)
+        after = body(state)
         tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
         return (after,)
 
@@ -343,34 +296,32 @@ def _log_probs(
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 
-    All act before the softmax, so a share of probability that no output can have goes to the
-    others: that of control tokens, too, as in CTranslate2.
+    All act before the softmax, as in CTranslate2: a share of probability that no output can have,
+    such as that of control tokens, goes to the others.
     """
     if features.penalise_repetition:
-        logits = repetition_penalised(logits, sequences, parameters.repetition_penalty)
+        logits = scoring.repetition_penalised(logits, sequences, parameters.repetition_penalty)
     if features.no_repeat_ngram_size:
-        logits = ngram_blocked(logits, sequences, state.position, features.no_repeat_ngram_size)
+        logits = scoring.ngram_blocked(
+            logits, sequences, state.position, features.no_repeat_ngram_size
+        )
     if features.suppressed:
-        logits = sequences_blocked(logits, sequences, state.position, features.suppressed)
+        logits = scoring.sequences_blocked(logits, sequences, state.position, features.suppressed)
     num_rows, vocab_size = tf.unstack(tf.shape(logits))
     floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])  # [N]
-    never = is_control(vocab_size) | end_too_early(vocab_size, state.position, floors)
+    never = scoring.is_control(vocab_size) | scoring.end_too_early(
+        vocab_size, state.position, floors
+    )
     log_probs = tf.nn.log_softmax(tf.where(never, IMPOSSIBLE, logits))
     if features.force_prefix:
-        log_probs = forced(log_probs, state.position, parameters.prefix)
+        log_probs = scoring.forced(log_probs, state.position, parameters.prefix)
     return log_probs
 
 
 def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
-    """Draw a token for each row by inverting the cumulative distribution at `noise`.
+    """Draw a token for each row by inverting the cumulative distribution at `noise` [N] in [0, 1).
 
-    One uniform number decides a row's token, so a sentence's sample depends on its own numbers
-    only, never on its neighbours in the batch.
-
-    Args:
-        log_probs: [N, V].
-        noise: [N] in [0, 1).
-        parameters: Temperature, top_k, top_p.
+    One uniform number decides a row's token, so a sample never depends on its neighbours.
     """
     vocab_size = tf.shape(log_probs)[1]
     limit = tf.where(parameters.top_k > 0, tf.minimum(parameters.top_k, vocab_size), vocab_size)

@@ -10,68 +10,44 @@ so a reply that would fit anything ("I don't know") ranks below one that fits wh
 
 import contextlib
 import re
+import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.engine import Engine, Hypothesis
-from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.text_stream import TextStream, has_loop
-from nmt_cli.text.special_tokens import EOS_ID
+from nmt_cli.search.options import ChatOptions, SearchOptions
+from nmt_cli.text.special_tokens import BYTE_TOKENS, EOS_ID
 from nmt_cli.text.template import join_turns, room_for_turn
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NOTHING_TO_SAY = "..."
 _SECOND_BEAM = 4
+_LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
+_WAITING = "\ue000"  # the first half of an escape of the vocabulary's
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the bot says.
-
-    Attributes:
-        text: One line, never blank.
-        score: See `SearchOptions.length_penalty`; None where nothing was found.
-    """
+    """What the bot says: one line, never blank. The score is None where nothing was found."""
 
     text: str
     score: float | None
 
 
+@dataclass
 class ChatSession:
-    """Turns of one conversation, the user's and the bot's in alternation.
+    """One conversation; `search`, `options` and `turns` may be changed at any time."""
 
-    Attributes:
-        engine: Searches.
-        turns: Oldest first.
-        search: How to search for a reply; may be changed at any time.
-        options: How to reply; likewise.
-
-    Args:
-        engine: Searches.
-        vocabularies: The model's subwords.
-        search: How to search for a reply.
-        options: How to reply.
-        on_warning: Told, in one line, of a message that is longer than the model reads.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        vocabularies: Vocabularies,
-        search: SearchOptions,
-        options: ChatOptions | None = None,
-        *,
-        on_warning: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.engine = engine
-        self._vocabularies = vocabularies
-        self._on_warning = on_warning
-        self.search = search
-        self.options = options or ChatOptions()
-        self.turns: list[str] = []
-        self._seed = -1
-        self._num_drawn = 0
+    engine: Engine
+    vocabularies: Vocabularies
+    search: SearchOptions
+    options: ChatOptions = field(default_factory=ChatOptions)
+    # told, in one line, of a message that is longer than the model reads
+    on_warning: Callable[[str], None] = lambda _: None
+    turns: list[str] = field(default_factory=list)  # oldest first, the user's and the bot's
+    _seed: int | None = field(default=-1, init=False)
+    _num_drawn: int = field(default=0, init=False)
 
     def reply(self, text: str) -> Reply:
         """Return the bot's reply and add both turns to the history.
@@ -94,11 +70,7 @@ class ChatSession:
         yield from self._stream(self.turns, text)
 
     def retry(self) -> Generator[str, None, None]:
-        """Yield another reply to the user's last turn, as `stream`; it takes the old one's place.
-
-        Raises:
-            IndexError: Nothing has been said yet.
-        """
+        """Yield another reply to the user's last turn; it takes the old one's place."""
         yield from self._stream(self.turns[:-2], self.turns[-2])
 
     def undo(self) -> bool:
@@ -115,7 +87,7 @@ class ChatSession:
         """Return what the model saw and said last, as ids with `</s>`; None before any reply."""
         if not self.turns:
             return None
-        said = self._vocabularies.target.encode(self.turns[-1])
+        said = self.vocabularies.target.encode(self.turns[-1])
         return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
 
     def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:
@@ -142,11 +114,11 @@ class ChatSession:
     def _read(self, text: str) -> str:
         """Return what the user said as one line; warn when the model cannot read all of it."""
         text = _one_line(text)
-        encoder, persona = self._vocabularies.source, self.options.persona
+        encoder, persona = self.vocabularies.source, self.options.persona
         length = len(encoder.encode(text))
         room = room_for_turn(encoder.encode(persona) if persona else [], self.engine.max_length)
         if length > room:
-            self._on_warning(
+            self.on_warning(
                 f"the message has {length:,} tokens; the model reads the last {room:,} of them "
                 f"(model.max_length is {self.engine.max_length:,})"
             )
@@ -154,7 +126,7 @@ class ChatSession:
 
     def _source(self, turns: Sequence[str]) -> list[int]:
         """Return what the model sees of a conversation."""
-        encoder, persona = self._vocabularies.source, self.options.persona
+        encoder, persona = self.vocabularies.source, self.options.persona
         return join_turns(
             encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
             persona=encoder.encode(persona) if persona else [],
@@ -169,10 +141,8 @@ class ChatSession:
             rows = self.engine.search([source] * count, search, first_index=first)
             found = [hypotheses[0] for hypotheses in rows]
         else:
-            wide = replace(
-                search, beam_size=max(count, search.beam_size), n_best=max(count, search.n_best)
-            )
-            (found,) = self.engine.search([source], wide if count > 1 else search)
+            beam, n_best = max(count, search.beam_size), max(count, search.n_best)
+            (found,) = self.engine.search([source], replace(search, beam_size=beam, n_best=n_best))
         if count > 1:
             found = self._ranked(source, found)
         return self._first_solid(found) or self._second_try(source)
@@ -203,7 +173,7 @@ class ChatSession:
 
     def _pieces(self, ids: Iterable[int]) -> Generator[str, None, None]:
         """Yield the text of ids, piece by piece, until it begins to repeat itself."""
-        stream = TextStream(self._vocabularies.target)
+        stream = TextStream(self.vocabularies.target)
         for token in ids:
             piece = stream.add(token)
             if has_loop(stream.text):
@@ -223,3 +193,67 @@ def _one_line(text: str) -> str:
     """Return what the user typed as the one line that a turn is in training, too."""
     lines = (line.strip() for line in re.split(r"[\r\n]+", text))
     return " ".join(line for line in lines if line)
+
+
+class TextStream:
+    """The text of a reply that is still being written, from its ids one by one.
+
+    A character outside the vocabulary is written as its UTF-8 bytes, up to four ids. Its bytes are
+    held back until they are all there; those that never make a character are left out. The text so
+    far is one line that begins and ends with a visible character: control characters, which a
+    terminal could obey, become spaces.
+    """
+
+    def __init__(self, subwords: Subwords) -> None:
+        self.text = ""
+        self._subwords = subwords
+        self._byte_of = {i: byte for byte, i in enumerate(subwords.ids(BYTE_TOKENS))}
+        self._ids: list[int] = []
+        self._open: list[int] = []  # bytes of a character that is not whole
+
+    def add(self, token: int) -> str:
+        """Take the next id; return the text that is now certain to follow, perhaps none."""
+        if token in self._byte_of:
+            self._add_byte(token)
+        else:
+            self._open.clear()
+            self._ids.append(token)
+        if self._open:
+            return ""
+        shown = _visible(self._subwords.decode(self._ids))
+        new = shown[len(self.text) :]
+        self.text += new
+        return new
+
+    def _add_byte(self, token: int) -> None:
+        self._open.append(token)
+        try:
+            bytes(self._byte_of[i] for i in self._open).decode("utf-8")
+        except UnicodeDecodeError as error:
+            if "unexpected end" in error.reason:
+                return
+            start_over = len(self._open) > 1  # the byte may be the first of another character
+            self._open.clear()
+            if start_over:
+                self._add_byte(token)
+            return
+        self._ids += self._open
+        self._open.clear()
+
+
+def _visible(text: str) -> str:
+    """Return the text with spaces for control characters, and none at its ends."""
+    plain = "".join(" " if unicodedata.category(char) == "Cc" else char for char in text)
+    return plain.strip().removesuffix(_WAITING).rstrip()
+
+
+def has_loop(text: str) -> bool:
+    """Return whether one to four words come at least four times in a row."""
+    words = text.split()
+    for size in range(1, _LOOP_WORDS + 1):
+        equal = 0  # words in a row that equal the one `size` before
+        for word, before in zip(words[size:], words, strict=False):
+            equal = equal + 1 if word == before else 0
+            if equal == size * (_LOOP_TIMES - 1):
+                return True
+    return False

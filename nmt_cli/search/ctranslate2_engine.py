@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +18,25 @@ import ctranslate2
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.resources import available_cores
-from nmt_cli.search.engine import Hypothesis
+from nmt_cli.search.engine import Found, Hypothesis, Rows, TokenStream
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
 from nmt_cli.text.template import turns_ago
 from nmt_cli.text.vocabulary import Vocabularies
 
-_EOS = CONTROL_TOKENS[EOS_ID]
 _NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
 _FEATURE_MARK = "\uffe8"
-_TURNS = (
-    "source_2_vocabulary.json"  # a model with turn embeddings has it: see `ctranslate2_form.py`
-)
+_TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it
 BATCH_TOKENS = 1024
 _POLL_SECONDS = 0.001
 
 
 class CTranslate2Engine:
-    """Searches with CTranslate2.
+    """Searches with CTranslate2 in a folder that `ctranslate2_form.py` wrote.
 
     Args:
-        folder: What `ctranslate2_form.py` wrote.
-        vocabularies: The model's subwords.
+        folder: The model in one number format.
+        vocabularies: The model's.
         max_length: Longest source and output in tokens, with `</s>`.
         device: "cpu" or "cuda".
         threads: Processor cores to use; 0 is all.
@@ -66,7 +63,8 @@ class CTranslate2Engine:
         self._vocabularies = vocabularies
         self._device = device
         self._threads = threads or available_cores()
-        self.description = f"CTranslate2 {folder.name}, {_workers(self._threads)} on {device}"
+        workers = f"{self._threads} worker{'s' if self._threads > 1 else ''} of one thread"
+        self.description = f"CTranslate2 {folder.name}, {workers} on {device}"
         self._reads_turns = (folder / _TURNS).exists()
         self._sampler: tuple[int, Any] | None = None
 
@@ -74,30 +72,21 @@ class CTranslate2Engine:
     def _translator(self) -> Any:
         return self._load(workers=self._threads)
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.search`. Samples come from one stream of random numbers, in input order.
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
+        """See `Searcher.search`. Samples come from one stream of random numbers, in input order.
 
         So a sample depends on the seed and on how many were drawn since this engine got it.
         """
         return self.begin(sources, options, first_index=first_index)()
 
     def begin(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> Callable[[], list[list[Hypothesis]]]:
+        self, sources: Rows, options: SearchOptions, *, first_index: int = 0
+    ) -> Callable[[], Found]:
         """See `Engine.begin`."""
         del first_index
-        translator = self._seeded(options.seed) if options.sample else self._translator
         jobs: list[Any] = [None] * len(sources)
-        for shortest, longest, indices in self._groups(sources, options):
-            begun = translator.translate_batch(
-                self._source_tokens(sources[i] for i in indices),
-                **self._arguments(options, len(indices)),
-                min_decoding_length=shortest,
-                max_decoding_length=longest,
-                asynchronous=True,
-            )
+        for *limits, indices in self._groups(sources, options):
+            begun = self._start([sources[i] for i in indices], options, *limits)
             for i, job in zip(indices, begun, strict=True):
                 jobs[i] = job
         return lambda: [self._hypotheses(job) for job in jobs]
@@ -113,7 +102,7 @@ class CTranslate2Engine:
 
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
-    ) -> Generator[int, None, None]:
+    ) -> TokenStream:
         """See `Engine.stream`. CTranslate2 searches on a thread of its own meanwhile."""
         del index
         options = options.without_beam()
@@ -124,16 +113,8 @@ class CTranslate2Engine:
             written.put(step.token)
             return closed.is_set()
 
-        translator = self._seeded(options.seed) if options.sample else self._translator
-        ((shortest, longest, _),) = self._groups([source], options)
-        (job,) = translator.translate_batch(
-            self._source_tokens([source]),
-            **self._arguments(options, 1),
-            min_decoding_length=shortest,
-            max_decoding_length=longest,
-            asynchronous=True,
-            callback=on_step,
-        )
+        ((*limits, _),) = self._groups([source], options)
+        (job,) = self._start([source], options, *limits, callback=on_step)
         try:
             while not (job.done() and written.empty()):
                 with contextlib.suppress(queue.Empty):
@@ -144,24 +125,22 @@ class CTranslate2Engine:
             while not job.done():
                 time.sleep(_POLL_SECONDS)
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[float]]:
+    def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """See `Engine.score`."""
+        # CTranslate2 appends `</s>` and scores it.
+        endless = [t[:-1] if t and t[-1] == EOS_ID else t for t in targets]
         found = self._translator.score_batch(
             self._source_tokens(sources),
-            [self._vocabularies.target.tokens(_without_end(target)) for target in targets],
+            list(map(self._vocabularies.target.tokens, endless)),
             max_batch_size=self._batch_tokens or BATCH_TOKENS,
             batch_type="tokens",
             max_input_length=0,
-        )  # CTranslate2 appends `</s>` and scores it
+        )
         return [
             result.log_probs[: len(target)] for result, target in zip(found, targets, strict=True)
         ]
 
-    def attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[list[float]]]:
+    def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
         """See `Engine.attention`: the target is forced as the prefix of an output just as long."""
         results = []
         for source, target in zip(sources, targets, strict=True):
@@ -177,6 +156,25 @@ class CTranslate2Engine:
             results.append(found.attention[0])
         return results
 
+    def _start(
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        shortest: int,
+        longest: int,
+        **more: Any,
+    ) -> Any:
+        """Let CTranslate2 search on threads of its own; return a job for each source."""
+        translator = self._translator_for(options)
+        return translator.translate_batch(
+            self._source_tokens(sources),
+            **self._arguments(options, len(sources)),
+            min_decoding_length=shortest,
+            max_decoding_length=longest,
+            asynchronous=True,
+            **more,
+        )
+
     def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
             return [self._vocabularies.source.tokens(source) for source in sources]
@@ -189,7 +187,7 @@ class CTranslate2Engine:
         ]
 
     def _groups(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions
+        self, sources: Rows, options: SearchOptions
     ) -> Iterator[tuple[int, int, list[int]]]:
         """Yield shortest output, longest output, and the sources that one call can serve.
 
@@ -239,16 +237,19 @@ class CTranslate2Engine:
         """See `Searcher.restart`."""
         self._sampler = None
 
-    def _seeded(self, seed: int) -> Any:
-        """Return a translator whose random numbers began with the seed, where it stopped.
+    def _translator_for(self, options: SearchOptions) -> Any:
+        """Return the translator, or for a seed one whose random numbers began with it.
 
         A live translator keeps its generators, whatever `set_random_seed` says later; so each seed
         gets a translator of its own, with one worker, since two would race for the numbers.
         """
-        if self._sampler is None or self._sampler[0] != seed:
-            ctranslate2.set_random_seed(seed)
-            self._sampler = (seed, self._load(workers=1))
-        return self._sampler[1]
+        if not options.sample or options.seed is None:
+            return self._translator
+        sampler = self._sampler
+        if sampler is None or sampler[0] != options.seed:
+            ctranslate2.set_random_seed(options.seed)
+            sampler = self._sampler = (options.seed, self._load(workers=1))
+        return sampler[1]
 
     def _load(self, workers: int) -> Any:
         with cannot_load(self._folder, "; --engine tensorflow does without"):
@@ -268,14 +269,6 @@ def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
             f"{folder}: CTranslate2 cannot load it: {error}",
             hint=f"nmt export --format {folder.name} writes it anew{way_out}",
         ) from error
-
-
-def _without_end(ids: Sequence[int]) -> Sequence[int]:
-    return ids[:-1] if ids and ids[-1] == EOS_ID else ids
-
-
-def _workers(count: int) -> str:
-    return f"{count} worker{'s' if count > 1 else ''} of one thread"
 
 
 def has_gpu() -> bool:

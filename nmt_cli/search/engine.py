@@ -10,30 +10,24 @@ from nmt_cli.search.options import SearchOptions
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One output of a search.
-
-    Attributes:
-        ids: Target ids, with `</s>` if the hypothesis ended.
-        score: log-probability / length^alpha; see `SearchOptions.length_penalty`.
-    """
+    """One output of a search: ids, with `</s>` if it ended, and log-probability / length^alpha."""
 
     ids: list[int]
     score: float
 
 
-class Searcher(Protocol):
-    """A model that is ready to search.
+Rows = Sequence[Sequence[int]]  # ids of several texts
+Found = list[list[Hypothesis]]  # of several sources, best first
+TokenStream = Generator[int, None, None]
 
-    Attributes:
-        max_length: Longest source and output in tokens, with `</s>`.
-    """
+
+class Searcher(Protocol):
+    """A model that is ready to search, for at most `max_length` tokens, with `</s>`, a side."""
 
     max_length: int
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses, best first, for each source.
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
+        """Return the `options.n_best` best hypotheses (or all there are) of each source.
 
         The engine makes its own batches; what it finds for a source does not depend on the others.
 
@@ -42,14 +36,11 @@ class Searcher(Protocol):
             options: The search options.
             first_index: Running number of the first source. The TensorFlow engine's samples are a
                 function of it and the seed; CTranslate2's of the seed and the samples before.
-
-        Returns:
-            For each source a list of `options.n_best` hypotheses (fewer if no more exist).
         """
 
     def begin(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> Callable[[], list[list[Hypothesis]]]:
+        self, sources: Rows, options: SearchOptions, *, first_index: int = 0
+    ) -> Callable[[], Found]:
         """Begin a search and return what waits for its end and gives what `search` would.
 
         An engine that works on threads of its own is kept busy by the search that was begun while
@@ -63,45 +54,28 @@ class Searcher(Protocol):
 
 
 class Engine(Searcher, Protocol):
-    """A model that is ready for anything.
-
-    Attributes:
-        description: Name, number format and threads, for people.
-    """
+    """A model that is ready for anything; the description names it, for people."""
 
     description: str
 
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
-    ) -> Generator[int, None, None]:
+    ) -> TokenStream:
         """Yield the target ids of one output, each as soon as it is written.
 
         They are those that `search` finds with a beam of 1: greedy, or sampled if the options say
         so. The last is `</s>` unless the length limit comes first. Closing the iterator ends the
         search.
-
-        Args:
-            source: Source ids with `</s>`.
-            options: The search options; those that need a beam do not count.
-            index: Running number of the source; see `Searcher.search`.
         """
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[float]]:
+    def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """Return the log-probability of each target id given its source and the ids before it.
 
-        Args:
-            sources: Source ids with `</s>`.
-            targets: Target ids, with `</s>` where its probability shall count.
+        Sources end with `</s>`, and so do targets where its probability shall count.
         """
 
-    def attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[list[float]]]:
-        """Return how much each target id looks at each source id.
+    def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
+        """Return how much each target id looks at each source id: for each pair a [T, S] matrix.
 
-        Returns:
-            For each pair a [T, S] matrix: the last decoder layer's attention to the encoder, mean
-            over its heads. Rows sum to one.
+        It is the last decoder layer's attention, mean over its heads. Rows sum to one.
         """

@@ -1,46 +1,47 @@
 """Lines of text -> labels with their probabilities.
 
-N lines give N results, in order; a blank line gets no label, without asking the model.
+N lines give N results, in order; a blank line gets no label, without asking the model. CTranslate2
+runs the encoder, NumPy the pooling and the head.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+import ctranslate2
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import DataError
+from nmt_cli.resources import available_cores
+from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, cannot_load
+from nmt_cli.search.engine import Rows
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+_LOWEST = -1e9  # below any state
 
 
 class Scorer(Protocol):
-    """A classifier that is ready.
+    """A classifier that is ready."""
 
-    Attributes:
-        description: Name, number format and device, for people.
-    """
+    @property
+    def description(self) -> str:
+        """Name, number format and device, for people."""
 
-    description: str
-
-    def logits(self, sources: Sequence[Sequence[int]]) -> Floats:
+    def logits(self, sources: Rows) -> Floats:
         """Return the logits [N, Y] of source ids; none longer than the model reads."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A line and what it got.
-
-    Attributes:
-        source: The line.
-        labels: The labels that it got; none for a blank line.
-        probabilities: Of all labels, the likeliest first; empty for a blank line.
-    """
+    """A line, its labels, and the probability of every label, the likeliest first."""
 
     source: str
     labels: list[str]
@@ -48,17 +49,9 @@ class Labelled:
 
 
 class Labeller:
-    """Gives labels to texts.
+    """Gives labels to texts, as the settings in `Manifest.classification` say.
 
-    Args:
-        scorer: The model.
-        subwords: Its vocabulary.
-        settings: See `Manifest.classification`.
-        max_length: Longest text in tokens; longer ones lose their ends.
-
-    Attributes:
-        scorer: The model.
-        labels: Its labels.
+    Texts of more than `max_length` tokens lose their ends.
     """
 
     def __init__(
@@ -79,12 +72,7 @@ class Labeller:
     ) -> Iterator[Labelled]:
         """Yield a result a line, in order, as soon as the line's window is done.
 
-        Args:
-            windows: Lines, some at a time.
-            on_warning: Told, in one line, of a line that is longer than the model reads.
-
-        Raises:
-            DataError: A line is no pair of texts, and the model reads pairs; names it.
+        `on_warning` is told, in one line, of a line that is longer than the model reads.
         """
         first = 1
         for window in windows:
@@ -148,16 +136,7 @@ class Labeller:
 
 
 def texts_of(line: str, num_texts: int, number: int = 1) -> tuple[str, ...]:
-    """Return the text of a line, or both texts where the model reads pairs.
-
-    Args:
-        line: As a user gives it.
-        num_texts: How many the model reads.
-        number: The line's, to name it by.
-
-    Raises:
-        DataError: There is no tab between two texts.
-    """
+    """Return the text of a line, or both where the model reads pairs; DataError without a tab."""
     texts = tuple(line.split("\t", num_texts - 1))
     if len(texts) < num_texts:
         raise DataError(f"line {number} is one text; this model reads two, with a tab between them")
@@ -189,3 +168,75 @@ def label_flags(texts: Sequence[str], labels: Labels) -> Flags:
     for row, text in zip(flags, texts, strict=True):
         row[[number - 1 for number in labels.ids(text)]] = True
     return flags
+
+
+@dataclass(frozen=True)
+class CTranslate2Scorer:
+    """Scores texts with CTranslate2."""
+
+    folder: Path  # what `ctranslate2_form.py` wrote
+    head: Mapping[str, Floats]  # the weights `head.kernel` [D, Y] and `head.bias` [Y]
+    pooling: str  # "mean", "max" or "first"
+    device: str = "cpu"  # or "cuda"
+    threads: int = field(default_factory=available_cores)
+
+    @property
+    def description(self) -> str:
+        """See `Scorer`."""
+        return f"CTranslate2 {self.folder.name} on {self.device}"
+
+    @functools.cached_property
+    def _encoder(self) -> Any:
+        with cannot_load(self.folder):
+            return ctranslate2.Encoder(
+                str(self.folder), device=self.device, inter_threads=self.threads, intra_threads=1
+            )
+
+    def logits(self, sources: Rows) -> Floats:
+        """See `Scorer`."""
+        found = np.empty((len(sources), len(self.head["head.bias"])), np.float32)
+        batches = list(_batches(sources))
+        rows = [[list(sources[i]) for i in indices] for indices in batches]
+        with ThreadPoolExecutor(self.threads) as pool:
+            for indices, logits in zip(batches, pool.map(self._batch_logits, rows), strict=True):
+                found[indices] = logits
+        return found
+
+    def _batch_logits(self, rows: list[list[int]]) -> Floats:
+        states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
+        lengths = np.array([len(row) for row in rows])
+        vectors = pooled(states, lengths, self.pooling)
+        logits: Floats = vectors @ self.head["head.kernel"] + self.head["head.bias"]
+        return logits
+
+
+def pooled(states: Floats, lengths: Any, pooling: str) -> Floats:
+    """Return one vector a text [B, D] of states [B, S, D], of which `lengths` [B] are real."""
+    if pooling == "first":
+        return states[:, 0]
+    is_real = (np.arange(states.shape[1]) < lengths[:, None])[:, :, None]
+    if pooling == "max":
+        highest: Floats = np.where(is_real, states, np.float32(_LOWEST)).max(axis=1)
+        return highest
+    total = np.where(is_real, states, np.float32(0)).sum(axis=1)
+    mean: Floats = total / lengths[:, None].astype(np.float32)
+    return mean
+
+
+def _batches(sources: Rows) -> Iterator[list[int]]:
+    """Yield the indices of texts of about one length, so many tokens at a time."""
+    batch: list[int] = []
+    for index in sorted(range(len(sources)), key=lambda i: len(sources[i])):
+        if batch and (len(batch) + 1) * len(sources[index]) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _as_numpy(view: Any) -> Floats:
+    """Return CTranslate2's array, wherever it is, as float32."""
+    if view.device != "cpu":
+        view = view.to_device(ctranslate2.Device.cpu)
+    return np.array(view.to(ctranslate2.DataType.float32))

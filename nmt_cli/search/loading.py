@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.resources import available_cores
 from nmt_cli.search.options import OF_SAMPLING, SearchOptions
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -25,26 +26,25 @@ _MOST = {"threads": 512, "batch_tokens": 1 << 24}
 class EngineOptions:
     """How and where a model runs.
 
-    Attributes:
-        engine: "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has.
-        number_format: CTranslate2's, such as "int8"; None is the one that the bundle chose.
-        threads: Processor cores to use; None is all.
-        device: "cpu", "gpu", or "auto" for a GPU where there is one.
-        batch_tokens: Source tokens searched at a time; None is the engine's own choice.
-
     Raises:
         ConfigError: There is no such engine or device, or a number is out of range.
     """
 
+    # "ctranslate2", "tensorflow", or "auto" for the first of these that the bundle has
     engine: str = "auto"
+    # CTranslate2's, such as "int8"; None is the one that the bundle chose
     number_format: str | None = None
-    threads: int | None = None
-    device: str = "auto"
+    threads: int | None = None  # processor cores to use; None is all
+    device: str = "auto"  # "cpu", "gpu", or "auto" for a GPU where there is one
+    # source tokens searched at a time; None is the engine's own choice
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        _check_choice("--engine", self.engine, ENGINES)
-        _check_choice("--device", self.device, DEVICES)
+        for name, choices in (("engine", ENGINES), ("device", DEVICES)):
+            if (value := getattr(self, name)) not in choices:
+                hint = did_you_mean(value, choices)
+                wanted = f"--{name} must be {', '.join(choices)}"
+                raise ConfigError(f"{wanted} (it is {value}).{hint}")
         for name, most in _MOST.items():
             value = getattr(self, name)
             if value is not None and not 1 <= value <= most:
@@ -58,13 +58,10 @@ class EngineOptions:
 
 
 def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any) -> SearchOptions:
-    """Return the model's own search options with changes.
+    """Return the model's own search options with changes; see `SearchOptions.parse` for settings.
 
-    Args:
-        bundle: The model.
-        settings: Such as "top_k=5".
-        changes: Options by name; None is not given. Who says how to sample wants to, who asks for
-            a beam does not, and more hypotheses than the beam has widen it.
+    Changes that are None are not given. Who says how to sample wants to, who asks for a beam does
+    not, and more hypotheses than the beam has widen it.
 
     Raises:
         ConfigError: There is no such option, or it cannot have that value.
@@ -90,13 +87,7 @@ def load_engine(
     *,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> "Engine":
-    """Return an engine for a bundle.
-
-    Args:
-        bundle: The model.
-        vocabularies: Its own.
-        options: How and where it runs.
-        on_note: Told, in one line, that a slower engine has to do.
+    """Return an engine for a bundle; `on_note` is told, in one line, that a slower one has to do.
 
     Raises:
         ConfigError: There is no such device, or the engine has no number formats.
@@ -110,8 +101,6 @@ def load_engine(
         )
         engine = "tensorflow"
     if engine == "tensorflow":
-        if options.number_format is not None:
-            raise ConfigError("--format is an option of --engine ctranslate2")
         return _tensorflow_engine(bundle, options)
     from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 
@@ -126,43 +115,41 @@ def load_engine(
 
 
 def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
-    """Return what gives labels with a classifier's bundle; CTranslate2 runs all of them.
+    """Return what gives labels with a classifier's bundle; CTranslate2 runs all of them."""
+    from nmt_cli.search.labeller import CTranslate2Scorer, Labeller
 
-    Raises:
-        ConfigError: There is no such device.
-        ModelFileError: The bundle is damaged, or lacks the number format.
-    """
-    from nmt_cli.search import ctranslate2_labeller
-
-    return ctranslate2_labeller.load_labeller(
-        bundle,
-        options.number_format,
+    settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
+    scorer = CTranslate2Scorer(
+        bundle.ctranslate2_folder(options.number_format),
+        bundle.load_weights("head."),
+        settings["pooling"],
         device=_ctranslate2_device(options.device),
-        threads=options.threads or 0,
+        threads=options.threads or available_cores(),
     )
+    return Labeller(scorer, Vocabularies.load(bundle.path).source, settings, longest)
 
 
 def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions) -> str:
     """Return what a model runs on, and why, for people."""
-    return f"{running.description}, {_reason(bundle, options)}"
-
-
-def _reason(bundle: Bundle, options: EngineOptions) -> str:
-    chosen = bundle.manifest.ctranslate2.get("auto")
-    if options.is_asked or not chosen:
-        return "as asked for" if options.is_asked else "the only one that the model has"
-    facts = bundle.manifest.ctranslate2["formats"][chosen]
-    if facts.get("bleu") is None:
-        return "the model's own choice"
-    return (
-        f"the fastest format whose dev BLEU is near float32's when exported "
-        f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
-    )
+    known = bundle.manifest.ctranslate2
+    facts = known["formats"][known["auto"]] if known.get("auto") else {}
+    if options.is_asked:
+        reason = "as asked for"
+    elif not known.get("auto"):
+        reason = "the only one that the model has"
+    elif facts.get("bleu") is None:
+        reason = "the model's own choice"
+    else:
+        reason = "the fastest format whose dev BLEU is near float32's when exported "
+        reason += f"({facts['lines_per_second']:,.0f} lines/s, BLEU {facts['bleu']:.2f})"
+    return f"{running.description}, {reason}"
 
 
 def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
+    if options.number_format is not None:
+        raise ConfigError("--format is an option of --engine ctranslate2")
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
     from nmt_cli.search.tensorflow_engine import BATCH_TOKENS, has_gpu, load_engine
@@ -181,9 +168,3 @@ def _ctranslate2_device(device: str) -> str:
     if device == "gpu" and not on_gpu:
         raise ConfigError("--device gpu: CTranslate2 finds no GPU here")
     return "cuda" if on_gpu else "cpu"
-
-
-def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        hint = did_you_mean(value, choices)
-        raise ConfigError(f"{option} must be {', '.join(choices)} (it is {value}).{hint}")

@@ -1,53 +1,109 @@
-"""The search options: one record for every engine, command and session. Standard library only."""
+"""The options of a search and of a conversation: one record for every engine, command and session.
+
+Standard library only.
+"""
 
 import dataclasses
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from nmt_cli.errors import ConfigError, did_you_mean
 
-_NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
-_MAX_BEAM_SIZE, _MAX_INT = 512, 1 << 31
-_LEAST, _MOST = 0.01, 100.0  # of what scores are multiplied by or raised to: 32 bits hold it
-_LEAST_P = 1e-6
+if TYPE_CHECKING:
+    from nmt_cli.search.chat_session import ChatSession
+
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
+_NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
+_MAX_INT = (1 << 31) - 1
+_FACTOR = (0.01, 100)  # what scores are multiplied by or raised to: 32 bits hold it
+# Least and greatest value, and how to say it where "LEAST to GREATEST" is not the way.
+_RANGES: dict[str, tuple[float, float] | tuple[float, float, str]] = {
+    "beam_size": (1, 512),
+    "n_best": (1, math.inf, "at least 1"),
+    "length_penalty": (0, 100),
+    "coverage_penalty": (0, 100),
+    "max_length": (1, _MAX_INT),
+    "min_length": (0, _MAX_INT),
+    "min_length_ratio": (0, 100),
+    "max_length_ratio": (math.ulp(0), 100, "above 0, up to 100"),
+    "no_repeat_ngram_size": (0, _MAX_INT),
+    "repetition_penalty": _FACTOR,
+    "temperature": _FACTOR,
+    "top_k": (0, _MAX_INT),
+    "top_p": (1e-6, 1),
+    "seed": (0, _MAX_INT),
+    "history_turns": (0, _MAX_INT, "at least 0"),
+    "rerank": (1, 64),
+    "anti_generic_weight": (0, 100),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """How to search for the output. The defaults of a model come from its bundle.
+class _Options:
+    """What the options of a search and of a conversation have in common."""
 
-    Attributes:
-        beam_size: Hypotheses kept at each step; 1 is greedy.
-        n_best: Hypotheses returned; at most `beam_size`.
-        length_penalty: alpha in score = log-probability / length^alpha, length with `</s>`.
-        coverage_penalty: beta in score + beta * sum over source tokens of log(min(attention that
-            the token got, 1)) (Wu et al. 2016, section 7, arXiv 1609.08144), with the attention of
-            the last decoder layer, mean over its heads; beam search only.
-        max_length: Longest output in tokens, with `</s>`.
-        max_length_ratio: Longest output as a multiple of the source's tokens, plus 10; None is off.
-        min_length: Shortest output in tokens, without `</s>`.
-        min_length_ratio: Shortest output as a multiple of the source's tokens; 0 is off.
-        no_repeat_ngram_size: No n tokens in a row are written twice; 0 is off.
-        repetition_penalty: Divides the positive logits (multiplies the negative ones) of tokens
-            already written (Keskar et al. 2019, section 4.1, arXiv 1909.05858); 1 is off.
-        sample: Draw tokens at random instead of searching.
-        temperature: Sampling from softmax(logits / temperature).
-        top_k: Sampling among the k likeliest tokens; 0 is all.
-        top_p: Sampling among the likeliest tokens that together hold this probability
-            (Holtzman et al. 2020, arXiv 1904.09751).
-        seed: Random state of sampling.
-        prefix: Target ids that every output begins with. Scores count what follows, divided by the
-            whole length.
-        suppressed: Rows of target ids that no output holds.
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of the options that a user can type."""
+        return [name for name in cls._kinds() if name not in _NOT_TYPED]
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options with the given values; keys that are not options are left out."""
+        return cls(**{name: value for name, value in values.items() if name in cls._kinds()})
+
+    @classmethod
+    def value(cls, name: str, text: str) -> Any:
+        """Return what was typed as a value of an option; "none" is None for a text."""
+        kind = cls._kinds()[name]
+        wanted = "a number" if "float" in kind else "a whole number"
+        try:
+            if "bool" in kind:
+                wanted = "true or false"
+                return _TRUTH[text.lower()]
+            if "str" in kind:
+                return None if text.lower() == "none" else text
+            return float(text) if "float" in kind else int(text)
+        except (KeyError, ValueError):
+            raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None
+
+    @classmethod
+    def _kinds(cls) -> dict[str, str]:
+        """Return the annotation of each option, such as "float | None", by name."""
+        return {field.name: str(field.type) for field in dataclasses.fields(cls)}
+
+    def override(self, **changes: Any) -> Self:
+        """Return a copy with the changes; ConfigError names an option that is out of range."""
+        changed = dataclasses.replace(self, **changes)
+        for name, value in vars(changed).items():
+            if name in _RANGES and value is not None:
+                least, most, *words = _RANGES[name]
+                if not least <= value <= most:
+                    wanted = words[0] if words else f"{least} to {most}"
+                    raise ConfigError(f"{name} must be {wanted} (it is {value})")
+        return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(_Options):
+    """How to search for the output. `DecodeConfig` tells of most keys, and a bundle has defaults.
+
+    A score is log-probability / length^alpha, length with `</s>`, plus with a coverage penalty beta
+    * sum over source tokens of log(min(attention that the token got, 1)) (Wu et al. 2016, section
+    7, arXiv 1609.08144), with the attention of the last decoder layer, mean over its heads. The
+    penalty of repetition divides positive logits of tokens already written, and multiplies negative
+    ones (Keskar et al. 2019, section 4.1, arXiv 1909.05858); top_p is that of Holtzman et al. 2020
+    (arXiv 1904.09751).
     """
 
     beam_size: int = 5
-    n_best: int = 1
+    n_best: int = 1  # hypotheses returned; at most `beam_size`
     length_penalty: float = 1.0
     coverage_penalty: float = 0.0
     max_length: int = 256
@@ -60,21 +116,10 @@ class SearchOptions:
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
-    seed: int = 0
+    seed: int | None = 0  # None draws something else each time
+    # target ids that every output begins with; scores count what follows, divided by all its length
     prefix: tuple[int, ...] = ()
-    suppressed: tuple[tuple[int, ...], ...] = ()
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options with the given values; keys that are not options are left out."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """Return the names of the options that a user can type."""
-        fields = dataclasses.fields(cls)
-        return [field.name for field in fields if field.name not in _NOT_TYPED]
+    suppressed: tuple[tuple[int, ...], ...] = ()  # rows of target ids that no output holds
 
     @classmethod
     def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
@@ -85,7 +130,6 @@ class SearchOptions:
         Raises:
             ConfigError: A setting has an unknown name or a value of the wrong type.
         """
-        kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
         names = cls.names()
         changes = {}
         for setting in settings:
@@ -95,7 +139,7 @@ class SearchOptions:
                     f"--set {setting}: unknown search option.{did_you_mean(name, names)}",
                     hint=f"they are: {', '.join(names)}",
                 )
-            changes[name] = parse_value(name, text, kinds[name])
+            changes[name] = cls.value(name, text)
         if changes.get("temperature") == 0:  # as others say that nothing is drawn
             del changes["temperature"]
             return {"sample": False} | changes
@@ -119,39 +163,14 @@ class SearchOptions:
             )
         if (given.get("sample") or given.get("beam_size") == 1) and "coverage_penalty" not in given:
             given["coverage_penalty"] = 0.0
-        changed = dataclasses.replace(self, **given)
-        changed.check()
-        return changed
-
-    def check(self) -> None:
-        """Raise ConfigError for the first value out of range."""
-        repeat, penalty = self.no_repeat_ngram_size, self.repetition_penalty
-        ratio = 1.0 if self.max_length_ratio is None else self.max_length_ratio
-        limits = (
-            ("beam_size", 1 <= self.beam_size <= _MAX_BEAM_SIZE, f"1 to {_MAX_BEAM_SIZE}"),
-            ("n_best", self.n_best >= 1, "at least 1"),
-            ("length_penalty", 0 <= self.length_penalty <= _MOST, f"0 to {_MOST:g}"),
-            ("coverage_penalty", 0 <= self.coverage_penalty <= _MOST, f"0 to {_MOST:g}"),
-            ("max_length", 1 <= self.max_length < _MAX_INT, f"1 to {_MAX_INT - 1}"),
-            ("min_length", 0 <= self.min_length < _MAX_INT, f"0 to {_MAX_INT - 1}"),
-            ("min_length_ratio", 0 <= self.min_length_ratio <= _MOST, f"0 to {_MOST:g}"),
-            ("max_length_ratio", 0 < ratio <= _MOST, f"above 0, up to {_MOST:g}"),
-            ("no_repeat_ngram_size", 0 <= repeat < _MAX_INT, f"0 to {_MAX_INT - 1}"),
-            ("repetition_penalty", _LEAST <= penalty <= _MOST, f"{_LEAST:g} to {_MOST:g}"),
-            ("temperature", _LEAST <= self.temperature <= _MOST, f"{_LEAST:g} to {_MOST:g}"),
-            ("top_k", 0 <= self.top_k < _MAX_INT, f"0 to {_MAX_INT - 1}"),
-            ("top_p", _LEAST_P <= self.top_p <= 1, f"{_LEAST_P:g} to 1"),
-            ("seed", 0 <= self.seed < _MAX_INT, f"0 to {_MAX_INT - 1}"),
-        )
-        for name, fine, wanted in limits:
-            if not fine:
-                raise ConfigError(f"{name} must be {wanted} (it is {getattr(self, name)})")
-        if self.n_best > 1 and self.sample:
+        changed = super().override(**given)
+        if changed.n_best > 1 and changed.sample:
             raise ConfigError("n_best needs a beam; it does not go with sampling")
-        if self.n_best > self.beam_size:
-            raise ConfigError(f"n_best {self.n_best} needs a beam of at least {self.n_best}")
-        if self.coverage_penalty and (self.sample or self.beam_size == 1):
+        if changed.n_best > changed.beam_size:
+            raise ConfigError(f"n_best {changed.n_best} needs a beam of at least {changed.n_best}")
+        if changed.coverage_penalty and (changed.sample or changed.beam_size == 1):
             raise ConfigError("coverage_penalty needs a beam of at least 2")
+        return changed
 
     def without_beam(self) -> Self:
         """Return a copy for greedy search or sampling."""
@@ -169,29 +188,58 @@ class SearchOptions:
         return max(self.min_length, int(source_length * self.min_length_ratio))
 
 
-def parse_value(name: str, text: str, kind: str) -> Any:
-    """Return what was typed as a value of a field's type.
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(_Options):
+    """How to reply. `ChatConfig` tells of most keys, and a bundle has defaults."""
 
-    Args:
-        name: The option's, for the message.
-        text: What was typed; "none" is None for a text that may be left out.
-        kind: The field's annotation, such as "int" or "float | None".
+    history_turns: int = 3
+    persona: str | None = None
+    rerank: int = 1
+    anti_generic_weight: float = 0.5
+    stream: bool = True  # say a reply piece by piece where that is possible
 
-    Raises:
-        ConfigError: It is no such value.
-    """
-    try:
-        if "bool" in kind:
-            return _TRUTH[text.lower()]
-        if "str" in kind:
-            return None if text.lower() == "none" else text
-        return float(text) if "float" in kind else int(text)
-    except (KeyError, ValueError):
-        wanted = (
-            "true or false"
-            if "bool" in kind
-            else "a number"
-            if "float" in kind
-            else "a whole number"
-        )
-        raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None
+
+class ChatSettings:
+    """The settings of a conversation, which its session holds."""
+
+    def __init__(self, session: "ChatSession") -> None:
+        self._session = session
+
+    def names(self) -> list[str]:
+        """Return every key."""
+        return [*self._session.options.names(), *self._session.search.names()]
+
+    def items(self) -> dict[str, Any]:
+        """Return every key with its value."""
+        chat, search = vars(self._session.options), vars(self._session.search)
+        return {name: chat[name] if name in chat else search[name] for name in self.names()}
+
+    def set(self, setting: str) -> dict[str, Any]:
+        """Change what "KEY VALUE" or "KEY=VALUE" says; return all that changed by it.
+
+        As with the flags of `nmt chat`, how to sample is only said by who wants to sample, and a
+        beam only asked for by who does not.
+        """
+        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
+        if key not in self.names():
+            raise ConfigError(
+                f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",
+                hint=f"they are: {', '.join(self.names())}",
+            )
+        if not text:
+            raise ConfigError(f"{key}: needs a value")
+        before, shown = self.items(), {key}
+        if key in self._session.options.names():
+            options = self._session.options
+            self._session.options = options.override(**{key: options.value(key, text)})
+        else:
+            changes = self._session.search.parse([f"{key}={text}"])
+            if key == "beam_size":
+                changes["sample"] = False
+            self._session.search = self._session.search.override(**changes)
+            shown = {key} if key in changes else set(changes)
+        return {
+            name: value
+            for name, value in self.items().items()
+            if name in shown or value != before[name]
+        }

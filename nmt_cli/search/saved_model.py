@@ -4,7 +4,6 @@ Signatures `greedy` and `beam` (also the default) take source ids and give targe
 the bundle's search options are part of them. The searches are those of `tensorflow_engine.py`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from nmt_cli.files import atomic_dir
 from nmt_cli.model.packing import padding_mask
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.search.beam_search import BeamState
-from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import SearchGraph, features_of, padded, parameters_of
 
@@ -24,17 +23,14 @@ _MAX_BATCH = 64
 
 
 def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -> None:
-    """Write the SavedModel folder, atomically.
+    """Write the SavedModel folder, atomically; one that is there is replaced.
 
     Its signatures take `ids` [B, S] int32, each row ending with `</s>` and padded with 0, and give
 
     - `greedy`: `ids` [B, T] int32, padded with 0, and `scores` [B] float32;
     - `beam`: `ids` [B, K, T] and `scores` [B, K], best first; -1e9 where there is no hypothesis.
 
-    Args:
-        model: The model.
-        options: How to search; sampling is switched off.
-        path: The folder; one that is there is replaced.
+    The options say how to search; sampling is switched off.
     """
     beam = options.override(sample=False, n_best=1, beam_size=max(2, options.beam_size))
     greedy = options.override(sample=False, n_best=1, beam_size=1)
@@ -48,25 +44,18 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
 
 
 class SavedModelEngine(Searcher):
-    """A SavedModel as an engine: what a client would do with it.
-
-    Args:
-        path: The folder.
-        max_length: Longest source and output in tokens, with `</s>`.
-    """
+    """A SavedModel as an engine: what a client would do with it."""
 
     def __init__(self, path: Path, *, max_length: int) -> None:
         self._loaded = tf.saved_model.load(str(path))
         self.max_length = max_length
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.search`; of the options only greedy or beam, and `n_best`, are asked for."""
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
+        """See `Searcher.search`; of the options, only greedy or beam and `n_best` count."""
         del first_index
         name = "greedy" if options.beam_size == 1 else "beam"
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        results: list[list[Hypothesis]] = [[] for _ in sources]
+        results: Found = [[] for _ in sources]
         for start in range(0, len(order), _MAX_BATCH):
             batch = order[start : start + _MAX_BATCH]
             found = self._loaded.signatures[name](ids=padded([sources[i] for i in batch]))

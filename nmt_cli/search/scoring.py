@@ -2,6 +2,7 @@
 
 All follows CTranslate2's rules, so that both engines give the same answers: the masks of options
 act before the log-softmax, and a score is log-probability / length^alpha with `</s>` counted.
+`logits` are [N, V], `sequences` [N, C] what each row has written before `position`, 0 beyond it.
 """
 
 from typing import Any
@@ -21,25 +22,13 @@ def is_control(vocab_size: Tensor) -> Tensor:
 
 
 def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tensor:
-    """Return [N, V] bool, True at `</s>` while a row has fewer tokens than its floor.
-
-    Args:
-        vocab_size: V.
-        position: Scalar, the number of tokens written.
-        floors: [N] shortest outputs.
-    """
+    """Return [N, V] bool, True at `</s>` while a row has fewer tokens than its floor [N]."""
     is_end = tf.range(vocab_size) == EOS_ID
     return is_end[None, :] & (position < floors)[:, None]
 
 
 def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
-    """Give the next token of the prefix probability one while there is one.
-
-    Args:
-        log_probs: [N, V].
-        position: Scalar, the number of tokens written.
-        prefix: [P] ids.
-    """
+    """Give the next token of the prefix [P] probability one while there is one."""
     length = tf.shape(prefix)[0]
     padded = tf.concat([prefix, [0]], axis=0)
     wanted = tf.range(tf.shape(log_probs)[1]) == padded[tf.minimum(position, length)]
@@ -50,14 +39,7 @@ def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
 def sequences_blocked(
     logits: Tensor, sequences: Tensor, position: Tensor, suppressed: tuple[tuple[int, ...], ...]
 ) -> Tensor:
-    """Forbid the last token of each suppressed row of ids where the others have been written.
-
-    Args:
-        logits: [N, V].
-        sequences: [N, C] what each row has written before `position`.
-        position: Scalar, the number of tokens written.
-        suppressed: Rows of ids, none empty.
-    """
+    """Forbid the last token of each suppressed row of ids where the others have been written."""
     tokens = tf.range(tf.shape(logits)[1])
     for *before, last in suppressed:
         matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))
@@ -69,11 +51,10 @@ def sequences_blocked(
 
 
 def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
-    """Return sum over the source of log(min(coverage, 1)) (Wu et al. 2016, equation 14).
+    """Return sum over the source of log(min(coverage, 1)) (Wu et al. 2016, equation 14), [N].
 
-    Args:
-        coverage: [N, S] attention that each source token got in all steps so far.
-        mask: [N, S] bool, True at real tokens.
+    Coverage [N, S] is the attention that each source token got in all steps so far; the mask [N, S]
+    is True at real tokens.
     """
     covered = mask & (coverage > 0.0)  # CTranslate2 leaves out what got nothing at all, too
     logs = tf.math.log(tf.where(covered, tf.minimum(coverage, 1.0), 1.0))
@@ -81,27 +62,14 @@ def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
 
 
 def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> Tensor:
-    """Make tokens already written less likely (Keskar et al. 2019, section 4.1).
-
-    Args:
-        logits: [N, V].
-        sequences: [N, C] what each row has written, 0 where nothing is.
-        penalty: Scalar above 1.
-    """
+    """Make tokens already written less likely (Keskar et al. 2019, section 4.1)."""
     written = _marked(sequences, sequences > 0, tf.shape(logits)[1])
     penalised = tf.where(logits > 0, logits / penalty, logits * penalty)
     return tf.where(written, penalised, logits)
 
 
 def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int) -> Tensor:
-    """Forbid tokens that would complete n tokens already written in this order.
-
-    Args:
-        logits: [N, V].
-        sequences: [N, C] what each row has written before `position`.
-        position: Scalar, the number of tokens written.
-        size: n, at least 1.
-    """
+    """Forbid tokens that would complete `size` tokens already written in this order."""
     capacity = tf.shape(sequences)[1]
     num_starts = tf.maximum(capacity - size + 1, 0)
     starts = tf.range(num_starts)

@@ -1,4 +1,4 @@
-"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `search.py`.
+"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `beam_search.py`.
 
 Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
 sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have
@@ -14,7 +14,7 @@ The room for output starts small and doubles while some sentence still goes on.
 import collections
 import functools
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -24,23 +24,15 @@ import tensorflow as tf
 
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.schema import ModelConfig
+from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import AttentionMaps, KeysValues
 from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
 from nmt_cli.model.weights import assign_weights
 from nmt_cli.resources import available_cores
-from nmt_cli.search.beam_search import (
-    BeamState,
-    Features,
-    GreedyState,
-    Parameters,
-    advance_beam,
-    advance_greedy,
-    grow,
-    start_beam,
-    start_greedy,
-)
-from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search import beam_search
+from nmt_cli.search.beam_search import BeamState, Features, GreedyState, Parameters
+from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher, TokenStream
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.scoring import coverage_score
 from nmt_cli.text.special_tokens import EOS_ID, PAD_ID
@@ -50,13 +42,14 @@ _FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
 BATCH_TOKENS = 4096
 _MAX_BATCH = 64
+_SCORED = 256  # texts that get their labels together
 
 
 class TensorFlowEngine(Searcher):
-    """Searches with a Transformer in this process.
+    """Searches with a Transformer in this process; its weights are read anew at every call.
 
     Args:
-        model: The model; its weights are read anew at every call.
+        model: The model.
         batch_tokens: Source tokens, padding counted, in one search.
         workers: Searches at a time.
         compile_after: Multiplications in one shape after which it is compiled; infinity for never,
@@ -82,20 +75,18 @@ class TensorFlowEngine(Searcher):
         at_a_time = f"{workers} search{'es' if workers > 1 else ''} at a time"
         self.description = f"TensorFlow {model.activation_dtype}, {at_a_time}"
 
-    def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, first_index: int = 0
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
         """See `Engine.search`. A sample is a function of the seed and the source's number."""
-        results: list[list[Hypothesis]] = [[] for _ in sources]
+        results: Found = [[] for _ in sources]
         batches = list(self._batches(sources, by_length=not options.sample))
-        graph = self._graph(options)
+        self._graph(options)  # traced once, before any thread
         # In this order and before any thread: what is compiled must not depend on which is faster.
         compiled = [self._pays_to_compile([sources[i] for i in b], options) for b in batches]
 
-        def found(batch: list[int], is_compiled: bool) -> list[list[Hypothesis]]:
+        def found(batch: list[int], is_compiled: bool) -> Found:
             rows = [sources[i] for i in batch]
             number = first_index + batch[0]
-            return self._search_batch(graph, rows, options, number, is_compiled=is_compiled)
+            return self._search_batch(rows, options, number, is_compiled)
 
         pool = ThreadPoolExecutor(self._workers)
         try:
@@ -107,21 +98,14 @@ class TensorFlowEngine(Searcher):
         return results
 
     def _search_batch(
-        self,
-        graph: "SearchGraph",
-        sources: Sequence[Sequence[int]],
-        options: SearchOptions,
-        first_index: int,
-        *,
-        is_compiled: bool,
-    ) -> list[list[Hypothesis]]:
+        self, sources: Rows, options: SearchOptions, first_index: int, is_compiled: bool
+    ) -> Found:
+        graph = self._graph(options)
         advance = graph.compiled_advance if is_compiled else graph.advance
         longest = max(options.output_limit(len(source), self.max_length) for source in sources)
         longest = _rounded(longest) if is_compiled else longest
         capacity = min(_FIRST_CAPACITY, longest)
-        state = self._start(
-            graph, sources, options, first_index, capacity=capacity, is_compiled=is_compiled
-        )
+        state = self._start(sources, options, first_index, capacity, is_compiled=is_compiled)
         while True:
             state = advance(state, parameters_of(options))
             if capacity >= longest or bool(tf.reduce_all(state.done)):
@@ -132,12 +116,11 @@ class TensorFlowEngine(Searcher):
 
     def _start(
         self,
-        graph: "SearchGraph",
-        sources: Sequence[Sequence[int]],
+        sources: Rows,
         options: SearchOptions,
         first_index: int,
-        *,
         capacity: int,
+        *,
         is_compiled: bool = False,
     ) -> Any:
         """Return the state before the first token; a compiled search gets one of few shapes."""
@@ -148,6 +131,7 @@ class TensorFlowEngine(Searcher):
         if is_compiled:
             width = _rounded(width)
             more = self._batch_size(width) - len(sources)
+        graph = self._graph(options)
         return graph.start(
             graph.read(padded([*sources, *([[EOS_ID]] * more)])),
             tf.constant(width),
@@ -160,11 +144,11 @@ class TensorFlowEngine(Searcher):
 
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
-    ) -> Generator[int, None, None]:
+    ) -> TokenStream:
         """See `Engine.stream`: the same search, with room for one token more at a time."""
         options = options.without_beam()
         graph, parameters = self._graph(options), parameters_of(options)
-        state = self._start(graph, [source], options, index, capacity=1)
+        state = self._start([source], options, index, 1)
         while True:
             state = graph.advance(state, parameters)
             position = int(state.position)
@@ -173,7 +157,7 @@ class TensorFlowEngine(Searcher):
                 return
             state = graph.grow(state, tf.constant(position + 1))
 
-    def _pays_to_compile(self, sources: Sequence[Sequence[int]], options: SearchOptions) -> bool:
+    def _pays_to_compile(self, sources: Rows, options: SearchOptions) -> bool:
         """Return whether the batch's shape has made enough work; counts the batch in."""
         width = _rounded(max(map(len, sources)))
         longest = max(options.output_limit(len(source), self.max_length) for source in sources)
@@ -186,28 +170,23 @@ class TensorFlowEngine(Searcher):
         self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
         return work
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[float]]:
+    def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """See `Engine.score`."""
-        results: list[list[float]] = [[] for _ in sources]
-        for batch in self._batches(sources):
-            rows = [targets[i] for i in batch]
-            log_probs, _ = self._forced(padded([sources[i] for i in batch]), padded(rows))
-            for i, row in zip(batch, log_probs.numpy(), strict=True):
-                results[i] = row[: len(targets[i])].tolist()
-        return results
+        return [row.tolist() for row, _ in self._forced_rows(sources, targets)]
 
-    def attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[list[list[float]]]:
+    def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
         """See `Engine.attention`."""
-        results: list[list[list[float]]] = [[] for _ in sources]
+        return [weights.tolist() for _, weights in self._forced_rows(sources, targets)]
+
+    def _forced_rows(self, sources: Rows, targets: Rows) -> list[Any]:
+        """Return log-probabilities [T] of each given target and what it looks at, [T, S]."""
+        results: list[Any] = [None] * len(sources)
         for batch in self._batches(sources):
-            rows = [targets[i] for i in batch]
-            _, weights = self._forced(padded([sources[i] for i in batch]), padded(rows))
-            for i, matrix in zip(batch, weights.numpy(), strict=True):
-                results[i] = matrix[: len(targets[i]), : len(sources[i])].tolist()
+            sides = ([side[i] for i in batch] for side in (sources, targets))
+            log_probs, weights = self._forced(*map(padded, sides))
+            for i, row, matrix in zip(batch, log_probs.numpy(), weights.numpy(), strict=True):
+                length = len(targets[i])
+                results[i] = row[:length], matrix[:length, : len(sources[i])]
         return results
 
     def attention_by_kind(
@@ -217,10 +196,6 @@ class TensorFlowEngine(Searcher):
 
         Row t of the target is the position that writes `target[t]`; in its own past it finds `<s>`
         and the target up to there.
-
-        Args:
-            source: S source ids with `</s>`.
-            target: T target ids.
 
         Returns:
             `cross` [L, H, T, S], `encoder` [L, H, S, S] and `decoder` [L, H, T, T], for as many
@@ -253,19 +228,16 @@ class TensorFlowEngine(Searcher):
 
         return forced  # type: ignore[no-any-return]
 
-    def _batches(
-        self, sources: Sequence[Sequence[int]], *, by_length: bool = True
-    ) -> Iterator[list[int]]:
+    def _batches(self, sources: Rows, *, by_length: bool = True) -> Iterator[list[int]]:
         """Yield the indices of sources of similar length, or of one source each, in batches.
 
         The batches are as even as can be: a small one at the end would leave all workers but one
         waiting for it.
         """
-        order = list(range(len(sources)))
         if not by_length:  # samples depend on a source's running number, which sorting would change
-            yield from ([i] for i in order)
+            yield from ([i] for i in range(len(sources)))
             return
-        order.sort(key=lambda i: len(sources[i]), reverse=True)
+        order = sorted(range(len(sources)), key=lambda i: len(sources[i]), reverse=True)
         while order:
             at_most = self._batch_size(_rounded(len(sources[order[0]])))
             size = math.ceil(len(order) / math.ceil(len(order) / at_most))
@@ -289,17 +261,7 @@ def load_engine(
     threads: int = 0,
     compile_after: float = COMPILE_AFTER,
 ) -> TensorFlowEngine:
-    """Return an engine with a bundle's model.
-
-    Args:
-        bundle: The model.
-        batch_tokens: Source tokens, padding counted, in one search.
-        threads: Searches at a time on a processor; 0 is one for each core. A GPU gets one.
-        compile_after: See `TensorFlowEngine`.
-
-    Raises:
-        ModelFileError: The weights are damaged or do not fit the architecture.
-    """
+    """Return an engine with a bundle's model; threads are searches at a time, 0 all cores."""
     return TensorFlowEngine(
         load_model(bundle),
         batch_tokens=batch_tokens,
@@ -313,19 +275,24 @@ def has_gpu() -> bool:
     return bool(tf.config.get_visible_devices("GPU"))
 
 
-def load_model(bundle: Bundle) -> Transformer:
-    """Return a bundle's model with its weights.
-
-    Raises:
-        ModelFileError: The weights are damaged or do not fit the architecture.
-    """
-    manifest = bundle.manifest
-    model = Transformer(
-        ModelConfig(**manifest.model),
-        source_vocab_size=manifest.vocabulary["source"],
-        target_vocab_size=manifest.vocabulary["target"],
-        joint=manifest.vocabulary["joint"],
-    )
+def load_model(bundle: Bundle) -> Any:
+    """Return a bundle's model, a `Transformer` or a `Classifier`, with its weights."""
+    manifest, config = bundle.manifest, ModelConfig(**bundle.manifest.model)
+    model: Transformer | Classifier
+    if manifest.facts.has_labels:
+        model = Classifier(
+            config,
+            vocab_size=manifest.vocabulary["source"],
+            num_labels=len(manifest.classification["labels"]),
+            pooling=manifest.classification["pooling"],
+        )
+    else:
+        model = Transformer(
+            config,
+            source_vocab_size=manifest.vocabulary["source"],
+            target_vocab_size=manifest.vocabulary["target"],
+            joint=manifest.vocabulary["joint"],
+        )
     assign_weights(model, bundle.load_weights())
     return model
 
@@ -333,9 +300,7 @@ def load_model(bundle: Bundle) -> Transformer:
 class _Cache(NamedTuple):
     """What a step hands to the next one.
 
-    Attributes:
-        decoder: The model's.
-        coverage: [N, S] attention that each source token got so far; [N, 0] when not asked for.
+    `coverage` [N, S] is the attention that each source token got so far; [N, 0] when not asked for.
     """
 
     decoder: DecoderCache
@@ -343,16 +308,7 @@ class _Cache(NamedTuple):
 
 
 class SearchGraph:
-    """The traced functions of one kind of search.
-
-    Attributes:
-        read: Source ids [B, S] -> the encoder's side of the decoder's cache.
-        start: That, how many source positions it shall have, and each sentence's limits -> the
-            state before the first token.
-        advance: State, parameters -> the state when its room is full or all sentences are done.
-        grow: State, capacity -> the state with more room.
-        compiled_advance: As `advance`, compiled anew for each shape.
-    """
+    """The traced functions of one kind of search; `compiled_advance` is compiled for each shape."""
 
     def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
         self._model = model
@@ -361,22 +317,22 @@ class SearchGraph:
         scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
         source = tf.TensorSpec([None, None], tf.int32)
         noise = tf.TensorSpec([None, None], tf.float32)
-        self.read = tf.function(self._read, autograph=False, input_signature=[source])
+        graph = functools.partial(tf.function, autograph=False)
+        # Source ids [B, S] -> the encoder's side of the decoder's cache.
+        self.read = graph(self._read, input_signature=[source])
         memory = _specs_like(self.read.get_concrete_function().structured_outputs)
-        self.start = tf.function(
-            self._start,
-            autograph=False,
-            input_signature=[memory, scalar, vector, vector, noise, scalar, scalar],
-        )
+        # That, how many source positions it shall have, and each sentence's limits -> first state.
+        inputs = [memory, scalar, vector, vector, noise, scalar, scalar]
+        self.start = graph(self._start, input_signature=inputs)
         state = _specs_like(self.start.get_concrete_function().structured_outputs)
-        self.grow = tf.function(_grow, autograph=False, input_signature=[state, scalar])
+        # State, capacity -> the state with more room.
+        self.grow = graph(_grow, input_signature=[state, scalar])
         parameters = tf.nest.map_structure(
             lambda t: tf.TensorSpec([None] * t.shape.rank, t.dtype), parameters_of(SearchOptions())
         )
-        self.advance = tf.function(
-            self._advance, autograph=False, input_signature=[state, parameters]
-        )
-        self.compiled_advance = tf.function(self._advance, autograph=False, jit_compile=True)
+        # State, parameters -> the state when its room is full or all sentences are done.
+        self.advance = graph(self._advance, input_signature=[state, parameters])
+        self.compiled_advance = graph(self._advance, jit_compile=True)
 
     def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
         """Return the encoder's keys and values for each layer of the decoder, and its mask."""
@@ -401,19 +357,20 @@ class SearchGraph:
         coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
         cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
         if self._is_beam:
-            return start_beam(cache, limits, floors, beam_size, capacity)
-        return start_greedy(cache, limits, floors, noise, capacity)
+            return beam_search.start_beam(cache, limits, floors, beam_size, capacity)
+        return beam_search.start_greedy(cache, limits, floors, noise, capacity)
 
     def _advance(self, state: Any, parameters: Parameters) -> Any:
         features = self._features
         if not self._is_beam:
-            return advance_greedy(state, self._step, parameters, features)
+            return beam_search.advance_greedy(state, self._step, parameters, features)
 
         def bonus(cache: _Cache) -> Tensor:
-            mask = _repeated(cache.decoder.memory_mask, cache.coverage)
+            mask, rows = cache.decoder.memory_mask, tf.shape(cache.coverage)[0]
+            mask = tf.repeat(mask, rows // tf.shape(mask)[0], axis=0)  # [B*K, S]
             return parameters.coverage_penalty * coverage_score(cache.coverage, mask)
 
-        return advance_beam(
+        return beam_search.advance_beam(
             state, self._step, _reorder, bonus if features.cover else None, parameters, features
         )
 
@@ -450,12 +407,7 @@ def _grow(state: Any, capacity: Tensor) -> Any:
     more = capacity * tf.shape(decoder.own_mask)[1] - tf.shape(decoder.own_mask)[2]
     mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])
     decoder = decoder._replace(own=_with_more(decoder.own, more), own_mask=mask)
-    return grow(state, state.cache._replace(decoder=decoder), capacity)
-
-
-def _repeated(x: Tensor, rows: Tensor) -> Tensor:
-    """Return x [B, ...] with each of its rows repeated as often as `rows` [N, ...] has beams."""
-    return tf.repeat(x, tf.shape(rows)[0] // tf.shape(x)[0], axis=0)
+    return beam_search.grow(state, state.cache._replace(decoder=decoder), capacity)
 
 
 def _rounded(length: int) -> int:
@@ -475,9 +427,9 @@ def features_of(options: SearchOptions) -> Features:
     )
 
 
-def padded(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:
-    """Return the rows as one [B, S] tensor, padded with 0; S is the longest, or `width`."""
-    matrix = np.full((len(rows), max([width, *map(len, rows)])), PAD_ID, np.int32)
+def padded(rows: Rows) -> Tensor:
+    """Return the rows as one [B, S] tensor, padded with 0."""
+    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
     for index, row in enumerate(rows):
         matrix[index, : len(row)] = row
     return tf.constant(matrix)
@@ -488,27 +440,19 @@ def _noise(options: SearchOptions, first_index: int, count: int, length: int) ->
     if not options.sample:
         return tf.zeros([1, 1])
     indices = range(first_index, first_index + count)
-    rows = [np.random.default_rng([options.seed, index]).random(length) for index in indices]
+    seeds = [None if options.seed is None else [options.seed, index] for index in indices]
+    rows = [np.random.default_rng(seed).random(length) for seed in seeds]
     return tf.constant(np.stack(rows), tf.float32)
 
 
 def parameters_of(options: SearchOptions) -> Parameters:
     """Return a search's numbers."""
-    return Parameters(
-        length_penalty=tf.constant(options.length_penalty, tf.float32),
-        coverage_penalty=tf.constant(options.coverage_penalty, tf.float32),
-        prefix=tf.constant(options.prefix, tf.int32, shape=[len(options.prefix)]),
-        n_best=tf.constant(options.n_best, tf.int32),
-        repetition_penalty=tf.constant(options.repetition_penalty, tf.float32),
-        temperature=tf.constant(options.temperature, tf.float32),
-        top_k=tf.constant(options.top_k, tf.int32),
-        top_p=tf.constant(options.top_p, tf.float32),
-    )
+    whole = ("prefix", "n_best", "top_k")
+    kinds = {name: tf.int32 if name in whole else tf.float32 for name in Parameters._fields}
+    return Parameters(*(tf.constant(getattr(options, name), kinds[name]) for name in kinds))
 
 
-def _hypotheses(
-    state: GreedyState | BeamState, options: SearchOptions, num_sources: int
-) -> list[list[Hypothesis]]:
+def _hypotheses(state: GreedyState | BeamState, options: SearchOptions, num_sources: int) -> Found:
     if isinstance(state, BeamState):
         sequences, scores = state.ended_sequences.numpy(), state.ended_scores.numpy()
         taken = state.num_ended.numpy()
@@ -519,12 +463,31 @@ def _hypotheses(
         taken = np.ones(len(sequences), int)
     return [
         [
-            Hypothesis(_trimmed(sequences[row, place]), float(scores[row, place]))
+            Hypothesis([int(t) for t in sequences[row, place] if t], float(scores[row, place]))
             for place in range(min(options.n_best, taken[row], sequences.shape[1]))
         ]
         for row in range(num_sources)
     ]
 
 
-def _trimmed(sequence: Any) -> list[int]:
-    return [int(token) for token in sequence[: np.count_nonzero(sequence)]]
+class TensorFlowScorer:
+    """See `Scorer`; the model's weights are read anew at every call."""
+
+    def __init__(self, model: Classifier) -> None:
+        ids = tf.TensorSpec([None, None], tf.int32)
+        self.description = "TensorFlow"
+        self._model = model
+        self._logits = tf.function(model, autograph=False, input_signature=[ids])
+
+    def logits(self, sources: Rows) -> npt.NDArray[np.float32]:
+        """See `Scorer.logits`."""
+        starts = range(0, len(sources), _SCORED)
+        found = [self._logits(padded(sources[first : first + _SCORED])).numpy() for first in starts]
+        return np.concatenate(found)
+
+    def attention_by_kind(self, source: Sequence[int]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return what every head looks at in one source with `</s>`: `encoder` [L, H, S, S]."""
+        maps: AttentionMaps = {}
+        self._model.encode(padded([source]), maps=maps)
+        by_kind = self._model.attention_by_kind(maps)
+        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}

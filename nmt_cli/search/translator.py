@@ -11,13 +11,15 @@ be finished first.
 
 import collections
 import itertools
+import math
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.search.engine import Hypothesis, Searcher
+from nmt_cli.search.alignment import word_attention, word_pairs, words_of
+from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
@@ -37,13 +39,10 @@ class Part:
 
 @dataclass(frozen=True)
 class TextHypothesis:
-    """One output as text.
+    """One output as text, on one line; a blank line has no tokens and no parts.
 
-    Attributes:
-        text: Detokenised, on one line.
-        score: See `SearchOptions.length_penalty`; the mean over the parts.
-        tokens: The tokens it is made of, with `</s>`.
-        parts: What was searched; none for a blank line.
+    The score is the mean over the parts, each log-probability / length^alpha; tokens are with
+    `</s>`.
     """
 
     text: str
@@ -83,28 +82,15 @@ class _Sentence:
     space_after: str
 
 
+@dataclass(frozen=True)
 class Translator:
-    """Translates lines with an engine.
+    """Translates lines with an engine."""
 
-    Args:
-        engine: Searches.
-        vocabularies: The model's subwords.
-        splitter: Splits long lines into sentences; None leaves them whole.
-        on_warning: Told, in one line, of anything unusual about an input line.
-    """
-
-    def __init__(
-        self,
-        engine: Searcher,
-        vocabularies: Vocabularies,
-        *,
-        splitter: "Splitter | None" = None,
-        on_warning: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._engine = engine
-        self._vocabularies = vocabularies
-        self._splitter = splitter
-        self._on_warning = on_warning
+    engine: Searcher
+    vocabularies: Vocabularies
+    splitter: "Splitter | None" = None  # of long lines into sentences; None leaves them whole
+    # told, in one line, of anything unusual about an input line
+    on_warning: Callable[[str], None] = lambda _: None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
@@ -116,7 +102,7 @@ class Translator:
         """Yield one translation a line, in order, as soon as the line's window is done.
 
         The engine searches the next window while the last one is made into text; after an empty
-        window (see `windows.py`) nothing is waited for.
+        window nothing is waited for.
         """
         first = 1
         begun: collections.deque[Iterator[Translation]] = collections.deque()
@@ -132,44 +118,40 @@ class Translator:
         self, window: list[str], first: int, options: SearchOptions
     ) -> Iterator[Translation]:
         """Begin to translate a window; return what waits for its translations."""
-        encoded = self._vocabularies.source.encode_batch([line.strip() for line in window])
+        encoded = self.vocabularies.source.encode_batch([line.strip() for line in window])
         sentences = [
             self._sentences(line, ids, number) if line.strip() else []
             for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
         search = self._begin_search(cuts, options, first)
-        return self._finish(window, sentences, search)
 
-    def _finish(
-        self,
-        window: list[str],
-        sentences: list[list[_Sentence]],
-        search: Callable[[], list[list[Hypothesis]]],
-    ) -> Iterator[Translation]:
-        found = iter(search())
-        for line, parts in zip(window, sentences, strict=True):
-            results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
-            yield Translation(line, self._join(line, parts, results))
+        def finish() -> Iterator[Translation]:
+            found = iter(search())
+            for line, parts in zip(window, sentences, strict=True):
+                results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
+                yield Translation(line, self._join(line, parts, results))
+
+        return finish()
 
     def _begin_search(
         self, lines: list[list[list[int]]], options: SearchOptions, first: int
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    ) -> Callable[[], Found]:
         """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
         if not cuts:
             return list
         if not options.prefix:
-            return self._engine.begin(cuts, options, first_index=first)
+            return self.engine.begin(cuts, options, first_index=first)
         is_first = [number == 0 for line in lines for number in range(len(line))]
         rest = replace(options, prefix=())
         begun = []
         for begins, wanted in ((True, options), (False, rest)):
             chosen = [i for i, starts in enumerate(is_first) if starts is begins]
-            search = self._engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
+            search = self.engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
             begun.append((chosen, search))
 
-        def finish() -> list[list[Hypothesis]]:
+        def finish() -> Found:
             found = {
                 i: h for chosen, search in begun for i, h in zip(chosen, search(), strict=True)
             }
@@ -179,10 +161,10 @@ class Translator:
 
     def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
         """Return a line's sentences; a line of usual length stays whole."""
-        if self._splitter is None or not self._splitter.is_long(len(ids) + 1):
+        if self.splitter is None or not self.splitter.is_long(len(ids) + 1):
             return [_Sentence(self._cut(ids, number), "")]
-        tokens = self._splitter.split(line.strip())
-        encoded = self._vocabularies.source.encode_batch([text for text, _ in tokens])
+        tokens = self.splitter.split(line.strip())
+        encoded = self.vocabularies.source.encode_batch([text for text, _ in tokens])
         return [
             _Sentence(self._cut(row, number), space)
             for row, (_, space) in zip(encoded, tokens, strict=True)
@@ -190,16 +172,16 @@ class Translator:
 
     def _cut(self, ids: list[int], number: int) -> list[list[int]]:
         """Cut a sentence that is longer than the model reads; each part gets its `</s>`."""
-        room = self._engine.max_length - 1
+        room = self.engine.max_length - 1
         if len(ids) > room:
-            self._on_warning(
+            self.on_warning(
                 f"line {number} has a sentence of {len(ids)} tokens; it is translated in cuts of "
-                f"{room} (model.max_length is {self._engine.max_length})"
+                f"{room} (model.max_length is {self.engine.max_length})"
             )
         return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
 
     def _join(
-        self, line: str, sentences: list[_Sentence], results: list[list[list[Hypothesis]]]
+        self, line: str, sentences: list[_Sentence], results: list[Found]
     ) -> list[TextHypothesis]:
         if not sentences:
             return [TextHypothesis(line, 0.0, [], [])]
@@ -212,11 +194,11 @@ class Translator:
         self,
         line: str,
         sentences: list[_Sentence],
-        results: list[list[list[Hypothesis]]],
+        results: list[Found],
         rank: int,
     ) -> TextHypothesis:
         """Return the line made of each part's hypothesis of that rank, or its last one."""
-        target = self._vocabularies.target
+        target = self.vocabularies.target
         before, _, after = line.partition(line.strip())
         texts, parts, scores = [], [], []
         for sentence, cuts in zip(sentences, results, strict=True):
@@ -247,6 +229,85 @@ def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[in
     return tuple(dict.fromkeys(map(tuple, (*after_space, *after_bracket))))
 
 
+_PAIRS = 2048  # that are scored together
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How likely the model finds a target, given a source (forced scoring)."""
+
+    score: float  # sum of `log_probs` / length^alpha, as a search would give; see `SearchOptions`
+    tokens: list[str]  # the target's tokens, with `</s>`
+    log_probs: list[float]  # natural logarithm of each token's probability given those before it
+
+
+def score_pairs(
+    engine: Engine,
+    vocabularies: Vocabularies,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    length_penalty: float,
+    on_warning: Callable[[str], None] = lambda _: None,
+) -> Iterator[PairScore]:
+    """Yield one score a pair of source and target lines, in order.
+
+    `on_warning` is told, in one line, of a side that is longer than the model reads.
+    """
+    numbered = enumerate(pairs, start=1)
+    room = engine.max_length - 1
+    while window := list(itertools.islice(numbered, _PAIRS)):
+        sides = (
+            vocabularies.source.encode_batch([pair[0] for _, pair in window]),
+            vocabularies.target.encode_batch([pair[1] for _, pair in window]),
+        )
+        for (number, _), *ids in zip(window, *sides, strict=True):
+            if max(map(len, ids)) > room:
+                on_warning(f"pair {number} is longer than {room} tokens; only these are scored")
+        sources, targets = ([[*row[:room], EOS_ID] for row in side] for side in sides)
+        for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
+            score = float(sum(log_probs) / len(log_probs) ** length_penalty)
+            yield PairScore(score, vocabularies.target.tokens(target), log_probs)
+
+
+@dataclass(frozen=True)
+class ExplainedWord:
+    """A word of a translation.
+
+    Attributes:
+        text: The word.
+        probability: Of its tokens together, given the source and the words before it.
+        source: The source word that it attends to most; "" where there is none.
+    """
+
+    text: str
+    probability: float
+    source: str
+
+
+def explain_pair(
+    engine: Engine, vocabularies: Vocabularies, source: str, target: str
+) -> list[ExplainedWord]:
+    """Return each word of a target line; words beyond what the model reads are left out."""
+    room = engine.max_length - 1
+    read = [*vocabularies.source.encode(source)[:room], EOS_ID]
+    written = [*vocabularies.target.encode(target)[:room], EOS_ID]
+    (log_probs,) = engine.score([read], [written])
+    (attention,) = engine.attention([read], [written])
+    sources = words_of(vocabularies.source.tokens(read))
+    targets = words_of(vocabularies.target.tokens(written))
+    origins = {t: s for s, t in word_pairs(word_attention(attention, sources, targets))}
+    return [
+        ExplainedWord(
+            vocabularies.target.decode([written[i] for i in word]).strip(),
+            math.exp(sum(log_probs[i] for i in word)),
+            vocabularies.source.decode([read[i] for i in sources[origins[t]]]).strip()
+            if t in origins
+            else "",
+        )
+        for t, word in enumerate(targets)
+    ]
+
+
 _MAX_LINES = 2048
 _MAX_CHARACTERS = 1 << 20
 
@@ -254,10 +315,8 @@ _MAX_CHARACTERS = 1 << 20
 def full_windows(lines: Iterable[str], at_most: int | None = None) -> Iterator[list[str]]:
     """Yield windows as large as they may be: for input that is all there.
 
-    Args:
-        lines: Any number.
-        at_most: Lines of a window. A few hundred are enough for batches of similar lengths, and
-            little time is lost before the first search and after the last one.
+    A few hundred lines `at_most` are enough for batches of similar lengths, and little time is lost
+    before the first search and after the last one.
     """
     most = at_most or _MAX_LINES
     window: list[str] = []

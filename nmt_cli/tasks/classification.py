@@ -1,7 +1,9 @@
 """Classification: an encoder with an output layer, chosen by the score the configuration names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from nmt_cli.tasks.task import Task
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -14,38 +16,28 @@ if TYPE_CHECKING:
     from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import EncodedCorpus, Encoder
-    from nmt_cli.training.run import Prepared
-    from nmt_cli.training.step import Stepper
+    from nmt_cli.text.shards import EncodedCorpus
 
 
-class Classification:
-    """See `task.Task`."""
+class Classification(Task):
+    """See `Task`."""
 
-    def build_model(
-        self,
-        config: "Config",
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        joint: bool,
-        compute_dtype: str = "float32",
-    ) -> "Classifier":
-        """See `task.Task`."""
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Classifier":
+        """See `Task`."""
         from nmt_cli.model.classifier import Classifier
 
         return Classifier(
             config.model,
-            vocab_size=source_vocab_size,
+            vocab_size=vocabulary["source"],
             num_labels=len(config.classification.labels or ()),
             pooling=config.classification.pooling,
             head_dropout=config.classification.dropout,
             seed=config.seed,
-            compute_dtype=compute_dtype,
+            compute_dtype=config.train.precision,
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """See `task.Task`."""
+        """See `Task`."""
         import numpy as np
 
         from nmt_cli.tasks.losses import LabelLoss, balanced_weights
@@ -57,44 +49,25 @@ class Classification:
             weights = balanced_weights(train, num_labels, multi_label=multi_label)
         return LabelLoss(multi_label=multi_label, weights=weights)
 
-    def validator(
-        self,
-        prepared: "Prepared",
-        model: Any,
-        stepper: "Stepper",
-        should_stop: Callable[[], bool],
-    ) -> "Validator":
-        """See `task.Task`."""
+    @property
+    def validator(self) -> "type[Validator]":
+        """See `Task`."""
         from nmt_cli.tasks.validation import LabelValidator
 
-        return LabelValidator(prepared, model, stepper, should_stop)
+        return LabelValidator
 
-    def measure(
-        self,
-        bundle: "Bundle",
-        encoder: "Encoder",
-        config: "Config",
-        dev: "Sequence[Example]",
-        number_format: str,
-    ) -> "Measured":
-        """See `task.Task`."""
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
+        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_label_format
 
-        return measure_label_format(bundle, dev, number_format)
+        return measure_label_format(bundle, dev, form)
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "LabelComparison":
-        """See `task.Task`."""
-        return evaluator.compare_labels(bundle, examples, others)
+    def evaluate(self, evaluator: "Evaluator") -> "LabelComparison":
+        """See `Task`."""
+        return evaluator.compare_labels()
 
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """See `task.Task`."""
+        """See `Task`."""
         from nmt_cli.search.attended import attended_label_texts
 
         return attended_label_texts(bundle, source, target)

@@ -16,9 +16,13 @@ A classifier with one label an example: softmax over the Y labels, against (1 - 
 one plus eps / Y at each, times the weight of the right one. With several: Y decisions by sigmoid,
 against 1 - eps / 2 and eps / 2, the mean of all; the weight is that of the first of these. Both
 are summed over examples.
+
+A loss takes a model, source ids [B, S] and target ids [B, T] int32, padded with 0, the label
+smoothing eps, and the seeds of the dropouts or None.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,23 +36,18 @@ from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.special_tokens import NEVER_WRITTEN
 
+Weights = npt.NDArray[np.float32]
 _CHUNK_LOGITS = 1 << 23  # 32 MB in float32
 _MIN_CHUNK = 256
 _SMALLEST = 1.2e-38  # normal float32
 
 
 class LossSums(NamedTuple):
-    """Sums over a batch's real target tokens; divide once, over the whole effective batch.
+    """Sums over a batch's real target tokens; divide once, over the whole effective batch."""
 
-    Attributes:
-        smoothed: Scalar, label-smoothed cross-entropy in nats: what training minimises.
-        plain: Scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity.
-        num_tokens: Scalar float, real target tokens with `</s>` (for labels: examples).
-    """
-
-    smoothed: Tensor
-    plain: Tensor
-    num_tokens: Tensor
+    smoothed: Tensor  # scalar, label-smoothed cross-entropy in nats: what training minimises
+    plain: Tensor  # scalar, cross-entropy in nats; exp(plain / num_tokens) is the perplexity
+    num_tokens: Tensor  # scalar float, real target tokens with `</s>` (for labels: examples)
 
 
 # (model, source ids, target ids, label smoothing, seeds of the dropouts or None) -> sums
@@ -62,15 +61,7 @@ def loss_sums(
     label_smoothing: float,
     random: RandomStream | None,
 ) -> LossSums:
-    """Run the model on a batch and compare its predictions with the target.
-
-    Args:
-        model: The Transformer.
-        source: [B, S] int32 source ids, padded with 0.
-        target: [B, T] int32 target ids with `</s>`, padded with 0.
-        label_smoothing: eps.
-        random: Seeds of the dropouts, or None for none.
-    """
+    """Run a Transformer on a batch and compare its predictions with the target."""
     cache = model.start_cache(model.encode(source, random=random))
     states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
     labels = Packing.of(target).pack(target)  # [N]
@@ -100,7 +91,8 @@ def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tenso
         softmax = tf.cast(softmax, states.dtype)
         of_states = of_states.write(start // rows, tf.matmul(softmax, narrow))
         of_table += tf.cast(tf.matmul(softmax, chunk, transpose_a=True), tf.float32)
-        return start + rows, loss - tf.reduce_sum(_safe_log(of_label)), of_states, of_table
+        logs = tf.math.log(tf.maximum(of_label, _SMALLEST))  # -87 nats at the least
+        return start + rows, loss - tf.reduce_sum(logs), of_states, of_table
 
     chunks = tf.TensorArray(
         states.dtype,
@@ -124,28 +116,18 @@ def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tenso
     return loss, gradient
 
 
-def _safe_log(probability: Tensor) -> Tensor:
-    """Return the logarithm, but no less than that of the smallest float32: -87 nats."""
-    return tf.math.log(tf.maximum(probability, _SMALLEST))
-
-
 def _mean_row(table: Tensor) -> Tensor:
     """Return the mean [D] of the rows of a table [V, D] whose tokens an output can hold."""
     total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, NEVER_WRITTEN), axis=0)
     return total / tf.cast(tf.shape(table)[0] - len(NEVER_WRITTEN), tf.float32)
 
 
+@dataclass(frozen=True, kw_only=True)
 class LabelLoss:
-    """Compares a classifier's logits with the labels of a batch.
+    """Compares a classifier's logits with the labels of a batch, which have weights [Y]."""
 
-    Args:
-        multi_label: Whether an example may have any number of labels.
-        weights: [Y] weight of each label.
-    """
-
-    def __init__(self, *, multi_label: bool, weights: npt.NDArray[np.float32]) -> None:
-        self._multi_label = multi_label
-        self._weights = weights
+    multi_label: bool
+    weights: Weights
 
     def __call__(
         self,
@@ -157,42 +139,31 @@ class LabelLoss:
     ) -> LossSums:
         """Run the model on a batch and compare its predictions with the labels.
 
-        Args:
-            model: The classifier.
-            source: [B, S] int32 source ids, padded with 0.
-            target: [B, T] int32 numbers of each example's labels from 1, padded with 0.
-            label_smoothing: eps.
-            random: Seeds of the dropouts, or None for none.
-
-        Returns:
-            Sums over examples; their number stands where that of tokens does.
+        The target holds the numbers of each example's labels from 1. The sums are over examples,
+        whose number stands where that of tokens does.
         """
         logits = model(source, random=random)
-        is_label = tf.reduce_sum(tf.one_hot(target - 1, len(self._weights)), axis=1)  # [B, Y]
-        losses = self._of_several if self._multi_label else self._of_one
-        plain = losses(logits, is_label, 0.0, np.ones_like(self._weights))
-        smoothed = losses(logits, is_label, label_smoothing, self._weights)
+        is_label = tf.reduce_sum(tf.one_hot(target - 1, len(self.weights)), axis=1)  # [B, Y]
+        losses = _of_several if self.multi_label else _of_one
+        plain = losses(logits, is_label, 0.0, np.ones_like(self.weights))
+        smoothed = losses(logits, is_label, label_smoothing, self.weights)
         count = tf.cast(tf.shape(source)[0], tf.float32)
         return LossSums(tf.reduce_sum(smoothed), tf.reduce_sum(plain), count)
 
-    def _of_one(
-        self, logits: Tensor, is_label: Tensor, eps: float, weights: npt.NDArray[np.float32]
-    ) -> Tensor:
-        wanted = (1.0 - eps) * is_label + eps / len(weights)
-        losses = -tf.reduce_sum(wanted * tf.nn.log_softmax(logits), axis=1)
-        return losses * tf.linalg.matvec(is_label, weights)
 
-    def _of_several(
-        self, logits: Tensor, is_label: Tensor, eps: float, weights: npt.NDArray[np.float32]
-    ) -> Tensor:
-        wanted = (1.0 - eps) * is_label + eps / 2
-        losses = tf.nn.weighted_cross_entropy_with_logits(wanted, logits, weights)
-        return tf.reduce_mean(losses, axis=1)
+def _of_one(logits: Tensor, is_label: Tensor, eps: float, weights: Weights) -> Tensor:
+    wanted = (1.0 - eps) * is_label + eps / len(weights)
+    losses = -tf.reduce_sum(wanted * tf.nn.log_softmax(logits), axis=1)
+    return losses * tf.linalg.matvec(is_label, weights)
 
 
-def balanced_weights(
-    corpus: EncodedCorpus, num_labels: int, *, multi_label: bool
-) -> npt.NDArray[np.float32]:
+def _of_several(logits: Tensor, is_label: Tensor, eps: float, weights: Weights) -> Tensor:
+    wanted = (1.0 - eps) * is_label + eps / 2
+    losses = tf.nn.weighted_cross_entropy_with_logits(wanted, logits, weights)
+    return tf.reduce_mean(losses, axis=1)
+
+
+def balanced_weights(corpus: EncodedCorpus, num_labels: int, *, multi_label: bool) -> Weights:
     """Return a weight for each label [Y] by which seldom and frequent ones count alike.
 
     With one label an example it is N / (Y n), n of the N examples having the label, so that the
@@ -200,8 +171,6 @@ def balanced_weights(
     """
     counts = np.bincount(corpus.target, minlength=num_labels + 1)[1:]
     with_examples = np.maximum(counts, 1)
-    if multi_label:
-        weights = (len(corpus) - counts) / with_examples
-    else:
-        weights = len(corpus) / (num_labels * with_examples)
+    of_one = len(corpus) / (num_labels * with_examples)
+    weights = (len(corpus) - counts) / with_examples if multi_label else of_one
     return np.where(counts, weights, 1.0).astype(np.float32)

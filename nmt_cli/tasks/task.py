@@ -1,16 +1,14 @@
-"""What a task has to do in its own way; all the rest of nmt is the same for all of them.
+"""What a task does in its own way; all the rest of nmt is the same for all of them.
 
-A new task is an entry in `config/tasks.py` and a file here. TensorFlow is imported by those methods
-alone that need it.
+A new task is an entry in `config/tasks.py`, a file here, and a line of `task_of`. Methods import
+what they need when they are called: TensorFlow is not needed by all of them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
-from nmt_cli.tasks.chat import Chat
-from nmt_cli.tasks.classification import Classification
-from nmt_cli.tasks.translation import Translation
+from nmt_cli.config import tasks
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -19,82 +17,55 @@ if TYPE_CHECKING:
     from nmt_cli.evaluation.evaluator import Evaluator
     from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.evaluation.number_formats import Measured
-    from nmt_cli.model.classifier import Classifier
-    from nmt_cli.model.transformer import Transformer
     from nmt_cli.search.attended import Attended
     from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import EncodedCorpus, Encoder
-    from nmt_cli.training.run import Prepared
-    from nmt_cli.training.step import Stepper
+    from nmt_cli.text.shards import EncodedCorpus
 
 
-class Task(Protocol):
+class Task(ABC):
     """The ways of a task."""
 
-    def build_model(
-        self,
-        config: "Config",
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        joint: bool,
-        compute_dtype: str = "float32",
-    ) -> "Transformer | Classifier":
+    @abstractmethod
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> Any:
         """Return a new model, with first weights that follow from the seed.
 
         Args:
             config: The configuration; its labels are known if it has any.
-            source_vocab_size: Tokens of the source vocabulary.
-            target_vocab_size: Tokens of the target vocabulary.
-            joint: Whether both sides share one vocabulary.
-            compute_dtype: Number format of activations, "float32" or "bfloat16".
+            vocabulary: See `Vocabularies.describe`.
         """
 
+    @abstractmethod
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
         """Return what a model is trained by."""
 
-    def validator(
-        self,
-        prepared: "Prepared",
-        model: Any,
-        stepper: "Stepper",
-        should_stop: Callable[[], bool],
-    ) -> "Validator":
-        """Return what scores a model in training on dev and test."""
+    @property
+    @abstractmethod
+    def validator(self) -> "type[Validator]":
+        """What scores a model in training."""
 
-    def measure(
-        self,
-        bundle: "Bundle",
-        encoder: "Encoder",
-        config: "Config",
-        dev: "Sequence[Example]",
-        number_format: str,
-    ) -> "Measured":
+    @abstractmethod
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
         """Return the size, score and speed of a bundle in one number format."""
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "Evaluation | LabelComparison":
+    @abstractmethod
+    def evaluate(self, evaluator: "Evaluator") -> "Evaluation | LabelComparison":
         """Return the scores of a model on examples, beside those of others."""
 
+    @abstractmethod
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
         """Return what a model looks at, for texts that a user gave."""
 
 
-_TASKS: dict[TaskFacts, Task] = {
-    TRANSLATION: Translation(),
-    CHAT: Chat(),
-    CLASSIFICATION: Classification(),
-}
-
-
-def task_of(facts: TaskFacts) -> Task:
+def task_of(facts: tasks.TaskFacts) -> Task:
     """Return the ways of a task."""
-    return _TASKS[facts]
+    from nmt_cli.tasks.classification import Classification
+    from nmt_cli.tasks.writing import Writing
+
+    ways: dict[tasks.TaskFacts, Task] = {
+        tasks.TRANSLATION: Writing(),
+        tasks.CHAT: Writing(),
+        tasks.CLASSIFICATION: Classification(),
+    }
+    return ways[facts]

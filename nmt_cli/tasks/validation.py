@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, classification_of, conversion_of
 from nmt_cli.distributed.peers import OUT_OF_MEMORY
-from nmt_cli.evaluation.label_judging import Judged, judge
-from nmt_cli.evaluation.label_scores import LabelScore
+from nmt_cli.evaluation.label_judging import Judged, LabelScore, judge
 from nmt_cli.evaluation.outputs import (
     Sample,
     bounded,
@@ -35,8 +34,7 @@ from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.engine import Searcher
 from nmt_cli.search.labeller import Labeller
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import TensorFlowEngine
-from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine, TensorFlowScorer
 from nmt_cli.text.batches import assemble, batches_by_length
 from nmt_cli.text.corpus import Example
 
@@ -47,51 +45,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DevScores:
-    """What one evaluation found.
+    """What one evaluation found."""
 
-    Attributes:
-        loss: Cross-entropy in nats per target token.
-        score: What the best model is chosen by; higher is better.
-        scores: To show.
-        samples: To look at.
-        warning: What is odd about the outputs, or None.
-        search_seconds: How long the search for one output took.
-        by_label: Of a classifier.
-    """
-
-    loss: float
-    score: float
-    scores: dict[str, Score]
-    samples: list[Sample]
-    warning: str | None
-    search_seconds: float
-    by_label: list[LabelScore] = field(default_factory=list)
+    loss: float  # cross-entropy in nats per target token
+    score: float  # what the best model is chosen by; higher is better
+    scores: dict[str, Score]  # to show
+    samples: list[Sample]  # to look at
+    warning: str | None  # what is odd about the outputs, or None
+    search_seconds: float  # how long the search for one output took
+    by_label: list[LabelScore] = field(default_factory=list)  # of a classifier
 
 
+@dataclass
 class Validator:
-    """Scores a model on the run's development and test examples.
+    """Scores a model, by its weights at the time, on the run's development and test examples."""
 
-    Args:
-        prepared: Configuration, corpora, text encoder.
-        model: The model; its weights are read anew at every call.
-        stepper: Computes its loss.
-        should_stop: Asked now and then; when True, `StopRequested` is raised.
-    """
+    prepared: "Prepared"
+    model: Any
+    stepper: "Stepper"
+    should_stop: Callable[[], bool]  # asked now and then; when True, `StopRequested` is raised
 
-    def __init__(
-        self,
-        prepared: "Prepared",
-        model: Any,
-        stepper: "Stepper",
-        should_stop: Callable[[], bool],
-    ) -> None:
-        self._prepared = prepared
-        self._config = prepared.config
-        self._stepper = stepper
-        self._should_stop = should_stop
-        self._model = model
-        self.dev_examples = prepared.dev_examples
-        self.test_examples = list(prepared.corpora.iter_split("test"))
+    def __post_init__(self) -> None:
+        self._config = self.prepared.config
+        self.dev_examples = self.prepared.dev_examples
+        self.test_examples = list(self.prepared.corpora.iter_split("test"))
 
     def score_dev(self) -> DevScores:
         """Score the model on dev."""
@@ -101,13 +78,17 @@ class Validator:
         """Score the model on test; nothing without test corpora."""
         raise NotImplementedError
 
+    def _stop_if_asked(self, _: int = 0) -> None:
+        if self.should_stop():
+            raise StopRequested
+
     def _dev_loss(self) -> float:
-        config, dev = self._config, self._prepared.dev
+        config, dev = self._config, self.prepared.dev
         tokens = config.train.tokens_per_batch // config.train.accumulate_steps
         while True:
             indices = batches_by_length(dev, config.model.max_length, tokens)
             with contextlib.suppress(*OUT_OF_MEMORY):
-                return self._stepper.evaluate([assemble(dev, i) for i in indices])
+                return self.stepper.evaluate([assemble(dev, i) for i in indices])
             if tokens <= config.model.max_length:
                 raise MemoryError
             tokens //= 2
@@ -118,32 +99,50 @@ _NUM_CHAT_SAMPLES = 64  # dev examples decoded in an evaluation where only sampl
 
 
 class OutputValidator(Validator):
-    """Scores what a model writes."""
+    """Scores what a model writes: by BLEU of greedy output.
+
+    Replies have no single reference: the loss chooses, and only a few are looked at.
+    """
+
+    def score_dev(self) -> DevScores:
+        """See `Validator`."""
+        loss, examples, scores = self._dev_loss(), self.dev_examples, dict[str, Score]()
+        if not self._config.facts.has_score:
+            examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
+        greedy = dataclasses.replace(bounded(self._options), beam_size=1)
+        started = time.perf_counter()
+        outputs = self._decode(examples, greedy)
+        seconds = (time.perf_counter() - started) / max(1, len(examples))
+        if self._config.facts.has_score:
+            scores = self._scores(outputs, examples)
+        return DevScores(
+            loss=loss,
+            score=scores["bleu"].score if scores else -loss,
+            scores=scores,
+            samples=samples_of(outputs, examples),
+            warning=collapse_warning(outputs),
+            search_seconds=seconds,
+        )
 
     def score_test(self) -> dict[str, Score]:
         """See `Validator`."""
         if not self.test_examples:
             return {}
-        outputs = self._decode(self.test_examples, self._options)
-        return score_outputs(outputs, self.test_examples, self._prepared.encoder, self._config)
+        return self._scores(self._decode(self.test_examples, self._options), self.test_examples)
+
+    def _scores(self, outputs: list[str], examples: list[Example]) -> dict[str, Score]:
+        target, language = self.prepared.encoder.target, self._config.data.target_lang
+        return score_outputs(outputs, examples, target, language)
 
     @functools.cached_property
     def _options(self) -> SearchOptions:
         return scoring_options(self._config.decode.model_dump())
 
-    def _greedy(self, examples: list[Example]) -> tuple[list[str], float]:
-        """Return greedy outputs for examples, and the seconds that the search for one took."""
-        greedy = dataclasses.replace(bounded(self._options), beam_size=1)
-        started = time.perf_counter()
-        outputs = self._decode(examples, greedy)
-        return outputs, (time.perf_counter() - started) / max(1, len(examples))
-
     def _decode(self, examples: list[Example], options: SearchOptions) -> list[str]:
-        encoder, outputs = self._prepared.encoder, list[str]()
+        encoder, outputs = self.prepared.encoder, list[str]()
         with self._engine() as engine:
             for first in range(0, len(examples), _DECODED_AT_A_TIME):
-                if self._should_stop():
-                    raise StopRequested
+                self._stop_if_asked()
                 some = examples[first : first + _DECODED_AT_A_TIME]
                 outputs += decode_examples(engine, encoder, some, options)
         return outputs
@@ -152,50 +151,24 @@ class OutputValidator(Validator):
     def _engine(self) -> Iterator[Searcher]:
         """Give an engine with the model's current weights."""
         if find_device() == "gpu":
-            yield TensorFlowEngine(self._model, compile_after=math.inf)
+            yield TensorFlowEngine(self.model, compile_after=math.inf)
             return
-        model, vocabularies = self._config.model, self._prepared.vocabularies
-        weights = read_weights(self._model)
+        model, vocabularies = self._config.model, self.prepared.vocabularies
+        weights = read_weights(self.model)
         with temporary_folder() as temporary:
             folder = temporary / PLAIN_FORMAT
             conversion_of(model.model_dump(mode="json"), weights, vocabularies).write(folder)
             yield CTranslate2Engine(folder, vocabularies, max_length=model.max_length)
 
 
-class TranslationValidator(OutputValidator):
-    """Translations are chosen by BLEU of greedy output."""
-
-    def score_dev(self) -> DevScores:
-        """See `Validator`."""
-        config, examples, loss = self._config, self.dev_examples, self._dev_loss()
-        outputs, seconds = self._greedy(examples)
-        samples, warning = samples_of(outputs, examples), collapse_warning(outputs)
-        scores = score_outputs(outputs, examples, self._prepared.encoder, config)
-        return DevScores(loss, scores["bleu"].score, scores, samples, warning, seconds)
-
-
-class ReplyValidator(OutputValidator):
-    """Replies have no single reference: the loss chooses, and only a few are looked at."""
-
-    def score_dev(self) -> DevScores:
-        """See `Validator`."""
-        loss = self._dev_loss()
-        examples = self.dev_examples[:: max(1, len(self.dev_examples) // _NUM_CHAT_SAMPLES)]
-        outputs, seconds = self._greedy(examples)
-        samples, warning = samples_of(outputs, examples), collapse_warning(outputs)
-        return DevScores(loss, -loss, {}, samples, warning, seconds)
-
-
 class LabelValidator(Validator):
     """See `Validator`."""
 
-    def __init__(
-        self, prepared: "Prepared", model: Any, stepper: "Stepper", should_stop: Callable[[], bool]
-    ) -> None:
-        super().__init__(prepared, model, stepper, should_stop)
-        config, subwords = prepared.config, prepared.encoder.source
+    @functools.cached_property
+    def _labeller(self) -> Labeller:
+        config, subwords = self._config, self.prepared.encoder.source
         settings, longest = classification_of(config), config.model.max_length
-        self._labeller = Labeller(TensorFlowScorer(model), subwords, settings, longest)
+        return Labeller(TensorFlowScorer(self.model), subwords, settings, longest)
 
     def score_dev(self) -> DevScores:
         """See `Validator`; the best model is chosen by `classification.best_by`."""
@@ -220,11 +193,7 @@ class LabelValidator(Validator):
         return self._judge(self.test_examples).scores() if self.test_examples else {}
 
     def _judge(self, examples: list[Example]) -> Judged:
-        return judge(self._labeller, examples, lambda _: self._stop_if_asked())
-
-    def _stop_if_asked(self) -> None:
-        if self._should_stop():
-            raise StopRequested
+        return judge(self._labeller, examples, self._stop_if_asked)
 
 
 def _warning(outputs: list[str], examples: list[Example]) -> str | None:

@@ -1,7 +1,9 @@
-"""Tasks whose models write text: a Transformer, searched, compared as text."""
+"""Translation and chat: a Transformer writes text, which is compared as text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from nmt_cli.tasks.task import Task
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -14,77 +16,50 @@ if TYPE_CHECKING:
     from nmt_cli.tasks.losses import LossFunction
     from nmt_cli.tasks.validation import Validator
     from nmt_cli.text.corpus import Example
-    from nmt_cli.text.shards import EncodedCorpus, Encoder
-    from nmt_cli.training.run import Prepared
-    from nmt_cli.training.step import Stepper
+    from nmt_cli.text.shards import EncodedCorpus
 
 
-class Writing:
-    """See `task.Task`."""
+class Writing(Task):
+    """Translation and chat; what `TaskFacts` say of them is all that differs."""
 
-    def build_model(
-        self,
-        config: "Config",
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        joint: bool,
-        compute_dtype: str = "float32",
-    ) -> "Transformer":
-        """See `task.Task`."""
+    def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Transformer":
+        """See `Task`."""
         from nmt_cli.model.transformer import Transformer
 
         return Transformer(
             config.model,
-            source_vocab_size=source_vocab_size,
-            target_vocab_size=target_vocab_size,
-            joint=joint,
+            source_vocab_size=vocabulary["source"],
+            target_vocab_size=vocabulary["target"],
+            joint=vocabulary["joint"],
             seed=config.seed,
-            compute_dtype=compute_dtype,
+            compute_dtype=config.train.precision,
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """See `task.Task`."""
+        """See `Task`."""
         from nmt_cli.tasks.losses import loss_sums
 
         return loss_sums
 
-    def validator(
-        self,
-        prepared: "Prepared",
-        model: Any,
-        stepper: "Stepper",
-        should_stop: Callable[[], bool],
-    ) -> "Validator":
-        """See `task.Task`."""
-        raise NotImplementedError
+    @property
+    def validator(self) -> "type[Validator]":
+        """See `Task`."""
+        from nmt_cli.tasks.validation import OutputValidator
 
-    def measure(
-        self,
-        bundle: "Bundle",
-        encoder: "Encoder",
-        config: "Config",
-        dev: "Sequence[Example]",
-        number_format: str,
-    ) -> "Measured":
-        """See `task.Task`."""
+        return OutputValidator
+
+    def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
+        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_format
 
-        return measure_format(bundle, encoder, config, dev, number_format)
+        return measure_format(bundle, dev, form)
 
-    def evaluate(
-        self,
-        evaluator: "Evaluator",
-        bundle: "Bundle",
-        examples: "list[Example]",
-        language: str,
-        others: Sequence[str],
-    ) -> "Evaluation":
-        """See `task.Task`."""
-        return evaluator.compare_texts(bundle, examples, language, others)
+    def evaluate(self, evaluator: "Evaluator") -> "Evaluation":
+        """See `Task`."""
+        return evaluator.compare_texts()
 
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """See `task.Task`."""
+        """See `Task`."""
         from nmt_cli.search.attended import attended_pair
 
         return attended_pair(bundle, source, target)

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
-from nmt_cli.terminal.chat_conversation import Conversation
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.terminal import console
+from nmt_cli.terminal.chat_conversation import Conversation, read_turns, save_turns
 
 HELP = {
     "/help": "show these commands",
@@ -42,8 +44,6 @@ class ChatCommands:
         Raises:
             NmtError: There is no such command, or it cannot be carried out.
         """
-        from nmt_cli.errors import ConfigError, DataError, did_you_mean
-
         name, _, argument = line.strip().partition(" ")
         argument = argument.strip()
         if name not in NAMES:
@@ -70,24 +70,24 @@ class ChatCommands:
 
     def _reset(self) -> None:
         self._session.reset()
-        self._note("(the conversation is forgotten)")
+        console.note("(the conversation is forgotten)")
 
     def _undo(self) -> None:
         if not self._session.undo():
-            self._note("(there is nothing to take back)")
+            console.note("(there is nothing to take back)")
         elif self._session.turns:
-            self._note(f"(taken back; the last reply is now: {self._session.turns[-1]})")
+            console.note(f"(taken back; the last reply is now: {self._session.turns[-1]})")
         else:
-            self._note("(taken back; the conversation is empty)")
+            console.note("(taken back; the conversation is empty)")
 
     def _retry(self) -> None:
         before = self._session.turns
         if not before:
-            self._note("(there is nothing to reply to)")
+            console.note("(there is nothing to reply to)")
             return
         self._say(self._conversation.retry())
-        if self._session.turns == before and not self._conversation.session.search.sample:
-            self._note("(the same: a search finds one best reply; /set sample true draws others)")
+        if self._session.turns == before and not self._session.search.sample:
+            console.note("(the same: a search finds one best reply; /set sample true draws others)")
 
     def _set(self, setting: str) -> None:
         self._table(self._conversation.settings.set(setting))
@@ -97,29 +97,26 @@ class ChatCommands:
 
     def _history(self) -> None:
         for number, turn in enumerate(self._session.turns):
-            self._note(f"{'bot' if number % 2 else 'you'}  {turn}")
+            console.note(f"{'bot' if number % 2 else 'you'}  {turn}")
 
     def _save(self, file: str) -> None:
-        from nmt_cli.terminal.chat_log import save_turns
-
         save_turns(Path(file).expanduser(), self._session.turns)
-        self._note(f"(saved {self._count()} to {file})")
+        console.note(f"(saved {self._count()} to {file})")
 
     def _load(self, file: str) -> None:
-        from nmt_cli.terminal.chat_log import read_turns
-
         self._session.turns = read_turns(Path(file).expanduser())
-        self._note(f"(loaded {self._count()} from {file})")
+        console.note(f"(loaded {self._count()} from {file})")
 
     def _stats(self) -> None:
-        figures = self._conversation.figures
+        told = self._conversation
+        replies = max(told.replies, 1)
         self._table(
             {
-                "replies": f"{figures.replies} ({figures.stopped} stopped)",
-                "seconds a reply": f"{figures.seconds / max(figures.replies, 1):.3f}",
-                "to first piece": f"{figures.first_piece_s / max(figures.replies, 1):.3f}",
+                "replies": f"{told.replies} ({told.stopped} stopped)",
+                "seconds a reply": f"{told.seconds / replies:.3f}",
+                "to first piece": f"{told.first_piece_s / replies:.3f}",
                 "turns": len(self._session.turns),
-                "model": self._conversation.model,
+                "model": told.model,
                 "engine": self._session.engine.description,
             }
         )
@@ -131,12 +128,7 @@ class ChatCommands:
     def _table(self, rows: Mapping[str, object]) -> None:
         width = max(map(len, rows)) + 2
         for name, what in rows.items():
-            self._note(f"{name:<{width}}{_shown(what)}")
-
-    def _note(self, text: str) -> None:
-        from nmt_cli.terminal import console
-
-        console.note(text)
+            console.note(f"{name:<{width}}{_shown(what)}")
 
 
 def _shown(value: object) -> str:

@@ -1,66 +1,64 @@
-"""One conversation as the prompt and the pipe have it: session, settings, log and figures."""
+"""One conversation as the prompt and the pipe have it, and the file that it is kept in.
 
+The files are JSONL, one for each conversation, in one folder of the user's:
+
+    {"model": "/home/me/runs/chat/model", "started": "2026-03-04T05:06:07+00:00"}
+    {"user": "Hi!", "bot": "Hello!"}
+    {"keep": 0}
+
+`keep` says how many exchanges remain after `/undo`, `/retry` or `/reset`. Lines are only appended,
+each flushed to the disk, so that a crash loses the last one at most. What `/save` writes is one
+line, `{"turns": [...]}`: a dialogue that `nmt train` reads, too.
+"""
+
+import itertools
+import json
+import operator
+import os
 import time
-from collections.abc import Generator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from nmt_cli.errors import DataError
+from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nmt_cli.search.chat_options import ChatSettings
     from nmt_cli.search.chat_session import ChatSession, Reply
-    from nmt_cli.terminal.chat_log import ConversationLog
+    from nmt_cli.search.options import ChatSettings
 
 
 @dataclass
-class ReplyFigures:
-    """Sums over the replies so far, for `/stats`."""
-
-    replies: int = 0
-    stopped: int = 0
-    first_piece_s: float = 0.0
-    seconds: float = 0.0
-
-
 class Conversation:
     """Replies, keeps the log up to date, and counts.
 
     Attributes:
         session: The turns.
         settings: What `/set` changes.
-        figures: What `/stats` shows.
-        model: The model's folder.
-
-    Args:
-        session: Replies.
-        settings: How.
         model: The model's folder.
         log: Where the conversation is kept, or None.
+        replies: How many so far; of them `stopped` were stopped.
+        seconds: They took, until their first piece `first_piece_s`.
     """
 
-    def __init__(
-        self,
-        session: "ChatSession",
-        settings: "ChatSettings",
-        *,
-        model: "Path",
-        log: "ConversationLog | None",
-    ) -> None:
-        self.session = session
-        self.settings = settings
-        self.figures = ReplyFigures()
-        self.model = model
-        self._log = log
+    session: "ChatSession"
+    settings: "ChatSettings"
+    model: Path = field(kw_only=True)
+    log: "ConversationLog | None" = field(kw_only=True)
+    replies: int = field(default=0, init=False)
+    stopped: int = field(default=0, init=False)
+    first_piece_s: float = field(default=0.0, init=False)
+    seconds: float = field(default=0.0, init=False)
 
     def reply(self, text: str) -> tuple["Reply", float]:
         """Return the reply to a text, and the seconds it took."""
         started = time.perf_counter()
         reply = self.session.reply(text)
         seconds = time.perf_counter() - started
-        self.figures.replies += 1
-        self.figures.first_piece_s += seconds
-        self.figures.seconds += seconds
+        self.replies += 1
+        self.first_piece_s += seconds
+        self.seconds += seconds
         self.keep_up()
         return reply, seconds
 
@@ -74,20 +72,16 @@ class Conversation:
 
     def keep_up(self) -> None:
         """Write to the log what changed; one that cannot be written is given up, with a warning."""
-        from nmt_cli.errors import DataError
-        from nmt_cli.terminal import console
-
         try:
-            if self._log is not None:
-                self._log.keep_up(self.session.turns)
+            if self.log is not None:
+                self.log.keep_up(self.session.turns)
         except DataError as error:
             console.warn(f"{error}; it goes on without")
-            self._log = None
+            self.log = None
 
     def _told(self, pieces: Generator[str, None, None]) -> Generator[str, None, None]:
         """Pass pieces on; note how long they took, and keep what was said, whole or not."""
-        figures, started = self.figures, time.perf_counter()
-        first_piece_s, is_whole = 0.0, False
+        started, first_piece_s, is_whole = time.perf_counter(), 0.0, False
         try:
             for piece in pieces:
                 first_piece_s = first_piece_s or time.perf_counter() - started
@@ -95,8 +89,170 @@ class Conversation:
             is_whole = True
         finally:
             pieces.close()  # a session keeps what was said when it is told to stop
-            figures.first_piece_s += first_piece_s
-            figures.replies += 1
-            figures.stopped += not is_whole
-            figures.seconds += time.perf_counter() - started
+            self.first_piece_s += first_piece_s
+            self.replies += 1
+            self.stopped += not is_whole
+            self.seconds += time.perf_counter() - started
             self.keep_up()
+
+
+class ConversationLog:
+    """The file `path` of one conversation; it is made when there is something to write.
+
+    Args:
+        path: The file.
+        model: The model's folder.
+        turns: What the file holds already.
+    """
+
+    def __init__(self, path: Path, model: Path, turns: Sequence[str] = ()) -> None:
+        self.path = path
+        self._model = model
+        self._written = list(turns)
+        self._is_mended = False
+
+    @classmethod
+    def new(cls, model: Path) -> "ConversationLog":
+        """Return the log of a new conversation."""
+        return cls(_folder() / f"{_now():%Y%m%d-%H%M%S-%f}.jsonl", model)
+
+    def keep_up(self, turns: Sequence[str]) -> None:
+        """Write what changed in the conversation since the last time.
+
+        Raises:
+            DataError: The file cannot be written.
+        """
+        from nmt_cli.files import os_errors_as
+
+        same = itertools.takewhile(bool, map(operator.eq, self._written, turns))
+        equal = len(list(same)) // 2 * 2
+        records: list[dict[str, Any]] = []
+        if equal < len(self._written):
+            records.append({"keep": equal // 2})
+        for i in range(equal, len(turns), 2):
+            records.append({"user": turns[i], "bot": turns[i + 1]})
+        if records:
+            with os_errors_as(DataError, f"{self.path}: the conversation cannot be kept"):
+                self._append(records)
+            self._written = list(turns)
+
+    def _append(self, records: list[dict[str, Any]]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
+            if not self._is_mended:
+                _mend_end(stream)
+                self._is_mended = True
+            if not stream.seek(0, os.SEEK_END):
+                header = {"model": str(self._model), "started": _now().isoformat("T", "seconds")}
+                records = [header, *records]
+            stream.write("".join(map(_line, records)).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _mend_end(stream: IO[bytes]) -> None:
+    """End a file's last line, or take it away where a crash left half of it."""
+    content = stream.read()
+    start = content.rfind(b"\n") + 1
+    if start == len(content):
+        return
+    try:
+        json.loads(content[start:])
+        stream.write(b"\n")
+    except ValueError:
+        stream.truncate(start)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def last_conversation() -> tuple[Path, Path, list[str]]:
+    """Return the file, the model and the turns of the newest conversation.
+
+    Raises:
+        DataError: There is none, or it cannot be read.
+    """
+    files = sorted(_folder().glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    if not files:
+        raise DataError(f"{_folder()}: no conversation to go on with", hint="nmt chat begins one")
+    model = next((record["model"] for record in _records(files[-1]) if "model" in record), "")
+    return files[-1], Path(str(model)), read_turns(files[-1])
+
+
+def read_turns(path: Path) -> list[str]:
+    """Return the turns of a kept or saved conversation; of several saved ones the last.
+
+    Raises:
+        DataError: The file cannot be read or is something else; names the line.
+    """
+    turns: list[str] = []
+    is_conversation = False
+    for number, record in enumerate(_records(path), start=1):
+        if "turns" in record:
+            turns = [*_texts(record["turns"], path, number)]
+        elif "user" in record:
+            turns += _texts([record["user"], record.get("bot")], path, number)
+        elif isinstance(record.get("keep"), int):
+            del turns[2 * record["keep"] :]
+        elif not record.keys() & {"keep", "model"}:
+            raise DataError(f"{path}:{number}: no part of a conversation")
+        is_conversation = True
+    if not is_conversation:
+        raise DataError(f"{path}: holds no conversation")
+    return turns[: len(turns) // 2 * 2]
+
+
+def save_turns(path: Path, turns: Sequence[str]) -> None:
+    """Write a conversation as one dialogue, in place of an older one.
+
+    Raises:
+        DataError: The file is something else, or cannot be written.
+    """
+    from nmt_cli.files import os_errors_as, write_text
+
+    if path.is_file():
+        try:
+            read_turns(path)
+        except DataError as error:
+            raise DataError(f"{path}: there already, and no saved conversation") from error
+    with os_errors_as(DataError, f"{path}: cannot be written"):
+        write_text(path, _line({"turns": list(turns)}))
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Return a file's JSON objects; half of a last line is what a crash left, and is left out."""
+    from nmt_cli.files import read_lines
+
+    lines = list(read_lines(path, lambda raw: raw.decode("utf-8", errors="replace")))
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number == len(lines) > 1:
+                break
+            raise DataError(f"{path}:{number}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{path}:{number}: not a JSON object")
+        records.append(record)
+    return records
+
+
+def _texts(values: Any, path: Path, number: int) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(v, str) and v.strip() for v in values):
+        raise DataError(f"{path}:{number}: turns must be texts, none of them blank")
+    return values
+
+
+def _folder() -> Path:
+    from nmt_cli.resources import user_data_dir
+
+    return user_data_dir() / "conversations"
+
+
+def _now() -> Any:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)

@@ -6,6 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.terminal import console
+
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.doctor.findings import Finding
@@ -154,7 +156,6 @@ def _cut(text: str, width: int) -> str:
 
 def tell_time(loaded: "LoadedConfig") -> None:
     """Say how long training will take here, unless it has begun."""
-    from nmt_cli.terminal import console
     from nmt_cli.training.auto_values import foretold_time
     from nmt_cli.training.run_folder import RunFolder
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import typer
 
+from nmt_cli.resources import bundled_configs
+from nmt_cli.search.options import SearchOptions
+
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _VARIABLE = "_NMT_COMPLETE"
 
@@ -31,8 +34,6 @@ def set_up(option: str, args: list[str]) -> None:
 
 def configurations() -> Iterable[str]:
     """Return the bundled configurations and those in the working folder."""
-    from nmt_cli.resources import bundled_configs
-
     return [*bundled_configs(), *(str(path) for path in Path().glob("*.y*ml"))]
 
 
@@ -52,8 +53,6 @@ def keys() -> Iterable[str]:
 
 def search_keys() -> Iterable[str]:
     """Return every search option, as `--set` takes it."""
-    from nmt_cli.search.options import SearchOptions
-
     return [f"{name}=" for name in SearchOptions.names()]
 
 

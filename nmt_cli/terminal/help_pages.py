@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.resources import bundled_root
+from nmt_cli.terminal import console
 
 
 class Topic(NamedTuple):
@@ -41,6 +42,7 @@ TOPICS = {
     "chat": Topic("conversations, slash commands", _USING, "Chat"),
     "classify": Topic("labels", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
+    "serve": Topic("models on the network, and a page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),
     "code": Topic("a walk through the code", "nmt_cli/README.md", "The rooms of the code"),
@@ -63,8 +65,6 @@ def show_topic(name: str) -> None:
         print(text, end="")  # noqa: T201 - what was asked for
         return
     from rich.markdown import Markdown
-
-    from nmt_cli.terminal import console
 
     screen = console.rich_stdout()
     if text.count("\n") < screen.height - 2:

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from nmt_cli.encoding import check_encoding
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.terminal import console
+from nmt_cli.terminal.pictures import check_output
+
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.search.labeller import Labelled
@@ -30,8 +35,6 @@ _MENDS: dict[str, Callable[[bytes], str] | None] = {
 
 def mend_of(on_error: str) -> Callable[[bytes], str] | None:
     """Return what makes text of a line that is not UTF-8; None stops there."""
-    from nmt_cli.errors import ConfigError, did_you_mean
-
     if on_error not in _MENDS:
         hint = did_you_mean(on_error, _MENDS)
         raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
@@ -44,9 +47,6 @@ def checked_encoding(name: str) -> str:
     Raises:
         ConfigError: It is no encoding.
     """
-    from nmt_cli.encoding import check_encoding
-    from nmt_cli.errors import ConfigError
-
     try:
         check_encoding(name)
     except ValueError as error:
@@ -56,9 +56,6 @@ def checked_encoding(name: str) -> str:
 
 def check_attention(text: list[str] | None, output: str) -> None:
     """Raise ConfigError unless `--attention` has a text to draw, and a file to draw it to."""
-    from nmt_cli.errors import ConfigError
-    from nmt_cli.terminal.pictures import check_output
-
     check_output(output)
     if text is None or len(text) != 1 or not text[0].strip():
         raise ConfigError("--attention draws one text: give it as the argument")
@@ -98,7 +95,6 @@ def is_table(file: str) -> bool:
 
 
 def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]:
-    from nmt_cli.errors import ConfigError
     from nmt_cli.text.corpus import column_texts
 
     if file is None or not is_table(file):
@@ -108,7 +104,6 @@ def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]
 
 
 def _one_line(argument: str) -> str:
-    from nmt_cli.errors import ConfigError
 
     try:
         argument.encode("utf-8")
@@ -120,7 +115,6 @@ def _one_line(argument: str) -> str:
 @contextlib.contextmanager
 def output_stream(path: str | None) -> Iterator[IO[str]]:
     """Give a file that is there whole at the end, or stdout for None and -."""
-    from nmt_cli.errors import DataError
     from nmt_cli.files import atomic_text, os_errors_as
 
     if path is None or path == "-":
@@ -144,8 +138,6 @@ def file_progress(
     Yields:
         What to call with each line of the input that is done.
     """
-    from nmt_cli.terminal import console
-
     with contextlib.ExitStack() as stack:
         facts = "{task.fields[facts]}"
         progress = stack.enter_context(console.live_progress(facts)) if output_file else None

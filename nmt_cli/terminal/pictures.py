@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmt_cli.terminal import console
+
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.report.picture import Picture
@@ -24,7 +26,6 @@ def show(picture: "Picture", output: str | None) -> None:
         DataError: The file cannot be written.
     """
     from nmt_cli.report.picture import write_picture
-    from nmt_cli.terminal import console
 
     if output is not None:
         write_picture(picture, Path(output), on_warning=console.warn)

@@ -1,47 +1,33 @@
-"""The prompts of `nmt translate` and `nmt classify`, and what every prompt does until Ctrl-D."""
+"""The prompts of `nmt translate`, `nmt classify` and `nmt chat`: each reads until Ctrl-D."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from nmt_cli.terminal import console
+from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyBindings
 
     from nmt_cli.search.labeller import Labeller
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import Translator
+    from nmt_cli.terminal.chat_conversation import Conversation
     from nmt_cli.terminal.lines import LabelLines, TranslationLines
-    from nmt_cli.text.vocabulary import Vocabularies
+
+_QUOTES = '"""'
+_SHOWN_AGAIN = 4  # turns of a conversation that goes on
 
 
-def line_session(name: str, commands: Sequence[str]) -> "PromptSession[str]":
-    """Return a prompt for single lines.
-
-    Args:
-        name: Of its history.
-        commands: What Tab completes.
-    """
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import WordCompleter
-
-    return PromptSession(
-        "> ",
-        history=typed_lines(name),
-        completer=WordCompleter(list(commands), sentence=True),
-        complete_while_typing=False,
-    )
-
-
-def run_prompt(session: "PromptSession[str]", take: Callable[[str], bool]) -> None:
-    """Read until the user leaves; no error and no Ctrl-C ends it.
-
-    Args:
-        session: Where to read.
-        take: Called with what was typed; returns False to leave.
-    """
+def _run(session: "PromptSession[str]", take: Callable[[str], bool]) -> None:
+    """Read until `take` returns False for what was typed; no error and no Ctrl-C ends it."""
     from nmt_cli.errors import NmtError
-    from nmt_cli.terminal import console
 
     while True:
         try:
@@ -55,13 +41,8 @@ def run_prompt(session: "PromptSession[str]", take: Callable[[str], bool]) -> No
             return
 
 
-def typed_lines(name: str, *, is_kept: bool = True) -> "History":
-    """Return the history of a prompt; in memory only where it cannot be kept, or shall not.
-
-    Args:
-        name: The prompt's.
-        is_kept: Whether lines go to a file in the user's data folder.
-    """
+def _history(name: str, *, is_kept: bool = True) -> "History":
+    """Return what was typed at a prompt; in memory only where it cannot be kept, or shall not."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     from nmt_cli.resources import user_data_dir
@@ -77,160 +58,148 @@ def typed_lines(name: str, *, is_kept: bool = True) -> "History":
     return InMemoryHistory()
 
 
-_CLASSIFY_HELP = {
-    "/top N": "show the N likeliest labels; without N, the label alone",
-    "/proba": "switch probabilities on and off",
-    "/labels": "show the labels that the model knows",
-    "/help": "show these commands",
-    "/exit": "leave (so does Ctrl-D)",
-}
-_CLASSIFY_NAMES = [usage.split()[0] for usage in _CLASSIFY_HELP]
+class _LinePrompt(ABC):
+    """Answers line by line; a line that begins with a slash is a command."""
+
+    _NAME: ClassVar[str]
+    _GREETING: ClassVar[str]
+    _HELP: ClassVar[Mapping[str, str]]
+
+    def run(self) -> None:
+        """Read and answer until the user leaves."""
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+
+        console.note(f"{self._GREETING} /help shows the commands, Ctrl-D leaves.")
+        session: PromptSession[str] = PromptSession(
+            "> ",
+            history=_history(self._NAME),
+            completer=WordCompleter(self._commands(), sentence=True),
+            complete_while_typing=False,
+        )
+        _run(session, self._take)
+
+    def _commands(self) -> list[str]:
+        return [usage.split()[0] for usage in self._HELP]
+
+    def _take(self, line: str) -> bool:
+        from nmt_cli.errors import ConfigError, did_you_mean
+
+        name, _, value = line.strip().partition(" ")
+        if name == "/exit":
+            return False
+        if not line.startswith("/"):
+            for output in self._outputs(line) if name else ():
+                console.result(output.removesuffix("\n"))
+        elif name == "/help":
+            width = max(map(len, self._HELP)) + 2
+            for usage, what in self._HELP.items():
+                console.note(f"{usage:<{width}} {what}")
+        elif not self._carry_out(name, value):
+            hint = did_you_mean(name, self._commands())
+            raise ConfigError(f"{name}: unknown command.{hint} See /help.")
+        return True
+
+    @abstractmethod
+    def _outputs(self, line: str) -> Iterable[str]:
+        """Return the answers to a line of text."""
+
+    @abstractmethod
+    def _carry_out(self, name: str, value: str) -> bool:
+        """Carry out a command; return False if there is no such command."""
 
 
-class ClassifyPrompt:
-    """Gives labels to what is typed until Ctrl-D.
+class ClassifyPrompt(_LinePrompt):
+    """Gives labels to what is typed."""
 
-    Args:
-        labeller: Gives them.
-        lines: Makes output lines.
-    """
+    _NAME = "classify"
+    _GREETING = "Type a text."
+    _HELP: ClassVar = {
+        "/top N": "show the N likeliest labels; without N, the label alone",
+        "/proba": "switch probabilities on and off",
+        "/labels": "show the labels that the model knows",
+        "/help": "show these commands",
+        "/exit": "leave (so does Ctrl-D)",
+    }
 
     def __init__(self, labeller: "Labeller", lines: "LabelLines") -> None:
         self._labeller = labeller
         self._lines = lines
 
-    def run(self) -> None:
-        """Read, classify and print until the user leaves."""
-        from nmt_cli.terminal import console
+    def _outputs(self, line: str) -> Iterable[str]:
+        found = self._labeller.label_windows([[line]], on_warning=console.warn)
+        return map(self._lines.of, found)
 
-        console.note("Type a text. /help shows the commands, Ctrl-D leaves.")
-        run_prompt(line_session("classify", _CLASSIFY_NAMES), self._take)
+    def _carry_out(self, name: str, value: str) -> bool:
+        from nmt_cli.errors import ConfigError
 
-    def _take(self, line: str) -> bool:
-        from nmt_cli.terminal import console
-
-        if line.startswith("/"):
-            return self._command(*line.strip().partition(" ")[::2])
-        if line.strip():
-            for found in self._labeller.label_windows([[line]], on_warning=console.warn):
-                console.result(self._lines.of(found).removesuffix("\n"))
+        match name:
+            case "/labels":
+                console.note(", ".join(self._labeller.labels.names))
+            case "/proba":
+                self._lines = replace(self._lines, proba=not self._lines.proba)
+            case "/top":
+                if value and not (value.strip().isdecimal() and int(value) > 0):
+                    raise ConfigError(f"/top takes a number from 1 (it is {value.strip()})")
+                self._lines = replace(self._lines, top=int(value) if value else None)
+            case _:
+                return False
         return True
 
-    def _command(self, name: str, value: str) -> bool:
-        from nmt_cli.errors import ConfigError, did_you_mean
-        from nmt_cli.terminal import console
 
-        if name == "/help":
-            for usage, what in _CLASSIFY_HELP.items():
-                console.note(f"{usage:<9} {what}")
-        elif name == "/labels":
-            console.note(", ".join(self._labeller.labels.names))
-        elif name == "/proba":
-            self._lines = replace(self._lines, proba=not self._lines.proba)
-        elif name == "/top":
-            if value and not (value.strip().isdecimal() and int(value) > 0):
-                raise ConfigError(f"/top takes a number from 1 (it is {value.strip()})")
-            self._lines = replace(self._lines, top=int(value) if value else None)
-        elif name != "/exit":
-            raise ConfigError(
-                f"{name}: unknown command.{did_you_mean(name, _CLASSIFY_NAMES)} See /help."
-            )
-        return name != "/exit"
+class TranslatePrompt(_LinePrompt):
+    """Translates what is typed, with search options that commands change."""
 
-
-_OPTIONS = {
-    "/beam": "beam_size",
-    "/n-best": "n_best",
-    "/length-penalty": "length_penalty",
-    "/max-length": "max_length",
-}
-_HELP = {
-    "/beam N": "beam size; 1 is greedy",
-    "/n-best N": "show the N best with scores",
-    "/length-penalty A": "0 favours short outputs",
-    "/max-length N": "longest output in tokens",
-    "/prefix TEXT": "begin every output with this; without a text, with nothing",
-    "/suppress TEXT": "never write this; without a text, all is allowed again",
-    "/align": "switch word pairs on and off",
-    "/set KEY=VALUE": "set any search option, e.g. /set top_k=5",
-    "/show": "show the search options",
-    "/help": "show these commands",
-    "/exit": "leave (so does Ctrl-D)",
-}
-_NAMES = [usage.split()[0] for usage in _HELP]
-
-
-class TranslatePrompt:
-    """Translates what is typed until Ctrl-D.
-
-    Args:
-        translator: Translates.
-        vocabularies: The model's.
-        options: The search options to begin with.
-        lines: Makes output lines.
-    """
+    _NAME = "translate"
+    _GREETING = "Type a sentence."
+    _HELP: ClassVar = {
+        "/beam N": "beam size; 1 is greedy",
+        "/n-best N": "show the N best with scores",
+        "/length-penalty A": "0 favours short outputs",
+        "/max-length N": "longest output in tokens",
+        "/prefix TEXT": "begin every output with this; without a text, with nothing",
+        "/suppress TEXT": "never write this; without a text, all is allowed again",
+        "/align": "switch word pairs on and off",
+        "/set KEY=VALUE": "set any search option, e.g. /set top_k=5",
+        "/show": "show the search options",
+        "/help": "show these commands",
+        "/exit": "leave (so does Ctrl-D)",
+    }
 
     def __init__(
-        self,
-        translator: "Translator",
-        vocabularies: "Vocabularies",
-        options: "SearchOptions",
-        lines: "TranslationLines",
+        self, translator: "Translator", options: "SearchOptions", lines: "TranslationLines"
     ) -> None:
         self._translator = translator
-        self._vocabularies = vocabularies
         self._options = options
         self._lines = lines
 
-    def run(self) -> None:
-        """Read, translate and print until the user leaves."""
-        from nmt_cli.terminal import console
+    def _outputs(self, line: str) -> Iterable[str]:
+        return map(self._lines.of, self._translator.translate([line], self._options))
 
-        console.note("Type a sentence. /help shows the commands, Ctrl-D leaves.")
-        run_prompt(line_session("translate", _NAMES), self._take)
-
-    def _take(self, line: str) -> bool:
-        if line.strip() == "/exit":
-            return False
-        if line.startswith("/"):
-            self._command(*line.strip().partition(" ")[::2])
-        elif line.strip():
-            self._translate(line)
-        return True
-
-    def _translate(self, line: str) -> None:
-        from nmt_cli.terminal import console
-
-        for translation in self._translator.translate([line], self._options):
-            console.result(self._lines.of(translation).removesuffix("\n"))
-
-    def _command(self, name: str, value: str) -> None:
-        from nmt_cli.errors import ConfigError, did_you_mean
+    def _carry_out(self, name: str, value: str) -> bool:
         from nmt_cli.search.translator import suppressed_ids
-        from nmt_cli.terminal import console
 
-        target = self._vocabularies.target
-        if name == "/help":
-            for usage, what in _HELP.items():
-                console.note(f"{usage:<19} {what}")
-        elif name == "/show":
-            for key, setting in vars(self._options).items():
-                console.note(f"{key:<21} {setting}")
-        elif name == "/align":
-            self._lines = replace(self._lines, align=not self._lines.align)
-        elif name == "/prefix":
-            self._options = replace(
-                self._options, prefix=tuple(target.encode(value) if value else ())
-            )
-        elif name == "/suppress":
-            rows = suppressed_ids(target, [value]) if value else ()
-            self._options = replace(self._options, suppressed=rows)
-        elif name == "/set":
-            self._set(value.replace(" ", "=", 1) if "=" not in value else value)
-        elif name in _OPTIONS:
-            self._set(f"{_OPTIONS[name]}={value}")
-        else:
-            raise ConfigError(f"{name}: unknown command.{did_you_mean(name, _NAMES)} See /help.")
+        target = self._lines.model.vocabularies.target
+        match name:
+            case "/beam" | "/n-best" | "/length-penalty" | "/max-length":
+                key = "beam_size" if name == "/beam" else name[1:].replace("-", "_")
+                self._set(f"{key}={value}")
+            case "/set":
+                self._set(value.replace(" ", "=", 1) if "=" not in value else value)
+            case "/show":
+                for option, setting in vars(self._options).items():
+                    console.note(f"{option:<21} {setting}")
+            case "/align":
+                self._lines = replace(self._lines, align=not self._lines.align)
+            case "/prefix":
+                prefix = tuple(target.encode(value) if value else ())
+                self._options = replace(self._options, prefix=prefix)
+            case "/suppress":
+                rows = suppressed_ids(target, [value]) if value else ()
+                self._options = replace(self._options, suppressed=rows)
+            case _:
+                return False
+        return True
 
     def _set(self, setting: str) -> None:
         """Change one option; a wider beam comes along where more hypotheses are asked for."""
@@ -240,3 +209,105 @@ class TranslatePrompt:
             settings.append(f"beam_size={value}")
         self._options = self._options.override(**self._options.parse(settings))
         self._lines = replace(self._lines, n_best=self._options.n_best > 1)
+
+
+class ChatPrompt:
+    """Talks with whoever sits at the terminal.
+
+    Enter sends a line. A message of several lines begins and ends with three quotes, or is pasted.
+
+    Args:
+        conversation: The one to continue.
+        keep_history: Whether typed lines are kept for the next time.
+    """
+
+    def __init__(self, conversation: "Conversation", *, keep_history: bool) -> None:
+        self._conversation = conversation
+        self._keep_history = keep_history
+        self._commands = ChatCommands(conversation, self._say)
+
+    def run(self) -> None:
+        """Read and reply until the user leaves."""
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.output import create_output
+
+        console.note("Say something. /help shows the commands, Ctrl-D leaves.")
+        turns = self._conversation.session.turns
+        for number, turn in list(enumerate(turns))[-_SHOWN_AGAIN:]:
+            console.note(turn if number % 2 else f"> {turn}")
+        session: PromptSession[str] = PromptSession(
+            "> ",
+            multiline=True,
+            key_bindings=_keys(),
+            history=_history("chat", is_kept=self._keep_history),
+            completer=_completer(self._conversation.settings.names()),
+            complete_while_typing=False,
+            output=create_output(always_prefer_tty=True),
+        )
+        _run(session, self._take)
+
+    def _take(self, text: str) -> bool:
+        """Carry out a command or reply to a message; return False to leave."""
+        text = text.strip()
+        if text.startswith("/"):
+            return self._commands.run(text)
+        if text.startswith(_QUOTES):
+            text = text.removeprefix(_QUOTES).removesuffix(_QUOTES).strip()
+        if text:
+            self._say(self._conversation.stream(text))
+        return True
+
+    def _say(self, pieces: Generator[str, None, None]) -> None:
+        """Print a reply as it is written; Ctrl-C stops it."""
+        with contextlib.closing(pieces):
+            try:
+                for piece in pieces:
+                    console.result_part(piece)
+                console.result("")
+            except KeyboardInterrupt:
+                pieces.close()
+                console.result("")
+                console.note("(stopped)")
+
+
+def _keys() -> "KeyBindings":
+    """Return what Enter does: send, but for an open block of three quotes."""
+    from prompt_toolkit.enums import DEFAULT_BUFFER
+    from prompt_toolkit.filters import has_focus
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("enter", filter=has_focus(DEFAULT_BUFFER))
+    def enter(event: KeyPressEvent) -> None:
+        text = event.current_buffer.text.strip()
+        if text.startswith(_QUOTES) and (text == _QUOTES or not text.endswith(_QUOTES)):
+            event.current_buffer.insert_text("\n")
+        else:
+            event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter", filter=has_focus(DEFAULT_BUFFER))
+    def alt_enter(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
+
+
+def _completer(options: list[str]) -> "Completer":
+    """Return what completes commands, the options of `/set`, and the files of `/save`, `/load`."""
+    from prompt_toolkit.completion import (
+        NestedCompleter,
+        PathCompleter,
+        WordCompleter,
+        merge_completers,
+    )
+
+    lines = [*NAMES, *(f"/set {name}" for name in options)]
+    files = [usage.split()[0] for usage in HELP if usage.endswith("FILE")]
+    return merge_completers(
+        [
+            WordCompleter(lines, sentence=True),
+            NestedCompleter({name: PathCompleter(expanduser=True) for name in files}),
+        ],
+        deduplicate=True,
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from nmt_cli.errors import ModelFileError
 from nmt_cli.events import (
     Evaluated,
     Event,
@@ -30,7 +31,7 @@ from nmt_cli.terminal import console
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.config.schema import Config
-    from nmt_cli.evaluation.label_scores import LabelScore
+    from nmt_cli.evaluation.label_judging import LabelScore
     from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.training.run import Prepared
 
@@ -296,7 +297,6 @@ class TrainingReport:
         is_news = isinstance(event, Evaluated | Finished)
         if not is_news or not self._prepared.cluster.is_chief:
             return
-        from nmt_cli.terminal import console
 
         try:
             self._write()
@@ -308,10 +308,9 @@ class TrainingReport:
 
     def _write(self) -> None:
         from nmt_cli.bundle.manifest import MANIFEST, read_manifest
-        from nmt_cli.errors import ModelFileError
         from nmt_cli.files import write_text
         from nmt_cli.report.training_page import data_card, training_page
-        from nmt_cli.training.event_log import read_events
+        from nmt_cli.training.run_folder import read_events
 
         prepared, folder = self._prepared, self._prepared.folder
         if self._card is None:

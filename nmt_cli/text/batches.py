@@ -7,8 +7,7 @@ continues where the previous epoch left off: it is dealt out pass after pass, ea
 
 The examples of a window are sorted by length and cut where the budget of target tokens is full, so
 that little is padding; the batches are then shuffled. A small batch of one length is a poor sample
-of the corpus, and learning takes more steps: `train.length_width` weighs the two. Nothing here
-depends on what ran before: a resumed run asks for the same window and skips to its step.
+of the corpus, and learning takes more steps: `train.length_width` weighs the two.
 """
 
 import itertools
@@ -35,12 +34,8 @@ Ids = npt.NDArray[np.unsignedinteger[Any]]
 class _Share(NamedTuple):
     """What an epoch sees of one corpus, at least one example.
 
-    Attributes:
-        number: Which corpus, from 0.
-        base: Where the corpus begins among all examples.
-        size: Its examples.
-        first: Examples of it that were dealt out in all epochs before.
-        end: The same with this epoch.
+    `number` is its place; it begins at `base` among all examples and has `size`; of it `first` were
+    dealt out in all epochs before, `end` with this one.
     """
 
     number: int
@@ -52,13 +47,9 @@ class _Share(NamedTuple):
 
 @dataclass(frozen=True)
 class EpochWindows:
-    """The windows of one epoch.
+    """The windows of one epoch (from 0), by each corpus's size and weight.
 
-    Attributes:
-        sizes: Examples of each corpus.
-        weights: How often each example of a corpus is seen in an epoch, by corpus.
-        seed: The run's seed.
-        epoch: From 0.
+    A weight says how often each example of a corpus is seen in an epoch.
     """
 
     sizes: Sequence[int]
@@ -112,13 +103,9 @@ class EpochWindows:
 def permute(indices: Indices, size: int, key: Sequence[int]) -> Indices:
     """Return where a pseudo-random permutation of `range(size)` puts each index.
 
-    A Feistel network permutes the powers of two; what lands beyond `size` is sent through again
-    until it lands within ("cycle walking", Black and Rogaway 2002, section 3).
-
-    Args:
-        indices: Numbers below `size`.
-        size: How many there are.
-        key: Integers; each list of them is another permutation.
+    Each `key` is another permutation. A Feistel network permutes the powers of two; what lands
+    beyond `size` is sent through again until it lands within ("cycle walking", Black and Rogaway
+    2002, section 3).
     """
     keys = np.random.default_rng(key).integers(1 << 63, size=_ROUNDS, dtype=np.uint64)
     bits = max(2, (size - 1).bit_length())
@@ -255,16 +242,7 @@ def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
 
 
 def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
-    """Check that a split has something to train on or to evaluate.
-
-    Args:
-        corpus: Its examples.
-        max_length: Tokens that both sides of one must fit.
-        split: "train" or "dev".
-
-    Raises:
-        TrainingError: No example fits `max_length`; says how long the shortest is.
-    """
+    """Raise TrainingError when no example of a split ("train", "dev") fits `max_length` tokens."""
     shortest, longest = [], []
     for lengths in _longer_sides(corpus):
         shortest.append(lengths.min())
@@ -289,19 +267,12 @@ def plan_window(
     epoch: int,
     window: int = 0,
 ) -> WindowPlan:
-    """Return the batches of a window; the same arguments always give the same plan.
+    """Return the batches of a window (both from 0); the same arguments always give the same plan.
 
-    Args:
-        corpus: The window's examples.
-        tokens_per_batch: Target tokens in one effective batch, padding not counted; with labels for
-            targets, source tokens.
-        accumulate_steps: Micro-batches that share this budget.
-        length_width: Counted lengths (of targets, of texts with labels) are grouped by this width,
-            those of sources within a group by half of it: wider mixes more and pads more.
-        max_length: Examples with a longer side are left out.
-        seed: The run's seed.
-        epoch: From 0.
-        window: From 0.
+    Examples with a side beyond `max_length` are left out. An effective batch has about
+    `tokens_per_batch` counted tokens (of targets, or with labels for targets, of sources), padding
+    apart; its `accumulate_steps` micro-batches share them. Counted lengths are grouped by
+    `length_width`, those of sources within a group by half of it: wider mixes more and pads more.
     """
     random = np.random.default_rng([seed, epoch, window])
     order = random.permutation(usable_examples(corpus, max_length))
@@ -346,6 +317,14 @@ def shares(batch: Batch, count: int) -> list[Batch]:
         return [batch]
     sides = [np.array_split(side, count) for side in batch]
     return [Batch(*map(_trimmed, parts)) for parts in zip(*sides, strict=True)]
+
+
+def cut(batches: Sequence[Batch], halvings: int) -> list[Batch]:
+    """Return batches cut in half by rows `halvings` times; a single row cannot be cut."""
+    parts = list(batches)
+    for _ in range(halvings):
+        parts = [half for batch in parts for half in shares(batch, 2) if len(half.source)]
+    return parts
 
 
 def _trimmed(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -1,11 +1,9 @@
 """BPE-dropout: the same text in other tokens each epoch, by merges left out at random.
 
 `tokenizers` has it too, but takes no seed. Here the tokens are a function of seed, epoch, window
-and place, so that a resumed run sees what an uninterrupted one does. It begins with the tokens on
-disk: they tell where words begin, and what characters they are made of. A word has eight ways to be
-split, drawn anew each epoch; each occurrence takes one of them.
-
-All words are split at once, in flat arrays: a merge is one pass over the words that are not done.
+and place. It begins with the tokens on disk: they tell where words begin, and what characters they
+are made of. A word has eight ways to be split, drawn anew each epoch; each occurrence takes one of
+them. All words are split at once, in flat arrays: a merge is one pass over those not done.
 
 Reference: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization",
 section 3 (arXiv:1910.13267).
@@ -21,7 +19,7 @@ from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
 from nmt_cli.text.tokenizer import Subwords
 
-_KEY = 3  # keeps these draws apart from those of the order (see `windows.py`)
+_KEY = 3  # keeps these draws apart from those of the order (see `batches.py`)
 _WAYS = 8  # segmentations of a word in a window
 _BLOCK = 50_000  # examples split at a time
 _NO_MERGE = np.iinfo(np.int64).max
@@ -30,25 +28,14 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class _Words(NamedTuple):
-    """Words as flat arrays.
-
-    Attributes:
-        ids: [all tokens] of the words one after the other.
-        lengths: [W] tokens of each.
-    """
+    """Words as flat arrays: [all tokens] ids of one after the other, [W] tokens of each."""
 
     ids: Indices
     lengths: Indices
 
 
 class MergeDropout:
-    """Splits the words of a corpus anew.
-
-    Args:
-        encoder: The vocabularies that the ids come from.
-        probability: For each merge that could be done, of leaving it out.
-        seed: The run's seed.
-    """
+    """Splits the words of a corpus anew; `probability` is that of leaving out a possible merge."""
 
     def __init__(self, encoder: Encoder, probability: float, seed: int) -> None:
         source = WordSplitter(encoder.source)
@@ -86,11 +73,7 @@ class MergeDropout:
 
 
 class WordSplitter:
-    """Byte-pair encoding with dropout by the merges of a vocabulary.
-
-    Args:
-        subwords: The vocabulary.
-    """
+    """Byte-pair encoding with dropout by the merges of a vocabulary."""
 
     def __init__(self, subwords: Subwords) -> None:
         tokens = subwords.all_tokens()

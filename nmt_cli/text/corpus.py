@@ -10,12 +10,12 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nmt_cli.config.schema import Config, CorpusConfig
 from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import DataError, LineError, did_you_mean
+from nmt_cli.errors import DataError, LineError, TrainingError, did_you_mean
 from nmt_cli.files import read_lines
 from nmt_cli.text import records
 from nmt_cli.text.held_out import HeldOut, held_out_rows
@@ -30,6 +30,7 @@ from nmt_cli.text.records import (
 )
 
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
+_SAMPLE = 10_000  # examples of a sample at least, where there are as many
 
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
@@ -38,9 +39,8 @@ SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and us
 class Example(NamedTuple):
     """One training example.
 
-    Attributes:
-        source: The turns that the model reads, oldest first; exactly one for translation.
-        target: The text that it learns to write, or the label that it learns to give.
+    `source` has the turns that the model reads, oldest first (exactly one for translation);
+    `target` is the text that it learns to write, or the label that it learns to give.
     """
 
     source: tuple[str, ...]
@@ -48,24 +48,14 @@ class Example(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An example and where it stands.
-
-    Attributes:
-        line: The line of its file, or of its two files, that it begins in, from 1.
-        example: The example.
-    """
+    """An example and the line of its file, or of its two files, that it begins in (from 1)."""
 
     line: int
     example: Example
 
 
 class LineCountError(DataError):
-    """Two files that should be parallel have different numbers of lines.
-
-    Args:
-        files: Source and target file.
-        counts: The lines of each.
-    """
+    """Two files that should be parallel have different numbers of lines."""
 
     def __init__(self, files: tuple[Path, Path], counts: tuple[int, int]) -> None:
         super().__init__(
@@ -75,6 +65,22 @@ class LineCountError(DataError):
         self.files, self.counts = files, counts
 
 
+Item = TypeVar("Item")
+
+
+def sample_evenly(items: Iterable[Item]) -> tuple[list[Item], int]:
+    """Return items that lie evenly over all (at most 20,000), and how many there are."""
+    sample: list[Item] = []
+    every, count = 1, 0
+    for item in items:
+        if count % every == 0:
+            sample.append(item)
+        count += 1
+        if len(sample) == 2 * _SAMPLE:
+            sample, every = sample[::2], every * 2
+    return sample, count
+
+
 def _refuse(problem: LineError) -> None:
     raise problem
 
@@ -82,13 +88,7 @@ def _refuse(problem: LineError) -> None:
 class Corpora:
     """The train, dev and test examples of a configuration.
 
-    Args:
-        config: See below.
-        data_dir: What relative file names start from.
-
     Attributes:
-        config: The run's configuration.
-        encoding: Of the files.
         num_blank: Label of a corpus -> its blank pairs, once it was read to its end.
     """
 
@@ -103,9 +103,8 @@ class Corpora:
     def iter_split(self, split: str) -> Iterator[Example]:
         """Yield the examples of "train", "dev" or "test" in file order, blank pairs left out.
 
-        Raises:
-            DataError: A file is missing, misaligned, misshapen or not UTF-8, or has a label that
-                is none of the configuration's.
+        DataError: a file is missing, misaligned, misshapen or not UTF-8, or has a label that is
+        none of the configuration's.
         """
         return itertools.chain.from_iterable(self.iter_corpora(split))
 
@@ -122,30 +121,62 @@ class Corpora:
 
     def _of_split(self, corpus: CorpusConfig, split: str) -> Iterator[Example]:
         if corpus.rows is not None:
-            return self._in_split(split, self._all_train())
+            return iter(self._held_out_examples[split])
         if split == "train" and any(held_out_rows(self.config).values()):
-            return self._in_split(split, self._read(corpus))
+            split_of = self._held_out.split_of
+            return (e for e in self._read(corpus) if split_of(e.source[-1], e.target) == split)
         return self._read(corpus)
 
-    def _in_split(self, split: str, examples: Iterator[Example]) -> Iterator[Example]:
-        split_of = self._held_out.split_of
-        return (e for e in examples if split_of(e.source[-1], e.target) == split)
+    @functools.cached_property
+    def _held_out_examples(self) -> dict[str, list[Example]]:
+        """The examples that are taken out of train for dev and for test, found in one reading."""
+        found: dict[str, list[Example]] = {"dev": [], "test": []}
+        for example in self._all_train():
+            split = self._held_out.split_of(example.source[-1], example.target)
+            if split in found:
+                found[split].append(example)
+        return found
+
+    @functools.cached_property
+    def train_sample(self) -> tuple[list[list[Example]], list[int]]:
+        """Examples that lie evenly over train, and how many there are, by corpus; read once.
+
+        TrainingError: there is none.
+        """
+        counts: list[int] = []
+
+        def numbered() -> Iterator[tuple[int, Example]]:
+            for number, examples in enumerate(self.iter_corpora("train")):
+                counts.append(0)
+                for example in examples:
+                    counts[number] += 1
+                    yield number, example
+
+        sample, total = sample_evenly(numbered())
+        if not total:
+            files = ", ".join(map(str, self.files("train")))
+            raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+        return [[e for n, e in sample if n == number] for number in range(len(counts))], counts
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides, beside files and their corpora, which examples there are; as JSON."""
+        config, rows = self.config, held_out_rows(self.config)
+        by_target = config.facts.is_parallel and any(rows.values())
+        return {
+            "held_out": rows if by_target else [corpus.rows for corpus in config.data.dev],
+            "seed": config.seed,
+            "chat": config.text_settings,
+            **({"encoding": self.encoding} if self.encoding != UTF8 else {}),
+        }
 
     def check_files(self) -> None:
-        """Check that all files of all splits are there.
-
-        Raises:
-            DataError: Names every file of a split that is missing.
-        """
+        """Raise DataError, naming every file of a split that is missing."""
         for split in ("train", "dev", "test"):
             self.files(split)
 
     def files(self, split: str) -> list[Path]:
-        """Return the files that a split is read from, checked to exist.
-
-        Raises:
-            DataError: Names every file that is missing.
-        """
+        """Return the files that a split is read from; DataError names every one that is missing."""
         corpora: list[CorpusConfig] = getattr(self.config.data, split)
         if any(corpus.rows is not None for corpus in corpora):
             corpora = [*corpora, *self.config.data.train]
@@ -191,13 +222,9 @@ class Corpora:
     def iter_rows(self, corpus: CorpusConfig, report: Report) -> Iterator[Row]:
         """Yield the rows of one corpus as they stand in its files, blank ones and all.
 
-        Args:
-            corpus: A corpus with files.
-            report: Called with each line that is no row; reading goes on behind it. Bytes that are
-                not UTF-8 become lone surrogates (as Python's "surrogateescape" has it).
-
-        Raises:
-            DataError: A file cannot be read any further; `LineCountError` behind the last pair.
+        `report` is called with each line that is no row; reading goes on behind it. Bytes that do
+        not decode become lone surrogates (as Python's "surrogateescape" has it). DataError: a file
+        cannot be read any further; `LineCountError` behind the last pair.
         """
         return self._rows(corpus, report, self.read_with_bytes)
 
@@ -206,8 +233,7 @@ class Corpora:
         return self._read_lines(path, keep_bytes)
 
     def _rows(self, corpus: CorpusConfig, report: Report, read: Reader) -> Iterator[Row]:
-        rows = self._rows_of_files(corpus, report, read)
-        labels = self._labels
+        rows, labels = self._rows_of_files(corpus, report, read), self._labels
         return rows if labels is None else self._labelled(corpus, labels, rows, report)
 
     def _labelled(
@@ -236,16 +262,10 @@ class Corpora:
             return _replies(found, self.config.chat.history_turns)
         if suffix == ".jsonl":
             columns = corpus.columns or list(self.config.facts.columns)
-            return _read_jsonl(path, columns, report, read, self._target_text)
+            has_labels = self.config.facts.has_labels
+            separator = self.config.classification.separator if has_labels else None
+            return _read_jsonl(path, columns, report, read, separator)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
-
-    @property
-    def _target_text(self) -> Callable[[object], object]:
-        """What makes text of a JSON record's target."""
-        if not self.config.facts.has_labels:
-            return lambda value: value
-        separator = self.config.classification.separator
-        return functools.partial(label_text, separator=separator)
 
     @functools.cached_property
     def _held_out(self) -> HeldOut:
@@ -259,11 +279,7 @@ class Corpora:
 
 
 def read_parallel(source: Path, target: Path, encoding: str = UTF8) -> Iterator[Example]:
-    """Yield line N of one file with line N of the other.
-
-    Raises:
-        LineCountError: One has more lines; says how many each has.
-    """
+    """Yield line N of one file with line N of the other, or raise `LineCountError`."""
     read = functools.partial(read_lines, encoding=encoding)
     return (row.example for row in _read_parallel(source, target, read))
 
@@ -300,16 +316,7 @@ def _read_table(
 
 
 def column_texts(path: Path, column: str, encoding: str = UTF8) -> Iterator[str]:
-    """Yield one column of a TSV or CSV, a line for each row.
-
-    Args:
-        path: The table.
-        column: A name of its heading line, or a number from 1 when it has none.
-        encoding: See `read_lines`.
-
-    Raises:
-        DataError: There is no such column.
-    """
+    """Yield one column of a TSV or CSV: a name of its heading line, or a number from 1."""
     wanted: str | int = int(column) if column.isdecimal() else column
     read = functools.partial(read_lines, encoding=encoding)
     for row in _read_table(path, [wanted, wanted], _refuse, read):
@@ -332,11 +339,12 @@ def _read_jsonl(
     columns: list[str | int],
     report: Report,
     read: Reader,
-    target_text: Callable[[object], object],
+    separator: str | None,
 ) -> Iterator[Row]:
+    """Read JSON lines; a target of labels may be a list or a number, see `label_text`."""
     for number, record in json_records(path, report, read):
         *source, target = (json_field(record, str(column)) for column in columns)
-        fields = [*source, target_text(target)]
+        fields = [*source, target if separator is None else label_text(target, separator)]
         if not all(isinstance(field, str) for field in fields):
             needs = f"needs text in the keys {' and '.join(map(str, columns))}"
             report(LineError(path, number, needs))

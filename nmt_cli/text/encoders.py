@@ -15,9 +15,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 class LabelEncoder(Encoder):
     """Texts -> ids, and label names -> their numbers.
 
-    Attributes:
-        labels: The label names.
-        begins: Whether each text has `<s>` in front, for a model that looks at the first position.
+    `begins`: each text has `<s>` in front, for a model that looks at the first position.
     """
 
     labels: Labels
@@ -52,10 +50,7 @@ def build_encoder(
 ) -> Encoder:
     """Return the text encoder of a configuration whose labels, if it has any, are known.
 
-    Args:
-        config: The configuration.
-        vocabularies: Its subwords.
-        max_length: Where to cut, in tokens; None is where the model does.
+    `max_length` is where to cut, in tokens; None is where the model does.
     """
     longest = max_length or config.model.max_length
     sides = vocabularies.source, vocabularies.target

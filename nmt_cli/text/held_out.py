@@ -26,24 +26,14 @@ def held_out_rows(config: Config) -> dict[str, int]:
     }
 
 
-def held_out_settings(config: Config) -> object:
-    """Return, as JSON, what decides which rows are held out; the seed goes beside it."""
-    rows = held_out_rows(config)
-    by_target = config.facts.is_parallel and any(rows.values())
-    return [corpus.rows for corpus in config.data.dev] if not by_target else rows
-
-
 class HeldOut:
     """Tells which split a row of train belongs to.
 
     Args:
         pairs: The (source, target) texts of all of train.
-        rows: Rows wanted for "dev" and "test".
+        rows: Rows wanted for "dev" and "test"; DataError when nothing is left to train on.
         seed: Other seeds take other rows.
         by_target: Whether no target may be in two splits either.
-
-    Raises:
-        DataError: Nothing would be left to train on.
     """
 
     def __init__(

@@ -21,11 +21,9 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a configuration.
+    """The label names in the order of the model's outputs, and what separates those of an example.
 
-    Attributes:
-        names: In the order of the model's outputs.
-        separator: Stands between the labels of an example; None when each has just one.
+    `separator` is None when each example has just one.
     """
 
     names: tuple[str, ...]
@@ -79,8 +77,7 @@ def split_labels(text: str, separator: str | None) -> list[str]:
 def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
     """Return the labels that occur in the label texts of a corpus, sorted.
 
-    Raises:
-        DataError: They are fewer than two, or so many that this can be no column of labels.
+    DataError: they are fewer than two, or so many that this can be no column of labels.
     """
     separator, found = _separator(config.classification), set[str]()
     for text in texts:

@@ -35,13 +35,8 @@ def map_in_order(
 ) -> Iterator[Encoded]:
     """Yield `build(*arguments)(chunk)` for each chunk; the function is built once a process.
 
-    Args:
-        build: A function of a module.
-        arguments: Its arguments, which can be pickled.
-        chunks: Read no further ahead than the workers need.
-
-    Raises:
-        TrainingError: A worker process was ended from outside.
+    `build` is a function of a module, and its arguments can be pickled. Chunks are read no further
+    ahead than the workers need. TrainingError: a worker process was ended from outside.
     """
     remaining, function = iter(chunks), build(*arguments)
     yield from map(function, islice(remaining, _HERE))

@@ -4,15 +4,11 @@ from sentencex import segment
 
 
 class Splitter:
-    """Splits lines that are longer than what the model was trained on.
+    """Splits lines of more than `longest` tokens, with `</s>`: than what the model was trained on.
 
     A model that saw sentences translates the first sentences of a paragraph and forgets the rest.
     Lines as long as training lines are left whole, so that a model that was trained on paragraphs,
-    or on pairs of sentences, gets what it knows.
-
-    Args:
-        language: Code of the language; an unknown one is split like English.
-        longest: Tokens, with `</s>`, of a line that is still left whole.
+    or on pairs of sentences, gets what it knows. An unknown language is split like English.
     """
 
     def __init__(self, language: str, longest: int) -> None:
@@ -24,10 +20,7 @@ class Splitter:
         return num_tokens > self._longest
 
     def split(self, text: str) -> list[tuple[str, str]]:
-        """Return the sentences of a text, each with the white space after it.
-
-        Joined again they are the text.
-        """
+        """Return the sentences of a text, each with the white space after it."""
         # sentencex panics beside white space of several bytes, such as U+2028.
         plain = "".join(" " if char.isspace() else char for char in text)
         found: list[tuple[str, str]] = []

@@ -46,11 +46,9 @@ _CHECKSUMS = "crc32.json"
 
 @dataclass(frozen=True)
 class Encoder:
-    """Examples -> ids, with the vocabulary of each side.
+    """Examples -> ids, with the vocabulary of each side (the same object twice when joint).
 
     Attributes:
-        source: Vocabulary of the source side.
-        target: Vocabulary of the target side; the same object when joint.
         is_chat: Whether the source is a conversation (see `template.py`).
         persona: The persona line of a chat, or None.
         max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
@@ -110,10 +108,8 @@ class EncodedCorpus:
     """One split's ids.
 
     Attributes:
-        source: [all source tokens] ids, memory-mapped.
+        source: [all source tokens] ids, memory-mapped; `target` likewise.
         source_offsets: [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`.
-        target: [all target tokens] ids, memory-mapped.
-        target_offsets: [N + 1] int64.
         sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
         has_labels: Whether the targets are numbers of labels.
     """
@@ -166,15 +162,9 @@ def encode_corpora(
 ) -> EncodedCorpus:
     """Return the encoded split in `folder`; encode it into there unless that was done already.
 
-    Args:
-        corpora: The examples of each corpus of the split. Read only when the folder does not
-            exist; streamed.
-        encoder: Makes ids.
-        folder: Named by the caller after the fingerprints of corpora and encoder.
-        on_progress: Called with the number of examples encoded so far.
-
-    Raises:
-        TrainingError: There is no example.
+    The corpora are streamed, and only read if there is no folder: the caller names it after the
+    fingerprints of corpora and encoder. `on_progress` is called with the number of examples encoded
+    so far. TrainingError: there is no example.
     """
     if not folder.exists():
         if folder.parent.is_dir():
@@ -294,11 +284,7 @@ _WORDS_IN_A_TEXT = 50  # new words are encoded so many at once
 
 
 class WordCache(Subwords):
-    """The same ids as those of the `Subwords` it is made from.
-
-    Args:
-        subwords: The vocabulary.
-    """
+    """The same ids as those of the `Subwords` it is made from, faster for much text."""
 
     def __init__(self, subwords: Subwords) -> None:
         super().__init__(subwords.tokenizer)

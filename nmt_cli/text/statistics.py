@@ -4,6 +4,7 @@ What `config/auto.py` goes by. Only the pairs are counted one by one; all else i
 pairs that lie evenly over the corpus (files are often sorted, or several put one behind the other).
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -14,12 +15,10 @@ from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example, texts
 from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.scripts import SCRIPTS, is_in
+from nmt_cli.text.scripts import NAMES, script_table
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.vocabulary_cache import check_not_empty
 
-_SAMPLE = 10_000  # pairs kept at least, where there are as many
 _RARE = 1e-6  # characters of a smaller share are no part of the alphabet, nor are those seen once
 _USUAL = 0.999
 _UNCUT = 1 << 30
@@ -27,28 +26,10 @@ _DENSE = ("Hangul", "Han", "Kana")  # about two characters a word
 
 
 def sample_text(corpora: Corpora) -> tuple[Text, list[Example]]:
-    """Return the size of the training text, and pairs that lie evenly over it.
-
-    Raises:
-        TrainingError: There is no pair.
-        DataError: A file cannot be read.
-    """
-    check_not_empty(corpora)
-    sample, pairs = sample_evenly(corpora.iter_split("train"))
-    return describe_text(sample, pairs), sample
-
-
-def sample_evenly(examples: Iterable[Example]) -> tuple[list[Example], int]:
-    """Return examples that lie evenly over all (at most 20,000), and how many there are."""
-    sample: list[Example] = []
-    every, pairs = 1, 0
-    for example in examples:
-        if pairs % every == 0:
-            sample.append(example)
-        pairs += 1
-        if len(sample) == 2 * _SAMPLE:
-            sample, every = sample[::2], every * 2
-    return sample, pairs
+    """Return the size of the training text, and pairs that lie evenly over it."""
+    samples, counts = corpora.train_sample
+    sample = list(itertools.chain.from_iterable(samples))
+    return describe_text(sample, sum(counts)), sample
 
 
 def describe_text(sample: list[Example], pairs: int) -> Text:
@@ -65,34 +46,23 @@ def _side(lines: Iterator[str], scale: float) -> Side:
     for line in lines:
         characters.update(line)
         words += len(line.split())
-    dense = sum(_count(characters, script) for script in _DENSE)
+    codes, counts = np.array(list(map(ord, characters)), int), list(characters.values())
+    found = np.bincount(script_table()[codes], counts, len(NAMES)).astype(int)
+    in_script = dict(zip(NAMES[1:], found[1:].tolist(), strict=True))
+    letters = sum(count for c, count in characters.items() if c.isalpha())
+    shares = {name: count / max(1, letters) for name, count in in_script.items()}
+    common = sorted((name for name in shares if shares[name] >= 0.01), key=lambda n: -shares[n])
+    dense = sum(in_script[name] for name in _DENSE)
     least = max(2.0, characters.total() * _RARE)
     return Side(
         words=round(max(words, dense // 2) * scale),
         alphabet=sum(count >= least for count in characters.values()),
-        scripts=_describe_scripts(characters),
+        scripts=", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script",
     )
 
 
-def _count(characters: Counter[str], script: str) -> int:
-    return sum(count for c, count in characters.items() if is_in(c, script))
-
-
-def _describe_scripts(characters: Counter[str]) -> str:
-    letters = sum(count for c, count in characters.items() if c.isalpha())
-    shares = {name: _count(characters, name) / max(1, letters) for name in SCRIPTS}
-    common = sorted((name for name in shares if shares[name] >= 0.01), key=lambda n: -shares[n])
-    return ", ".join(f"{shares[name]:.0%} {name}" for name in common) or "no known script"
-
-
 def count_tokens(sample: list[Example], config: Config, dev: Iterable[Example]) -> TokenLengths:
-    """Return lengths in tokens, measured with a vocabulary of the right size for the sample.
-
-    Args:
-        sample: Training pairs.
-        config: With the size of the vocabulary.
-        dev: The development pairs.
-    """
+    """Return lengths in tokens, measured with a vocabulary of the right size for the sample."""
     subwords = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
     encoder = build_encoder(config, Vocabularies(subwords, subwords), max_length=_UNCUT)
     sources = encoder.encode_sources([example.source for example in sample])

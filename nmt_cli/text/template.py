@@ -28,10 +28,7 @@ def join_turns(
 ) -> list[int]:
     """Return the source ids, newest turn first, of a conversation whose last turn is the user's.
 
-    Args:
-        turns: Ids of each turn, oldest first; speakers alternate.
-        persona: Ids of the persona line, empty for none.
-        max_length: Longest result in tokens, with `</s>`.
+    `turns` are oldest first, and speakers alternate; the result has at most `max_length` ids.
     """
     head = [PERSONA_ID, *persona][: max_length // 2] if persona else []
     room = max_length - 1 - len(head)
@@ -56,8 +53,7 @@ def room_for_turn(persona: Sequence[int], max_length: int) -> int:
 def turns_ago(ids: Sequence[int]) -> list[int]:
     """Return how many turns before the newest each id of a joined conversation was said.
 
-    Returns:
-        0 for the newest turn and the persona, at most `EARLIEST_TURN`.
+    The newest turn and the persona are 0; `EARLIEST_TURN` is the most.
     """
     begun = itertools.accumulate(int(i in (USER_ID, BOT_ID)) for i in ids)
     return [min(max(turns - 1, 0), EARLIEST_TURN) for turns in begun]
@@ -66,10 +62,7 @@ def turns_ago(ids: Sequence[int]) -> list[int]:
 def join_texts(texts: Sequence[Sequence[int]], *, begins: bool, max_length: int) -> list[int]:
     """Return the source ids of one text, or of two, that are to be classified.
 
-    Args:
-        texts: Ids of each.
-        begins: Whether `<s>` stands in front.
-        max_length: Longest result in tokens, with `</s>` after each text.
+    `begins` puts `<s>` in front; each text gets its `</s>`, within `max_length` ids.
     """
     head = [BOS_ID] if begins else []
     parts = [list(text) for text in texts]

@@ -32,23 +32,18 @@ if TYPE_CHECKING:
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
-_CACHED_WORDS = (
-    2000  # the default of 10,000 keeps growing for a hundred thousand lines, and is no faster
-)
+_CACHED_WORDS = 2000  # the default, 10,000, grows for a hundred thousand lines and is no faster
 _WORDS = (
     rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
     rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"
 )
+_CHANGING = (normalizers.NFC, normalizers.NFKC, normalizers.Lowercase)  # in this order
 # Of the tokens that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
 
 
 class Subwords:
-    """A trained subword vocabulary.
-
-    Args:
-        tokenizer: A `tokenizers.Tokenizer` that `train` made.
-    """
+    """A trained subword vocabulary."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -59,10 +54,8 @@ class Subwords:
     def train(cls, texts: Iterable[str], config: "TokenizerConfig") -> "Subwords":
         """Learn a vocabulary of at most `config.vocab_size` tokens.
 
-        Args:
-            texts: The training text. It is read twice, first for its characters, then for its
-                words, and only their counts are kept (but an iterator, read once, is kept whole).
-            config: Vocabulary size and normalisation.
+        The texts are read twice, first for characters, then for words, and only their counts are
+        kept (but an iterator, read once, is kept whole).
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
@@ -128,12 +121,8 @@ class Subwords:
     @functools.cached_property
     def _public_normalizer(self) -> normalizers.Normalizer:
         """The normaliser's steps that change what a text is, without the escapes."""
-        names = {
-            "NFC": normalizers.NFC,
-            "NFKC": normalizers.NFKC,
-            "Lowercase": normalizers.Lowercase,
-        }
-        return normalizers.Sequence([names[step]() for step in self._steps if step in names])
+        found = [n for n in _CHANGING if n.__name__ in self._steps]
+        return normalizers.Sequence([normalizer() for normalizer in found])
 
     @property
     def settings(self) -> dict[str, str | bool]:
@@ -143,15 +132,10 @@ class Subwords:
 
     @property
     def _steps(self) -> list[str]:
-        steps = json.loads(self.to_json())["normalizer"]["normalizers"]
-        return [step["type"] for step in steps]
+        return [step["type"] for step in json.loads(self.to_json())["normalizer"]["normalizers"]]
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, without control tokens.
-
-        Raises:
-            DataError: The text holds a lone surrogate (bytes that were not UTF-8).
-        """
+        """Return the ids of a text, without control tokens; DataError when it is not UTF-8."""
         with _not_utf8_told():
             return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 

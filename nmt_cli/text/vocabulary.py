@@ -45,11 +45,7 @@ class Vocabularies:
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabularies":
-        """Read what `save` wrote.
-
-        Raises:
-            ModelFileError: A file is missing or damaged.
-        """
+        """Read what `save` wrote; ModelFileError when a file is missing or damaged."""
         if (folder / SEPARATE[0]).exists():
             return cls(*(Subwords.load(folder / name) for name in SEPARATE))
         joint = Subwords.load(folder / JOINT)

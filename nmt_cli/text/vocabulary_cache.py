@@ -1,24 +1,30 @@
-"""A run's vocabularies: trained once, kept in its folder, used again while nothing changed."""
+"""A run's vocabularies: trained once, kept in its folder, used again while nothing changed.
+
+What is made from a text carries a hash of it. Hashing gigabytes takes seconds, so what a file
+hashed to is remembered for as long as its size, times and inode are the same.
+"""
 
 import contextlib
+import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nmt_cli.config.reading import HASHES
 from nmt_cli.config.schema import Config
-from nmt_cli.encoding import UTF8
-from nmt_cli.errors import ModelFileError, TrainingError
-from nmt_cli.files import crc32_of, write_text
+from nmt_cli.errors import ModelFileError
+from nmt_cli.files import crc32_of, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora, texts
-from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
-from nmt_cli.text.held_out import held_out_settings
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
 _KEY = "tokenizer.key"
+# A file that changed just now may change again without another time stamp.
+_SETTLED_NS = 2_000_000_000
 _SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it takes
 
 
@@ -28,25 +34,17 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     Those in `folder` are used again when text and settings are those they were trained from; the
     size may be the wanted one or the one that the text filled. Damaged ones are trained again. Of a
     large corpus every so many pairs are enough to learn from.
-
-    Raises:
-        TrainingError: The training text is empty.
-        DataError: It cannot be read.
     """
-    settings = {
+    settings = corpora.settings | {
         "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
-        "held_out": held_out_settings(config),
-        "seed": config.seed,
         "task": config.task,
-        "chat": config.text_settings,
     }
-    if config.data.encoding != UTF8:
-        settings["encoding"] = config.data.encoding
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     wanted = config.tokenizer.vocab_size
     kept = _kept(folder)
-    if kept.get("key") == key and wanted in kept["sizes"] and _is_whole(folder, kept):
+    is_whole = "crc32" not in kept or kept["crc32"] == _checksums(folder)  # older ones have none
+    if kept.get("key") == key and wanted in kept["sizes"] and is_whole:
         with contextlib.suppress(ModelFileError):
             return Vocabularies.load(folder), False
     vocabularies = _train(config, corpora)
@@ -73,27 +71,13 @@ def _kept(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _is_whole(folder: Path, kept: dict[str, Any]) -> bool:
-    """Return whether the files are as they were written; earlier versions do not tell."""
-    return "crc32" not in kept or kept["crc32"] == _checksums(folder)
-
-
 def _checksums(folder: Path) -> dict[str, int]:
     names = (name for name in (JOINT, *SEPARATE) if (folder / name).is_file())
     return {name: crc32_of(folder / name) for name in names}
 
 
-def check_not_empty(corpora: Corpora) -> None:
-    """Raise TrainingError when there is nothing to train on."""
-    if next(corpora.iter_split("train"), None) is None:
-        files = ", ".join(map(str, corpora.files("train")))
-        raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
-
-
 def _train(config: Config, corpora: Corpora) -> Vocabularies:
-    check_not_empty(corpora)
-    pairs = sum(1 for _ in corpora.iter_split("train"))
-    every = -(-pairs // _SAMPLE)
+    every = -(-sum(corpora.train_sample[1]) // _SAMPLE)
     found = [
         Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer)
         for side in config.vocabulary_sides
@@ -112,3 +96,47 @@ class _TrainingTexts:
     def __iter__(self) -> Iterator[str]:
         sample = itertools.islice(self.corpora.iter_split("train"), 0, None, self.every)
         return texts(sample, self.side)
+
+
+class FileHashes:
+    """SHA-256 of files, remembered in a folder's `hashes.json`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / HASHES
+        try:
+            known = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            known = {}
+        self._known: dict[str, object] = known if isinstance(known, dict) else {}
+
+    def __call__(self, file: Path) -> str:
+        """Return the hexadecimal SHA-256 of a file's bytes."""
+        name, state = str(file.resolve()), _state(file)
+        match self._known.get(name):
+            case [known, str(digest)] if known == state:
+                return digest
+        started = time.time_ns()
+        digest = sha256_of(file)
+        if _state(file) == state and max(state["mtime"], state["ctime"]) < started - _SETTLED_NS:
+            self._known[name] = [state, digest]
+            write_text(self._path, json.dumps(self._known, indent=1))
+        return digest
+
+
+def _state(file: Path) -> dict[str, int]:
+    found = file.stat()
+    return {
+        "size": found.st_size,
+        "mtime": found.st_mtime_ns,
+        "ctime": found.st_ctime_ns,
+        "inode": found.st_ino,
+        "device": found.st_dev,
+    }
+
+
+def corpus_fingerprint(
+    files: list[Path], settings: object, hash_of: Callable[[Path], str] = sha256_of
+) -> str:
+    """Return a hash of the files' bytes and of the settings that decide how they are read."""
+    parts = [json.dumps(settings, sort_keys=True), *map(hash_of, files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

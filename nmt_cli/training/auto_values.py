@@ -5,9 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from nmt_cli.config import pace
 from nmt_cli.config.auto import Choice, Device, Situation, choose, vocab_size
-from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine
+from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, measure_machine
 from nmt_cli.config.reading import AUTO, LoadedConfig, load_config, value_of, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example
@@ -22,19 +21,39 @@ PRECISION, LANES = "train.precision", "train.lanes"  # what the machine decides,
 LABELS = "classification.labels"
 
 
-def resolve_labels(loaded: LoadedConfig) -> LoadedConfig:
-    """Return a configuration with the labels in its training text, if it has none of its own.
+class AnyMachine:
+    """What a run is sized for where it may train on any machine; see `device.ThisMachine`."""
+
+    def device(self) -> Device:
+        """Return what trains."""
+        return "cpu"
+
+    def pace(self) -> Machine:
+        """Return how fast it is."""
+        return USUAL_MACHINE
+
+    def choices(self, config: Config) -> dict[str, Choice]:
+        """Return values for the keys that the machine decides, not the text."""
+        reason = "any device has it"
+        return {PRECISION: Choice("float32", reason), LANES: Choice(1, reason)}
+
+
+ANY_MACHINE = AnyMachine()
+
+
+def open_text(loaded: LoadedConfig) -> tuple[LoadedConfig, Corpora]:
+    """Return a configuration, with the labels in its text if it has none of its own, and its text.
 
     Raises:
         DataError: The text cannot be read, or is not labelled.
     """
-    config = loaded.config
+    config, corpora = loaded.config, Corpora(loaded.config, loaded.data_dir)
     if not config.facts.has_labels or config.classification.labels is not None:
-        return loaded
-    corpora = Corpora(config, loaded.data_dir)
+        return loaded, corpora
     corpora.files("train")
     labels = find_labels(corpora.label_texts(), config)
-    return replace(loaded, config=with_values(config, {LABELS: labels}, LABELS))
+    config = with_values(config, {LABELS: labels}, LABELS)
+    return replace(loaded, config=config), Corpora(config, loaded.data_dir)
 
 
 def resolve(
@@ -42,28 +61,18 @@ def resolve(
     corpora: Corpora,
     *,
     tell: Callable[[str], None],
-    find_device: Callable[[], Device] = lambda: "cpu",
+    machine: AnyMachine = ANY_MACHINE,
     is_fresh: bool = False,
     time_limit: float = math.inf,
-    measure_machine: Callable[[], Machine] = lambda: USUAL_MACHINE,
 ) -> Config:
-    """Return the configuration with a value for every key that says `auto`.
+    """Return the configuration with a value for every key that says `auto`; tell each choice.
 
-    A run that goes on keeps the values that it was begun with, whatever the device is now.
-
-    Args:
-        loaded: The configuration.
-        corpora: Its text.
-        tell: Called with a line about each choice.
-        find_device: Called when the choices depend on it.
-        is_fresh: The run starts over, whatever it was begun with.
-        time_limit: Seconds that the whole run may take.
-        measure_machine: Called when the choices depend on how fast that is.
+    A run that resumes keeps the values that it was begun with, unless it `is_fresh` and starts
+    over. `time_limit` is that of the whole run, in seconds.
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
-        TrainingError: There is no training pair.
-        DataError: The text cannot be read.
+        DataError, TrainingError: The text cannot be read, or there is no training pair.
     """
     config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
     if auto and folder.has_begun and not is_fresh:
@@ -74,14 +83,14 @@ def resolve(
     if auto:
         text, sample = sample_text(corpora)
         seconds = training_seconds(time_limit, text.pairs)
-        machine = USUAL_MACHINE if time_limit == math.inf else measure_machine()
+        pace = USUAL_MACHINE if time_limit == math.inf else machine.pace()
         if VOCAB_SIZE in auto:
             joint = config.tokenizer.joint
-            choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=machine)
+            choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=pace)
             config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
         if others := auto - {VOCAB_SIZE}:
             tokens = count_tokens(sample, config, corpora.iter_split("dev"))
-            situation = Situation(text, tokens, find_device(), seconds, machine)
+            situation = Situation(text, tokens, machine.device(), seconds, pace)
             config, chosen = choose(config, others, situation)
             choices |= chosen
     for key, choice in choices.items():
@@ -91,16 +100,11 @@ def resolve(
 
 
 def foretold_time(loaded: LoadedConfig) -> str:
-    """Return, for people, how long training takes here, and which time limit would be enough.
-
-    Raises:
-        DataError, TrainingError: See `resolve`.
-    """
-    loaded = resolve_labels(loaded)
-    corpora = Corpora(loaded.config, loaded.data_dir)
+    """Return, for people, how long training takes here, and which time limit would be enough."""
+    loaded, corpora = open_text(loaded)
     config = resolve(loaded, corpora, tell=lambda _: None)
     text, sample = sample_text(corpora)
-    return run_time(config, mean_lengths(sample, config), text.pairs, pace.measure_machine())
+    return run_time(config, mean_lengths(sample, config), text.pairs, measure_machine())
 
 
 def mean_lengths(sample: list[Example], config: Config) -> Lengths:
@@ -114,13 +118,7 @@ def resolve_for_machine(
     tell: Callable[[str], None],
     choose: Callable[[Config], Mapping[str, Choice]],
 ) -> Config:
-    """Return the configuration with a value for what the machine decides, where that is open.
-
-    Args:
-        config: The configuration.
-        tell: Called with a line about each choice.
-        choose: Returns the choices by key; called when one is open.
-    """
+    """Give what the machine decides, where it is still open, a value from `choose`."""
     if AUTO not in (config.train.precision, config.train.lanes):
         return config
     for key, choice in choose(config).items():

@@ -7,8 +7,7 @@
 A folder is written under a temporary name, flushed, and renamed. Loading checks the hashes; a
 damaged folder is set aside as `damaged-step-...` and the one before is used. What a stopped run
 writes between two regular checkpoints is called `step-...-stopped` and goes when the next is
-written. A thread hashes, writes and deletes while the loop takes its next steps; it works on one
-snapshot at a time.
+written.
 """
 
 import contextlib
@@ -17,7 +16,6 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,24 +32,26 @@ from nmt_cli.training.dataset import Cursor
 _WEIGHTS, _OPTIMIZER, _STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 _STOPPED = "-stopped"
 _DAMAGED = "damaged-"
+MAX_SKIPPED = 3  # steps in a row that are not finite; then training goes back
+_MAX_ROLLBACKS = 2
 # Not every OSError: what cannot be read now may be whole.
 _DAMAGES = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, SafetensorError)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Progress:
-    """How far a run is.
+    """How far a run is, and what follows from it when the loss is not finite.
+
+    A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row
+    are no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery
+    et al. 2022, arXiv 2204.02311, section 5.1), here with half the rate, too.
 
     Attributes:
         step: Optimizer steps done.
         cursor: The next effective batch.
         best_score: Best development score so far; higher is better. None before the first.
-        best_step: Where it was reached.
-        evaluations_since_best: For early stopping.
-        evaluated_step: The last step that was evaluated.
-        score: Its development score.
-        skipped: Steps whose loss or gradient was not finite.
-        skipped_in_a_row: How many of them there were just now.
+        evaluated_step: The last step that was evaluated; `score` is its development score.
+        skipped: Steps whose loss or gradient was not finite; `skipped_in_a_row` just now.
         rolled_back_to: The step, each time that training went back; each halved the rate.
         halvings: How often micro-batches were cut in half because memory was too small.
         seconds: Time spent training, all sessions together.
@@ -72,16 +72,47 @@ class Progress:
     seconds: float = 0.0
     log_bytes: int = 0
 
+    @property
+    def rate_factor(self) -> float:
+        """What the scheduled learning rate is multiplied by: halved at each rollback."""
+        return float(0.5 ** len(self.rolled_back_to))
+
+    def limit_of_rollback(self) -> int:
+        """Return the step before which to look for a checkpoint to go back to.
+
+        That is the newest one, unless going back there helped nothing: no step was taken since.
+        TrainingError: enough was tried.
+        """
+        tried, last_update = self.rolled_back_to, self.step - self.skipped_in_a_row
+        if len(tried) == _MAX_ROLLBACKS:
+            steps = ", then ".join(
+                f"back to step {step:,} at {0.5**n:g} of the learning rate"
+                for n, step in enumerate(tried, start=1)
+            )
+            raise TrainingError(
+                f"the loss is not finite at step {self.step:,}, {MAX_SKIPPED} times in a row, "
+                f"though this was tried: {steps}",
+                hint="lower train.learning_rate or raise train.warmup_steps, and start over with "
+                "--fresh",
+            )
+        return last_update if last_update in tried else last_update + 1
+
+    def roll_back(self, to: "Progress") -> None:
+        """Take the step of `to`, but the batches that come now.
+
+        The best score stays, since the bundle that has it does.
+        """
+        self.step, self.skipped_in_a_row = to.step, 0
+        self.evaluated_step, self.score = to.evaluated_step, to.score
+        self.rolled_back_to += (to.step,)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All state of a run at one step.
+    """All state of a run at one step: its progress, weights and optimizer state by name.
 
     Attributes:
-        progress: How far it is.
-        weights: Every weight by name.
-        optimizer: Its state by name.
-        settings: What must not change when the run goes on.
+        settings: What must not change when the run resumes.
         is_regular: False for one that is written only because the run stops here. Neither it nor
             its disk space takes the place of a regular one, so the average at the end is that of a
             run which never stopped.
@@ -100,7 +131,7 @@ class Checkpoints:
     Args:
         folder: `runs/NAME/checkpoints`.
         keep: How many regular ones stay on disk, the newest of them.
-        keep_best: How many of the best do.
+        keep_best: How many of the best stay, too.
     """
 
     def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
@@ -117,9 +148,9 @@ class Checkpoints:
         return [path for path in self.paths() if _is_regular(path)][-count:]
 
     def best(self, count: int) -> list[Path]:
-        """Return those with the best development scores, oldest first.
+        """Return the evaluated ones with the best development scores, oldest first.
 
-        Only steps that were evaluated have a score. Of equal ones the later is better.
+        Of equal ones the later is better.
         """
         scored = [(_score(path), path) for path in self.paths() if _is_regular(path)]
         ranked = sorted((score, path) for score, path in scored if score is not None)
@@ -128,12 +159,8 @@ class Checkpoints:
     def save(self, checkpoint: Checkpoint, *, after: Callable[[], None] = lambda: None) -> Path:
         """Write a checkpoint, then delete what need not be kept, and all earlier irregular ones.
 
-        Args:
-            checkpoint: All state.
-            after: Called before anything is written: makes durable what the state relies on.
-
-        Raises:
-            TrainingError: The disk is full or the folder is not writable; older ones are whole.
+        `after` is called before anything is written: it makes durable what the state relies on.
+        TrainingError: the disk is full or the folder is not writable; older ones are whole.
         """
         suffix = "" if checkpoint.is_regular else _STOPPED
         path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
@@ -167,8 +194,7 @@ class Checkpoints:
     def load_latest(self) -> tuple[Checkpoint | None, list[str]]:
         """Return the newest checkpoint that is whole, and a warning for each damaged one.
 
-        Raises:
-            TrainingError: There were some, and none is whole or can be read.
+        TrainingError: there were some, and none is whole or can be read.
         """
         if self._folder.is_dir():
             remove_leftovers(self._folder)
@@ -197,8 +223,7 @@ class Checkpoints:
 def average(paths: Sequence[Path]) -> Arrays:
     """Return the mean of some checkpoints' weights, summed in float64.
 
-    Raises:
-        TrainingError: One is damaged; it is set aside, so that the next session does without it.
+    TrainingError: one is damaged; it is set aside, so that the next session does without it.
     """
     total: dict[str, Any] = {}
     for path in paths:
@@ -300,10 +325,7 @@ def _paths(folder: Path) -> list[Path]:
 def saved_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the newest checkpoint that tells them; none without checkpoints.
 
-    All of a run have the same, so neither weights nor optimizer are looked at.
-
-    Raises:
-        TrainingError: One cannot be read, though it may be whole.
+    All of a run have the same. TrainingError: one cannot be read, though it may be whole.
     """
     for path in reversed(_paths(folder)):
         unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
@@ -316,38 +338,3 @@ def saved_settings(folder: Path) -> dict[str, Any]:
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:
     """Return the dotted names of settings that differ."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-
-
-class Writer:
-    """Runs one write at a time beside the training loop.
-
-    Use as a context: its end waits for what is being written.
-    """
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._pending: Future[Path] | None = None
-
-    def __enter__(self) -> "Writer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True)
-
-    def start(self, write: Callable[[], Path]) -> None:
-        """Begin a write. The one before must have been collected, or its error would be lost."""
-        self._pending = self._pool.submit(write)
-
-    def collect(self, *, wait: bool) -> Path | None:
-        """Return what was written since the last call, or None.
-
-        Args:
-            wait: Wait for a write that has begun.
-
-        Raises:
-            TrainingError: The write failed; the error is the one that was raised in the thread.
-        """
-        if self._pending is None or not (wait or self._pending.done()):
-            return None
-        pending, self._pending = self._pending, None
-        return pending.result()

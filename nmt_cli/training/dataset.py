@@ -34,12 +34,10 @@ Item = TypeVar("Item")
 
 
 class Cursor(NamedTuple):
-    """Where training is in the data: the next effective batch.
+    """Where training is in the data: the next effective batch. All count from 0.
 
-    Attributes:
-        epoch: From 0.
-        step: Effective batch within the window, from 0.
-        window: Window within the epoch, from 0; a corpus below half a million pairs has one.
+    `step` counts effective batches within the window, `window` within the epoch; a corpus below
+    half a million pairs has one window.
     """
 
     epoch: int = 0
@@ -48,12 +46,7 @@ class Cursor(NamedTuple):
 
 
 class StepBatches(NamedTuple):
-    """One effective batch.
-
-    Attributes:
-        micro_batches: Its parts, whose gradients are added up.
-        after: The cursor once it is done.
-    """
+    """One effective batch: micro-batches whose gradients are added up, and the cursor after it."""
 
     micro_batches: list[Batch]
     after: Cursor
@@ -69,11 +62,7 @@ class Window(NamedTuple):
 
 
 def check_trainable(corpus: EncodedCorpus, config: Config) -> None:
-    """Check that epochs have pairs to train on.
-
-    Raises:
-        TrainingError: No pair is short enough, or the weights leave an epoch without one.
-    """
+    """Raise TrainingError when no pair is short enough, or weights leave an epoch without one."""
     check_usable(corpus, config.model.max_length, "train")
     sizes = corpus.sizes or (len(corpus),)
     weights = [train.weight for train in config.data.train]
@@ -90,11 +79,7 @@ def iter_steps(
 ) -> Iterator[StepBatches]:
     """Yield effective batches without end, beginning at the cursor.
 
-    Args:
-        corpus: The encoded training corpora.
-        config: The run's configuration.
-        cursor: Where to begin.
-        dropout: Splits their words anew each epoch; None leaves them as they are.
+    `dropout` splits their words anew each epoch; None leaves them as they are.
     """
     windows = _work_ahead(iter_windows(corpus, config, cursor, dropout), 1)
     return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
@@ -147,6 +132,23 @@ def _examples(corpus: EncodedCorpus, windows: EpochWindows, window: int) -> Enco
     if len(indices) == len(corpus) and (np.diff(indices) == 1).all():
         return corpus  # a small one is there whole
     return take(corpus, indices)
+
+
+def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
+    """Return the micro-batches that need the most memory, of the first window that has any.
+
+    Layers grow with the positions of a batch, attention with the square of its lengths; one batch
+    may be the largest by both.
+    """
+    windows = iter_windows(corpus, config, Cursor(), None)
+    corpus, plan, _, _ = next(window for window in windows if window.plan.num_steps)
+    rows = np.diff(plan.starts)
+    source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)
+    target = np.maximum.reduceat(corpus.target_lengths[plan.order], plan.starts[:-1]).astype(int)
+    by_layers = rows * (source + target)
+    by_attention = rows * (source**2 + target**2 + source * target)
+    largest = {int(np.argmax(by_layers)), int(np.argmax(by_attention))}
+    return [assemble(corpus, plan.order[plan.starts[i] : plan.starts[i + 1]]) for i in largest]
 
 
 class _Failure(NamedTuple):

@@ -1,19 +1,26 @@
-"""What the machine at hand is, and what it computes fast."""
+"""What the machine at hand is, what it computes fast, and a run on it.
+
+TensorFlow is imported when it is asked: a problem with the text is told before.
+"""
 
 import contextlib
+import functools
 import platform
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-
-import tensorflow as tf
+from typing import Any
 
 from nmt_cli.bundle.folder import versions
 from nmt_cli.config import pace
-from nmt_cli.config.auto import Choice
+from nmt_cli.config.auto import Choice, Device
 from nmt_cli.config.schema import Config
-from nmt_cli.model.tensorflow_setup import find_device
+from nmt_cli.distributed.cluster import ALONE, Cluster
+from nmt_cli.events import Event
+from nmt_cli.model.tensorflow_setup import find_device, quiet_tensorflow
 from nmt_cli.resources import available_cores
-from nmt_cli.training.auto_values import LANES, PRECISION
+from nmt_cli.training.auto_values import LANES, PRECISION, AnyMachine
+from nmt_cli.training.run import Prepared
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
@@ -22,8 +29,37 @@ _SIDE = 2048  # of a matrix that a GPU is measured with
 _WIDEST_IN_LANES, _MOST_LANES, _FEWEST_TOKENS = 128, 8, 128
 
 
-def measure_machine() -> pace.Machine:
-    """Return what the device that trains here computes in a second."""
+class ThisMachine(AnyMachine):
+    """See `AnyMachine`; many machines must choose alike, so their pace is the usual one."""
+
+    def __init__(self, cluster: Cluster = ALONE) -> None:
+        self._is_alone = cluster.size == 1
+
+    def device(self) -> Device:
+        """See `AnyMachine`."""
+        _tensorflow()
+        return find_device()
+
+    def pace(self) -> pace.Machine:
+        """See `AnyMachine`."""
+        return _measured() if self._is_alone else super().pace()
+
+    def choices(self, config: Config) -> dict[str, Choice]:
+        """See `AnyMachine`."""
+        return {PRECISION: choose_precision(config), LANES: choose_lanes(config)}
+
+
+def _tensorflow() -> Any:
+    quiet_tensorflow()
+    import tensorflow
+
+    return tensorflow
+
+
+@functools.cache
+def _measured() -> pace.Machine:
+    """Return what the device that trains here computes in a second; measured once a process."""
+    tf = _tensorflow()
     if find_device() == "cpu":
         return pace.measure_machine()
     square = tf.ones([_SIDE, _SIDE])
@@ -33,12 +69,19 @@ def measure_machine() -> pace.Machine:
     )
 
 
-def describe_environment(replicas: int) -> dict[str, str]:
-    """Return what a run depends on beside its settings, for people: versions, device, threads.
+def train_here(
+    prepared: Prepared, should_stop: Callable[[], int], *, time_limit: float
+) -> Iterator[Event]:
+    """Yield the events of a run; see `loop.train`."""
+    share_cores(int(prepared.config.train.lanes))
+    from nmt_cli.training.loop import train
 
-    Args:
-        replicas: Devices that share the work, on all machines.
-    """
+    yield from train(prepared, should_stop, time_limit=time_limit)
+
+
+def describe_environment(replicas: int) -> dict[str, str]:
+    """Return what a run depends on beside its settings, for people; `replicas` on all machines."""
+    tf = _tensorflow()
     gpus = [
         tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name)
         for gpu in tf.config.list_physical_devices("GPU")
@@ -55,19 +98,15 @@ def describe_environment(replicas: int) -> dict[str, str]:
     }
 
 
-def choose_for_machine(config: Config) -> dict[str, Choice]:
-    """Return the choices, by key, that the machine decides."""
-    return {PRECISION: choose_precision(config), LANES: choose_lanes(config)}
-
-
 def choose_lanes(config: Config) -> Choice:
     """Return one lane a core for a small model: its products are too small to share one of them.
 
-    On two cores a step of a model of width 128 is 1.1 to 1.5 times as fast so; at widths of 256 and
+    On two cores a step of a model of width 128 is 1.1 to 1.5 times as fast; at widths of 256 and
     512 there is no difference.
     """
     width = config.model.d_model
     tokens = config.train.tokens_per_batch // config.train.accumulate_steps
+    _tensorflow()
     if find_device() == "gpu":
         return Choice(1, "a GPU computes all of a batch at once")
     if width > _WIDEST_IN_LANES:
@@ -82,6 +121,7 @@ def share_cores(lanes: int) -> None:
     Call it before TensorFlow runs anything; where it has, in a program of one's own, it keeps the
     threads that it has.
     """
+    tf = _tensorflow()
     if lanes > 1:
         cores = max(1, available_cores() // lanes)
         with contextlib.suppress(RuntimeError):
@@ -94,7 +134,7 @@ def choose_precision(config: Config) -> Choice:
     So it is on a processor for narrow models, whose products are small beside what else a step
     does: at a width of 64 a step took 1.4 times as long, at 128 1.06 times, at 256 0.83 times.
     """
-    width = config.model.d_model
+    tf, width = _tensorflow(), config.model.d_model
     if find_device() == "cpu" and width <= _WIDEST_IN_LANES:
         return Choice("float32", f"d_model {width}: products are the smaller part of the work")
     gpus = tf.config.list_physical_devices("GPU")

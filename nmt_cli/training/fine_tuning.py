@@ -1,6 +1,7 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,10 @@ _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
 def open_start(config: Config, run: Path) -> Bundle | None:
-    """Return the bundle that `train.from` names, or None when the run starts anew.
+    """Return the bundle that `train.from` names, or None when the run of this folder starts anew.
 
-    Args:
-        config: The run's configuration.
-        run: Its folder.
-
-    Raises:
-        ModelFileError: It is missing or damaged.
-        ConfigError: It is the run's own, or the configuration describes another architecture; names
-            each key.
+    ModelFileError: it is missing or damaged. ConfigError: it is the run's own, or has another
+    architecture.
     """
     if config.train.start is None:
         return None
@@ -58,16 +53,16 @@ def open_start(config: Config, run: Path) -> Bundle | None:
     return bundle
 
 
-def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Config, str]:
-    """Return the vocabularies of the model to start from, which a run cannot choose.
+def start_vocabularies(
+    start: Bundle | None, config: Config, tell: Callable[[str], None]
+) -> tuple[Vocabularies | None, Config]:
+    """Return the vocabularies of the model to start from, if any: a run cannot choose them.
 
-    Returns:
-        Them, the configuration with the keys of `tokenizer` that are true of them, and what that
-        changed in it, for people; empty when it says so itself.
-
-    Raises:
-        ModelFileError: They are missing or damaged.
+    With them comes the configuration with the keys of `tokenizer` that are true of them.
+    ModelFileError: they are missing or damaged.
     """
+    if start is None:
+        return None, config
     found = Vocabularies.load(start.path)
     if config.facts.has_labels:
         found = Vocabularies(found.source, found.source)
@@ -79,21 +74,17 @@ def start_vocabularies(start: Bundle, config: Config) -> tuple[Vocabularies, Con
         for key in differing
     )
     values = {f"tokenizer.{key}": there[key] for key in differing}
-    return found, with_values(config, values, f"the vocabulary of {start.path}"), changes
+    config = with_values(config, values, f"the vocabulary of {start.path}")
+    tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
+    if changes:
+        tell(f"train.from: {changes}, as that vocabulary is")
+    return found, config
 
 
 def start_weights(start: Bundle, first: Arrays, config: Config) -> Arrays:
-    """Return the weights that a run begins with.
+    """Return the weights that a run begins with: those of `start`, else those of a new model.
 
     A classifier takes the encoder of any model, and all of one that gives the same labels.
-
-    Args:
-        start: The model to start from.
-        first: Those of a new model.
-        config: The run's configuration.
-
-    Raises:
-        ModelFileError: The weights of `start` are damaged.
     """
     weights = start.load_weights()
     if not config.facts.has_labels:

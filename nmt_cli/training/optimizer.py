@@ -4,19 +4,18 @@
     w = w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)
 
 (algorithm 1 in the order of section 2's last paragraph); with decoupled weight decay, if any, taken
-off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w. With Muon, the
-matrices between hidden states follow Muon instead, and Adam moves the rest. And, if asked for,
+off first (Loshchilov & Hutter 2019, arXiv 1711.05101): w = w - rate * decay * w. And, if asked for,
 a moving average of the weights (Polyak & Juditsky 1992; the decay is smaller at first, so that the
 first weights are soon forgotten): a = d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)).
 
-Muon takes steps that are equally long in every direction of a matrix (Jordan et al. 2024).
+Muon (Jordan et al. 2024) takes steps that are equally long in every direction of a matrix.
 
     m = mu m + (1 - mu) g        u = mu m + (1 - mu) g
     w = w - rate * rms * sqrt(max(rows, columns)) * polar(u)
 
-where polar(U S V^T) = U V^T leaves the singular directions of u and sets all their lengths to one:
-of those that few examples ask for, too, in which Adam hardly moves. The factor before it, of Liu et
-al. 2025 (arXiv 2502.16982, section 2.2), gives the elements of a step the same root mean square,
+where polar(U S V^T) = U V^T leaves the singular directions of u and sets all their lengths to one,
+also of those that few examples ask for, in which Adam hardly moves. The factor before it (Liu et
+al. 2025, arXiv 2502.16982, section 2.2) gives the elements of a step the same root mean square,
 whatever the shape of the matrix; Adam's is between 0.2 and 0.4. It is for the matrices between
 hidden states; tables, vectors and output layers stay with Adam.
 """
@@ -46,9 +45,6 @@ class Optimizer:
         muon_rms: How large the elements of a Muon step are before the rate, root mean square.
         average_decay: Of the moving average of the weights; 0 keeps none.
         precision: What Muon multiplies in.
-
-    Attributes:
-        weights: What it trains, by name.
     """
 
     def __init__(
@@ -83,14 +79,8 @@ class Optimizer:
     def apply(self, gradients: list[Tensor], loss: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         """Take one step, or none if loss or gradient is not finite; call it inside a graph.
 
-        Args:
-            gradients: One for each weight, in order.
-            loss: Scalar float32.
-            rate: Scalar float32 learning rate.
-            step: Scalar float32 number of this step, from 1.
-
-        Returns:
-            The gradient's norm before clipping.
+        `gradients` has one for each weight; `step` counts from 1; all scalars are float32. Returns
+        the gradient's norm before clipping.
         """
         norm = tf.linalg.global_norm(gradients)
         is_finite = tf.math.is_finite(norm + loss)
@@ -192,26 +182,22 @@ def is_hidden_matrix(name: str, weight: Any) -> bool:
 
 
 def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str, Tensor]:
-    """Return by how much each weight falls at a rate of one.
+    """Return by how much each weight falls at a rate of one, as Muon has it.
 
     Args:
         momenta: u of each weight, [rows, columns], by its dotted name.
         rms: Root mean square of the elements of each step.
-        precision: What matrices are multiplied in, "float32" or "bfloat16"; the second is as good
-            here (Jordan et al. 2024) and two to four times as fast where the processor has it.
+        precision: What matrices are multiplied in; bfloat16 is as good here (Jordan et al. 2024)
+            and two to four times as fast where the processor has it.
     """
     # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
     # product of many at a time.
-    return {
-        name: tf.concat(
-            [_step(matrix, rms, precision) for matrix in _matrices(name, momentum)], axis=1
-        )
-        for name, momentum in momenta.items()
-    }
-
-
-def _step(matrix: Tensor, rms: float, precision: str) -> Tensor:
-    return rms * max(matrix.shape) ** 0.5 * polar(matrix, precision)
+    found = {}
+    for name, momentum in momenta.items():
+        side_by_side = tf.split(momentum, num_fused(name), axis=1)
+        parts = [rms * max(x.shape) ** 0.5 * polar(x, precision) for x in side_by_side]
+        found[name] = tf.concat(parts, axis=1)
+    return found
 
 
 def polar(x: Tensor, precision: str = "float32") -> Tensor:
@@ -226,9 +212,3 @@ def polar(x: Tensor, precision: str = "float32") -> Tensor:
         square = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * square + c * tf.matmul(square, square), x)
     return tf.cast(tf.transpose(x) if is_tall else x, tf.float32)
-
-
-def _matrices(name: str, weight: Tensor) -> list[Tensor]:
-    """Return the matrices that lie side by side in a weight."""
-    parts: list[Tensor] = tf.split(weight, num_fused(name), axis=1)
-    return parts

@@ -1,28 +1,28 @@
-"""What must be there before the first step: configuration, vocabulary, encoded corpora."""
+"""What must be there before the first step: configuration, vocabulary, encoded corpora.
+
+A run that resumes must have the settings that it was begun with: they are compared before anything
+is written, and before TensorFlow starts.
+"""
 
 import functools
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.config.auto import Choice, Device
-from nmt_cli.config.pace import USUAL_MACHINE, Machine
-from nmt_cli.config.reading import LoadedConfig, with_values
+from nmt_cli.config.auto import Choice
+from nmt_cli.config.reading import AUTO, LoadedConfig, fixed_keys, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
-from nmt_cli.encoding import UTF8
-from nmt_cli.errors import TrainingError
+from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.text.batches import check_usable, num_too_long
-from nmt_cli.text.corpus import Corpora, Example, texts
+from nmt_cli.text.corpus import Corpora, Example, sample_evenly, texts
 from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
-from nmt_cli.text.held_out import held_out_settings
 from nmt_cli.text.shards import (
     FORMAT,
     EncodedCorpus,
@@ -32,34 +32,32 @@ from nmt_cli.text.shards import (
     remove_other_shards,
     seal,
 )
-from nmt_cli.text.statistics import sample_evenly
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.vocabulary_cache import load_or_train
+from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint, kept_sizes, load_or_train
 from nmt_cli.training.auto_values import (
+    ANY_MACHINE,
     LANES,
     PRECISION,
     VOCAB_SIZE,
+    AnyMachine,
+    open_text,
     resolve,
     resolve_for_machine,
-    resolve_labels,
     unfilled,
 )
-from nmt_cli.training.checkpoint import saved_settings
+from nmt_cli.training.checkpoint import changed_settings, saved_settings
 from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import open_start, start_vocabularies
-from nmt_cli.training.resume import (
-    TEXT_AND_VOCABULARY,
-    TEXTS,
-    as_begun,
-    check_settings,
-    check_text_and_keys,
-    run_settings,
-)
 from nmt_cli.training.run_folder import RunFolder
 
 _BLANK = "blank.json"  # beside the training shards
 _DEV_TEXT = "examples.jsonl"  # beside the development shards
+# What a checkpoint keeps beside the keys of the configuration; called what a message calls them.
+_VOCABULARY = "the vocabulary"
+TEXTS = {"train": "the training text", "dev": "the development text"}
+TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
+_LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
 
 
 @dataclass(frozen=True)
@@ -69,20 +67,10 @@ class Prepared:
     Attributes:
         config: The configuration, with a value for every key that said `auto` and the real size of
             the vocabulary.
-        folder: The run folder.
-        corpora: The raw text.
-        vocabularies: The subwords.
-        encoder: Text -> ids.
-        train: Encoded training corpus.
-        dev: Encoded development corpus.
-        dev_examples: Its text.
         fingerprint: Hash of text, vocabulary and template of the training corpus.
-        settings: What must be the same when the run goes on; see `resume.py`.
-        start: The model whose weights to begin with, or None.
+        settings: What must be the same when the run resumes.
         num_blank: Label of a training corpus -> its pairs without text on a side, which are left
             out; empty where older shards do not say.
-        warnings: What the user should know before training.
-        cluster: The machines that train together.
         is_fresh: The run starts over: what it made before goes when its first step is at hand.
     """
 
@@ -103,26 +91,15 @@ class Prepared:
     is_fresh: bool = False
 
 
-def _any_machine(config: Config) -> dict[str, Choice]:
-    reason = "any device has it"
-    return {PRECISION: Choice("float32", reason), LANES: Choice(1, reason)}
-
-
-def _usual_machine() -> Machine:
-    return USUAL_MACHINE
-
-
 def prepare(
     loaded: LoadedConfig,
     *,
     tell: Callable[[str], None],
-    on_encoded: Callable[[str, int], None],
-    find_device: Callable[[], Device] = lambda: "cpu",
-    choose_for_machine: Callable[[Config], Mapping[str, Choice]] = _any_machine,
+    on_encoded: Callable[[str, int], None] = lambda *_: None,
+    machine: AnyMachine = ANY_MACHINE,
     cluster: Cluster = ALONE,
     is_fresh: bool = False,
     time_limit: float = math.inf,
-    measure_machine: Callable[[], Machine] = _usual_machine,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -130,36 +107,25 @@ def prepare(
         loaded: The configuration.
         tell: Called with a line about each stage.
         on_encoded: Called with the split and the number of its examples encoded so far.
-        find_device: Called when the configuration says `auto`.
-        choose_for_machine: Called when a key is open that the machine decides, and the run begins.
+        machine: Asked when something depends on what trains; see `device.ThisMachine`.
         cluster: The machines that train together.
         is_fresh: The run starts over. Nothing is deleted yet.
         time_limit: Seconds that the whole run may take.
-        measure_machine: Called when something depends on how fast this machine is.
 
     Raises:
         ConfigError: See `resolve`, and `check_settings`; then nothing was written.
-        DataError: A text file is missing or wrong.
         ConfigError, ModelFileError: The model to start from does not fit, or is damaged.
+        DataError: A text file is missing or wrong.
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
-    if cluster.size > 1:  # all machines must choose alike
-        measure_machine = _usual_machine
-    loaded = resolve_labels(loaded)
-    corpora = Corpora(loaded.config, loaded.data_dir)
+    loaded, corpora = open_text(loaded)
     corpora.check_files()
     config = resolve(
-        loaded,
-        corpora,
-        tell=tell,
-        find_device=find_device,
-        is_fresh=is_fresh,
-        time_limit=time_limit,
-        measure_machine=measure_machine,
+        loaded, corpora, tell=tell, machine=machine, is_fresh=is_fresh, time_limit=time_limit
     )
     start = open_start(config, run.path)
-    vocabularies, config = _start_vocabularies(start, config, tell)
+    vocabularies, config = start_vocabularies(start, config, tell)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
     warnings = []
@@ -169,25 +135,31 @@ def prepare(
             what: corpus_fingerprint(corpora.files(split), None, hashes)
             for split, what in TEXTS.items()
         }
-        check_text_and_keys(run, begun, config, text)
+        _check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
-            vocabularies = _own_vocabularies(config, corpora, folder, tell)
+            vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            made = "trained" if is_new else "reused"
+            tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
             warnings.append(warning)
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
-        shards = _shard_folders(config, corpora, encoder, folder, hashes)
-        settings = run_settings(config, text, encoder.fingerprint())
+        fingerprint = encoder.fingerprint()
+        shards = {
+            split: folder.shards / _shard_name(config, corpora, fingerprint, split, hashes)
+            for split in ("train", "dev")
+        }
+        settings = run_settings(config, text, fingerprint)
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
-    config = resolve_for_machine(config, tell=tell, choose=choose_for_machine)
+    config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     return Prepared(
         config,
         folder,
         corpora,
         vocabularies,
         encoder,
-        settings=run_settings(config, text, encoder.fingerprint()),
+        settings=run_settings(config, text, fingerprint),
         start=start,
         warnings=warnings,
         cluster=cluster,
@@ -196,26 +168,15 @@ def prepare(
     )
 
 
-def _start_vocabularies(
-    start: Bundle | None, config: Config, tell: Callable[[str], None]
-) -> tuple[Vocabularies | None, Config]:
-    """Return the vocabularies of the model to start from, if any, and the configuration's truth."""
-    if start is None:
-        return None, config
-    vocabularies, config, changes = start_vocabularies(start, config)
-    tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens (of {start.path})")
-    if changes:
-        tell(f"train.from: {changes}, as that vocabulary is")
-    return vocabularies, config
-
-
-def _own_vocabularies(
-    config: Config, corpora: Corpora, folder: RunFolder, tell: Callable[[str], None]
-) -> Vocabularies:
-    vocabularies, is_new = load_or_train(config, corpora, folder.path)
-    made = "trained" if is_new else "reused"
-    tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
-    return vocabularies
+def _shard_name(
+    config: Config, corpora: Corpora, encoder: str, split: str, hashes: FileHashes
+) -> str:
+    settings = corpora.settings | {
+        "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
+        "encoder": encoder,
+        "format": FORMAT,
+    }
+    return f"{split}-{corpus_fingerprint(corpora.files(split), settings, hashes)[:16]}"
 
 
 def _encode_splits(
@@ -232,8 +193,14 @@ def _encode_splits(
             tell(f"{split}: the encoded text was damaged")
     dev_examples = _dev_examples(corpora, shards["dev"])
     examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
-    encoded = _encode(examples, encoder, shards, tell, on_encoded)
-    _keep_dev_examples(dev_examples, shards["dev"])
+    encoded: dict[str, EncodedCorpus] = {}
+    for split, path in shards.items():
+        made = "reused" if path.exists() else "encoded"
+        told = functools.partial(on_encoded, split)
+        encoded[split] = encode_corpora(examples[split], encoder, path, on_progress=told)
+        tell(f"{split}: {len(encoded[split]):,} pairs ({made})")
+    if not (kept := shards["dev"] / _DEV_TEXT).is_file():
+        write_text(kept, "".join(f"{json.dumps(pair)}\n" for pair in dev_examples))
     num_blank = _num_blank(config, corpora, shards["train"])
     for folder in shards.values():
         seal(folder)
@@ -241,31 +208,8 @@ def _encode_splits(
     if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
         tell(f"pairs left out: {left_out}")
     remove_other_shards(shards.values())
-    fingerprint = shards["train"].name
-    return {
-        **encoded,
-        "dev_examples": dev_examples,
-        "fingerprint": fingerprint,
-        "num_blank": num_blank,
-    }
-
-
-def _encode(
-    examples: Mapping[str, Iterable[Iterable[Example]]],
-    encoder: Encoder,
-    shards: Mapping[str, Path],
-    tell: Callable[[str], None],
-    on_encoded: Callable[[str, int], None],
-) -> dict[str, EncodedCorpus]:
-    """Make or reuse the shards of each split."""
-    encoded: dict[str, EncodedCorpus] = {}
-    for split, path in shards.items():
-        is_new = not path.exists()
-        encoded[split] = encode_corpora(
-            examples[split], encoder, path, on_progress=functools.partial(on_encoded, split)
-        )
-        tell(f"{split}: {len(encoded[split]):,} pairs ({'encoded' if is_new else 'reused'})")
-    return encoded
+    facts = {"fingerprint": shards["train"].name, "num_blank": num_blank}
+    return {**encoded, "dev_examples": dev_examples, **facts}
 
 
 def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None:
@@ -275,15 +219,9 @@ def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None
 
 
 def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
-    """Check on samples what `prepare` checks on all of the text; nothing that is written stays.
+    """Check on samples of each training corpus what `prepare` checks on all; nothing written stays.
 
-    Args:
-        config: The configuration, resolved.
-        corpora: Its text.
-        samples: Pairs of each training corpus.
-
-    Raises:
-        TrainingError: There is nothing to train on or to evaluate.
+    TrainingError: there is nothing to train on or to evaluate.
     """
     text = list(texts(itertools.chain.from_iterable(samples), "joint"))
     subwords = Subwords.train(text, config.tokenizer)
@@ -315,11 +253,6 @@ def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
     return [Example(tuple(source), target) for source, target in pairs]
 
 
-def _keep_dev_examples(examples: list[Example], shards: Path) -> None:
-    if not (shards / _DEV_TEXT).is_file():
-        write_text(shards / _DEV_TEXT, "".join(f"{json.dumps(pair)}\n" for pair in examples))
-
-
 def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]:
     """Return the blank pairs of each training corpus, which were counted when it was encoded."""
     kept = shards / _BLANK
@@ -330,27 +263,51 @@ def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]
     return counts
 
 
-def _shard_folders(
-    config: Config, corpora: Corpora, encoder: Encoder, folder: RunFolder, hashes: FileHashes
-) -> dict[str, Path]:
-    return {
-        split: folder.shards / _shard_name(config, corpora, encoder, split, hashes)
-        for split in ("train", "dev")
-    }
+def run_settings(config: Config, text: Mapping[str, str], vocabulary: str) -> dict[str, Any]:
+    """Return what a checkpoint keeps of a run's settings: all that decides how it resumes.
+
+    `text` has the hash of the text of each split, by its name in `TEXTS`; `vocabulary` is the
+    encoder's.
+    """
+    return {**fixed_keys(config), **text, _VOCABULARY: vocabulary}
 
 
-def _shard_name(
-    config: Config, corpora: Corpora, encoder: Encoder, split: str, hashes: FileHashes
-) -> str:
-    settings = {
-        "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
-        "held_out": held_out_settings(config),
-        "seed": config.seed,
-        "chat": config.text_settings,
-        "encoder": encoder.fingerprint(),
-        "format": FORMAT,
+def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:
+    """Return the configuration with what the machine decided when the run was begun, if it was.
+
+    Another machine may be faster in another way, but would not resume the same run.
+    """
+    if not begun:
+        return config
+    values = {PRECISION: begun.get(PRECISION, AUTO), LANES: begun.get(LANES, _LANES_BEFORE)}
+    choices = {
+        key: Choice(value, "this run was begun with it")
+        for key, value in values.items()
+        if value != AUTO
     }
-    if config.data.encoding != UTF8:
-        settings["encoding"] = config.data.encoding
-    key = corpus_fingerprint(corpora.files(split), settings, hashes)
-    return f"{split}-{key[:16]}"
+    return resolve_for_machine(config, tell=tell, choose=lambda _: choices)
+
+
+def _check_text_and_keys(
+    run: RunFolder, begun: Mapping[str, Any], config: Config, text: Mapping[str, str]
+) -> None:
+    """Compare all that is known before there is a vocabulary; see `check_settings`."""
+    now = {**fixed_keys(config), **text}
+    sizes = kept_sizes(run.path)  # the one that was wanted, and the one that the text filled
+    if now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes:
+        now[VOCAB_SIZE] = begun[VOCAB_SIZE]
+    check_settings(run, begun, now)
+
+
+def check_settings(run: RunFolder, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise ConfigError when settings that a run was begun with have changed.
+
+    One that its checkpoints, which may be older, do not keep is not compared.
+    """
+    shared = begun.keys() & now.keys()
+    changed = changed_settings(*({name: of[name] for name in shared} for of in (begun, now)))
+    if changed:
+        raise ConfigError(
+            f"{run.path} was begun with other settings: {', '.join(changed)}",
+            hint="set them back, give the run another name, or start over with --fresh",
+        )

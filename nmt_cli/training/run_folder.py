@@ -1,28 +1,47 @@
-"""The folder of a run: where its parts lie, and who may work in it."""
+"""The folder of a run: where its parts lie, who may work in it, and its log of events."""
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError, TrainingError
-from nmt_cli.files import os_errors_as
+from nmt_cli.files import fsync, os_errors_as
 from nmt_cli.resources import RUNS_DIR
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """Where the parts of a run lie."""
+    """Where the parts of a run lie.
 
-    path: Path
+    Attributes:
+        shards: Folder of the encoded corpora.
+        checkpoints: Folder of the checkpoints.
+        config: The configuration that the run was begun with, with what `auto` became.
+        model: The best bundle so far.
+        events: One JSON object a line: all that happened.
+        report: The same as a page for people, with what the run is made of.
+        tensorboard: The same for TensorBoard, if asked for.
+        previous: Manifest of the best model of the last run of this name, which was forgotten.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.shards = path / "shards"
+        self.checkpoints = path / "checkpoints"
+        self.config = path / "config.yaml"
+        self.model = path / "model"
+        self.events = path / "events.jsonl"
+        self.report = path / "report.html"
+        self.tensorboard = path / "tensorboard"
+        self.previous = path / "previous.json"
 
     @classmethod
     def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":
@@ -35,44 +54,9 @@ class RunFolder:
         return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
 
     @property
-    def shards(self) -> Path:
-        """Folder of the encoded corpora."""
-        return self.path / "shards"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of the checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def config(self) -> Path:
-        """The configuration that the run was begun with, with what `auto` became."""
-        return self.path / "config.yaml"
-
-    @property
     def has_begun(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return self.config.is_file() and any(self.checkpoints.glob("step-*"))
-
-    @property
-    def model(self) -> Path:
-        """The best bundle so far."""
-        return self.path / "model"
-
-    @property
-    def events(self) -> Path:
-        """One JSON object a line: all that happened."""
-        return self.path / "events.jsonl"
-
-    @property
-    def report(self) -> Path:
-        """The same as a page for people, with what the run is made of."""
-        return self.path / "report.html"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The same for TensorBoard, if asked for."""
-        return self.path / "tensorboard"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -106,17 +90,46 @@ class RunFolder:
             hint="wait for it or stop it; another run needs another name: --set name=NAME",
         )
 
-    @property
-    def previous(self) -> Path:
-        """The manifest of the best model of the last run of this name, which was forgotten."""
-        return self.path / "previous.json"
-
     def forget(self) -> None:
         """Delete what training made but the last scores; vocabulary and encoded corpora stay."""
         with contextlib.suppress(FileNotFoundError):
             (self.model / MANIFEST).replace(self.previous)
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
-        shutil.rmtree(self.model, ignore_errors=True)
-        shutil.rmtree(self.tensorboard, ignore_errors=True)
+        for folder in (self.checkpoints, self.model, self.tensorboard):
+            shutil.rmtree(folder, ignore_errors=True)
         self.events.unlink(missing_ok=True)
         self.report.unlink(missing_ok=True)
+
+
+class EventLog:
+    """`events.jsonl`: appended as things happen, cut back to the checkpoint on resume.
+
+    What is beyond `kept_bytes` goes: it will happen again. None keeps it.
+    """
+
+    def __init__(self, path: Path, kept_bytes: int | None) -> None:
+        self._path = path
+        content = path.read_bytes()[:kept_bytes] if path.is_file() else b""
+        self.size = content.rfind(b"\n") + 1  # a crash may have cut the last line short
+        with path.open("ab") as stream:
+            stream.truncate(self.size)
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Write one event."""
+        line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+        with self._path.open("ab") as stream:
+            stream.write(line)
+        self.size += len(line)
+
+    def flush(self) -> None:
+        """Make sure that what was appended outlives a loss of power."""
+        fsync(self._path)
+
+
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the events of a log; lines that are no events are left out."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+        for line in stream:
+            with contextlib.suppress(ValueError):
+                event = json.loads(line)
+                if isinstance(event, dict) and {"event", "step"} <= event.keys():
+                    yield event

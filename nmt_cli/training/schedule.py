@@ -10,7 +10,7 @@ _COOLDOWN = 0.2  # share of the steps
 def learning_rate(
     step: int, config: TrainConfig, d_model: int, last_step: float = math.inf
 ) -> float:
-    """Return the rate of one optimizer step.
+    """Return the rate of one optimizer step (from 1).
 
     - `noam`: factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
       (Vaswani et al. 2017, section 5.3, equation 3; `learning_rate` is the factor);
@@ -19,15 +19,9 @@ def learning_rate(
       (Loshchilov & Hutter 2017, section 3, arXiv 1608.03983);
     - `constant`: linear to the peak, then the peak.
 
-    A time limit may end the run before `max_steps`. Then `cosine` falls to 0 there, and the others,
-    which would be cut off high up, fall linearly over the last fifth (Hägele et al. 2024, arXiv
-    2405.18392, section 3); the warm-up is at most a tenth of the steps.
-
-    Args:
-        step: Optimizer step, from 1.
-        config: Schedule, peak rate (or factor), warm-up and total steps.
-        d_model: The model's width, for `noam`.
-        last_step: Where a time limit will end the run.
+    A time limit may end the run at `last_step`, before `max_steps`. Then `cosine` falls to 0 there,
+    and the others fall linearly over the last fifth (Hägele et al. 2024, arXiv 2405.18392, section
+    3); the warm-up is at most a tenth of the steps.
     """
     is_cut = last_step < config.max_steps
     if not is_cut:

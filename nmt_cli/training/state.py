@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import asdict, replace
+from typing import Any
 
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.classifier import Classifier
-from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.tasks.task import task_of
 from nmt_cli.training.checkpoint import (
@@ -21,17 +20,7 @@ from nmt_cli.training.run import Prepared
 
 
 class RunState:
-    """Weights, optimizer and progress of a run.
-
-    Args:
-        prepared: Configuration, vocabularies, the model to start from.
-        replicas: The devices to make weights and optimizer on.
-
-    Attributes:
-        model: The model.
-        optimizer: Its optimizer.
-        progress: How far the run is.
-    """
+    """Weights, optimizer and progress of a run, made on `replicas`."""
 
     def __init__(self, prepared: Prepared, replicas: Replicas) -> None:
         self._prepared = prepared
@@ -54,11 +43,7 @@ class RunState:
             self.assign(None)
 
     def _check_same_everywhere(self) -> None:
-        """Compare the settings of all machines, on each of them, before they share anything.
-
-        Raises:
-            ConfigError: Some have another configuration or another text; names them and the keys.
-        """
+        """Raise ConfigError, on all machines, when some have another configuration or text."""
         train = self._prepared.config.train.model_dump()
         train = {f"train.{name}": value for name, value in train.items()}
         settings = self._prepared.settings | train
@@ -109,12 +94,6 @@ class RunState:
             is_regular=is_regular,
         )
 
-    def _build_model(self) -> Transformer | Classifier:
+    def _build_model(self) -> Any:
         config, vocabularies = self._prepared.config, self._prepared.vocabularies
-        return task_of(config.facts).build_model(
-            config,
-            source_vocab_size=vocabularies.source.vocab_size,
-            target_vocab_size=vocabularies.target.vocab_size,
-            joint=vocabularies.joint,
-            compute_dtype=config.train.precision,
-        )
+        return task_of(config.facts).build_model(config, vocabularies.describe())

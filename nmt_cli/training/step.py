@@ -25,10 +25,8 @@ _SCALAR = tf.TensorSpec([], tf.float32)
 class StepResult(NamedTuple):
     """What one step measured.
 
-    Attributes:
-        loss: Label-smoothed cross-entropy per target token, in nats.
-        gradient_norm: Before clipping.
-        num_tokens: Target tokens in the effective batch, padding not counted; for labels examples.
+    `loss` is label-smoothed cross-entropy per target token, in nats; `gradient_norm` is before
+    clipping; `num_tokens` counts target tokens without padding, or examples that have labels.
     """
 
     loss: float
@@ -52,13 +50,8 @@ class Gradients(NamedTuple):
 class Stepper:
     """The model's training step.
 
-    Args:
-        model: The model to train.
-        optimizer: Its optimizer; knows the weights to train.
-        config: Label smoothing, seed, and the lanes that a replica's share of a micro-batch is cut
-            into; "auto" must have become a number.
-        replicas: The devices that model and optimizer were made on.
-        loss: What the model is trained by.
+    `config` has label smoothing, seed, and the lanes that a replica's share of a micro-batch is cut
+    into ("auto" must have become a number); model and optimizer were made on `replicas`.
     """
 
     def __init__(

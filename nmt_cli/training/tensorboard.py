@@ -17,14 +17,9 @@ _STEP_SCALARS = ("loss", "learning_rate", "gradient_norm", "padding")
 
 
 class Board:
-    """Writes a run's curves and samples.
+    """Writes a run's curves and samples into `runs/NAME/tensorboard`; what is there goes.
 
-    Args:
-        folder: `runs/NAME/tensorboard`; what is there goes.
-        events: What was logged so far.
-
-    Raises:
-        TrainingError: The disk is full or the folder is not writable.
+    `events` were logged so far. TrainingError: the disk is full or the folder is not writable.
     """
 
     def __init__(self, folder: Path, events: Iterable[dict[str, Any]]) -> None:

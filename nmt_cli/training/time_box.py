@@ -2,12 +2,11 @@
 
 What comes after the last step takes time, too. A last evaluation is always done; the test set,
 averages and other number formats only if they fit, and no more than a share of the limit is put
-aside for them: the outputs of a young model run to their limit, so that all of it could take
-longer than its training. What is put aside follows from the last evaluation, so there must be one
-of a model that has learned where an output ends.
+aside for them. What is put aside follows from the last evaluation, so there must be one of a model
+that has learned where an output ends: those of a young model run to their limit.
 
-Before the first step, the time for starting (TensorFlow, reading the text, tracing the step), for
-the steps and for the end is estimated, to about a third.
+The time for starting (TensorFlow, reading the text, tracing the step), for the steps and for the
+end is estimated before the first step, to about a third.
 """
 
 import math
@@ -39,11 +38,9 @@ class Evaluation(NamedTuple):
     """What the time for the end of the run is judged by.
 
     Attributes:
-        seconds: How long an evaluation took.
-        search_seconds: Of that, one greedy search.
-        test_pairs: Searches of the test set.
+        seconds: How long an evaluation took, and of that one greedy search `search_seconds`.
+        test_pairs: Searches of the test set, with `beam_size`.
         format_pairs: Development pairs that number formats will be measured on.
-        beam_size: Of the search at the end.
     """
 
     seconds: float
@@ -87,12 +84,7 @@ class TimeLeft(NamedTuple):
 
 
 class TimeBox:
-    """What is left of a time limit.
-
-    Args:
-        seconds: The limit, from now on.
-        clock: Seconds since some moment.
-    """
+    """What is left of a time limit, in seconds from now on."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -161,19 +153,14 @@ class TimeBox:
 
 _START_S, _PAIRS_A_SECOND = 15.0, 50_000
 _END_SHARE = 0.06  # of the time: evaluations, and what comes after the last step
-_FEWEST_STEPS, _FIRST_RESULTS = 500, 1500
+_LEAST_STEPS, _FIRST_RESULTS = 500, 1500
 _ENOUGH = 3  # a third of the steps leads to nearly the same quality
 _WORTH_TELLING_S = 300
 _LIMITS_S = [60 * m for m in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720)]
 
 
 def training_seconds(limit: float, pairs: int) -> float:
-    """Return what a time limit leaves for steps, in seconds.
-
-    Args:
-        limit: The limit; infinity is none.
-        pairs: Of the training text.
-    """
+    """Return what a time limit (or infinity) leaves for steps of `pairs` of text, in seconds."""
     return max(1.0, (limit - _started(pairs)) * (1 - _END_SHARE))
 
 
@@ -183,14 +170,7 @@ def run_seconds(steps: float, step: float, pairs: int) -> float:
 
 
 def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> str:
-    """Return, for people, how long a run takes here, and which limit would be enough.
-
-    Args:
-        config: With a value for every key that the pace depends on.
-        lengths: Of the training text.
-        pairs: Likewise.
-        machine: Where it runs.
-    """
+    """Return, for people, how long a run takes here, and which limit would be enough."""
     steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
     seconds = run_seconds(steps, step, pairs)
     told = f"{steps:,} steps take about {spoken(seconds)} here"
@@ -203,18 +183,10 @@ def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> 
 def too_short(
     limit: float, config: Config, lengths: Lengths, pairs: int, machine: Machine
 ) -> str | None:
-    """Return a warning when a time limit is too short to learn anything, with what would do.
-
-    Args:
-        limit: The limit in seconds.
-        config: As chosen for this limit.
-        lengths: Of the training text.
-        pairs: Likewise.
-        machine: Where it runs.
-    """
+    """Return a warning when a time limit is too short to learn anything, with what would do."""
     step = step_seconds(config, lengths, machine)
     steps = training_seconds(limit, pairs) / step
-    if steps >= min(_FEWEST_STEPS, config.train.max_steps):
+    if steps >= min(_LEAST_STEPS, config.train.max_steps):
         return None
     first = _as_limit(run_seconds(_FIRST_RESULTS, step, pairs))
     return (

@@ -17,9 +17,8 @@ from pathlib import Path
 import pexpect
 
 import nmt_cli
-from nmt_cli.search.chat_options import ChatSettings
-from nmt_cli.terminal.chat_conversation import Conversation
-from nmt_cli.terminal.chat_log import ConversationLog
+from nmt_cli.search.options import ChatSettings
+from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 
 STARTS = 7
 READY = r"\x1b\[\?2004h"  # bracketed paste is switched on: a line can be typed

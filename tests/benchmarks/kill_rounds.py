@@ -34,7 +34,7 @@ from safetensors.numpy import load_file
 from nmt_cli import cli
 from nmt_cli.bundle import folder as bundle_folder
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-from nmt_cli.training import checkpoint, event_log
+from nmt_cli.training import checkpoint, run_folder
 
 CONFIG = """\
 name: toy
@@ -107,7 +107,7 @@ def _interrupt_writes(operation: Callable[[str], None]) -> None:
         operation("half the arrays")
         path.write_bytes(whole)
 
-    def appended(log: event_log.EventLog, event: dict[str, Any]) -> None:
+    def appended(log: run_folder.EventLog, event: dict[str, Any]) -> None:
         line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
         for name, part in (("write event", line[:9]), ("half an event", line[9:])):
             operation(name)
@@ -115,7 +115,7 @@ def _interrupt_writes(operation: Callable[[str], None]) -> None:
                 stream.write(part)
         log.size += len(line)
 
-    os.fsync, checkpoint.save_file, event_log.EventLog.append = flushed, saved, appended
+    os.fsync, checkpoint.save_file, run_folder.EventLog.append = flushed, saved, appended
     sys.modules["safetensors.numpy"].save_file = saved  # folder.py imports it when it is needed
     assert not hasattr(bundle_folder, "save_file")
 

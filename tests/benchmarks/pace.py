@@ -47,16 +47,15 @@ def _measure(arguments) -> dict[str, object]:
     from nmt_cli.tasks.task import task_of
     from nmt_cli.text.batches import Batch
     from nmt_cli.training.auto_values import resolve_for_machine
-    from nmt_cli.training.device import choose_for_machine, share_cores
+    from nmt_cli.training.device import ThisMachine, share_cores
     from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.step import Stepper
 
-    config = resolve_for_machine(_config(arguments), tell=print, choose=choose_for_machine)
+    config = resolve_for_machine(_config(arguments), tell=print, choose=ThisMachine().choices)
     foretold = step_seconds(config, Lengths(LENGTH, LENGTH), measure_machine())
     share_cores(int(config.train.lanes))
-    model = task_of(config.facts).build_model(
-        config, source_vocab_size=VOCABULARY, target_vocab_size=VOCABULARY, joint=True
-    )
+    vocabulary = {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
+    model = task_of(config.facts).build_model(config, vocabulary)
     optimizer = Optimizer(
         named_variables(model),
         rule=config.train.optimizer,

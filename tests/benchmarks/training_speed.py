@@ -51,7 +51,7 @@ def _measure_steps(loaded, seconds):
     from nmt_cli.model.transformer import Transformer
     from nmt_cli.model.weights import named_variables
     from nmt_cli.training.dataset import Cursor, iter_steps
-    from nmt_cli.training.device import choose_for_machine, share_cores
+    from nmt_cli.training.device import ThisMachine, share_cores
     from nmt_cli.training.optimizer import Optimizer
     from nmt_cli.training.run import prepare
     from nmt_cli.training.step import Stepper
@@ -60,7 +60,7 @@ def _measure_steps(loaded, seconds):
         loaded,
         tell=lambda _: None,
         on_encoded=lambda *_: None,
-        choose_for_machine=choose_for_machine,
+        machine=ThisMachine(),
     )
     config = prepared.config
     share_cores(config.train.lanes)

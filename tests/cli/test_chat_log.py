@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import DataError
-from nmt_cli.terminal.chat_log import ConversationLog, last_conversation, read_turns, save_turns
+from nmt_cli.terminal.chat_conversation import (
+    ConversationLog,
+    last_conversation,
+    read_turns,
+    save_turns,
+)
 
 MODEL = Path("/models/chat")
 

@@ -47,12 +47,12 @@ def test_the_pages_weights_are_the_engines(run_nmt, toy_bundle, translate_toy_li
 def classifier_arrays(bundle, text: str) -> np.ndarray:
     """Return the native scorer's attention for the ids that `nmt classify` reads."""
     from nmt_cli.bundle.folder import open_bundle
-    from nmt_cli.search.ctranslate2_labeller import load_labeller
-    from nmt_cli.search.tensorflow_labeller import load_scorer
+    from nmt_cli.search.loading import EngineOptions, load_labeller
+    from nmt_cli.search.tensorflow_engine import TensorFlowScorer, load_model
 
     opened = open_bundle(bundle)
-    (ids,) = load_labeller(opened).encode([tuple(text.split("\t"))])
-    return load_scorer(opened).attention_by_kind(ids)["encoder"]
+    (ids,) = load_labeller(opened, EngineOptions()).encode([tuple(text.split("\t"))])
+    return TensorFlowScorer(load_model(opened)).attention_by_kind(ids)["encoder"]
 
 
 @pytest.mark.parametrize(

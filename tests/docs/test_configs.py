@@ -29,9 +29,8 @@ def test_it_loads_and_builds(name):
     config = load_config(name).config
     assert config.name == name
     size = config.tokenizer.vocab_size
-    model = task_of(config.facts).build_model(
-        config, source_vocab_size=size, target_vocab_size=size, joint=config.tokenizer.joint
-    )
+    vocabulary = {"source": size, "target": size, "joint": config.tokenizer.joint}
+    model = task_of(config.facts).build_model(config, vocabulary)
     assert model.count_params() > size * config.model.d_model
 
 

@@ -24,6 +24,7 @@ PAGES = {
         "nmt_cli/README.md",
         "nmt_cli/search/README.md",
         "nmt_cli/report/README.md",
+        "nmt_cli/server/README.md",
         "nmt_cli/training/README.md",
         "tests/benchmarks/README.md",
         "tests/benchmarks/EXPERIMENTS.md",

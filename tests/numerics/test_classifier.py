@@ -12,8 +12,8 @@ from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
-from nmt_cli.search.ctranslate2_labeller import CTranslate2Scorer
-from nmt_cli.search.tensorflow_labeller import TensorFlowScorer
+from nmt_cli.search.labeller import CTranslate2Scorer
+from nmt_cli.search.tensorflow_engine import TensorFlowScorer
 from nmt_cli.tasks.losses import LabelLoss, balanced_weights
 from nmt_cli.text.shards import EncodedCorpus
 

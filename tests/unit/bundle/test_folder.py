@@ -469,11 +469,11 @@ def test_missing_weights_are_told(save):
 
 
 class TestChange:
-    def test_two_at_once_lose_nothing_of_each_other(self, save, vocabularies):
+    def test_two_at_once_lose_nothing_of_each_other(self, save):
         one = save()
         other = open_bundle(one.path)
-        add_ctranslate2(one, vocabularies, "int8")
-        add_ctranslate2(other, vocabularies, "int16")
+        add_ctranslate2(one, "int8")
+        add_ctranslate2(other, "int16")
         known = open_bundle(one.path)
         assert set(known.manifest.ctranslate2["formats"]) == {"float32", "int8", "int16"}
         known.verify()
@@ -494,13 +494,13 @@ class TestChange:
         assert other.wait(timeout=60) == 0
         assert open_bundle(bundle.path).manifest.licence == "ab"
 
-    def test_leftovers_of_a_killed_export_go(self, save, vocabularies):
+    def test_leftovers_of_a_killed_export_go(self, save):
         bundle = save()
         half = bundle.path / "ctranslate2" / ".int8.writing-x"
         half.mkdir()
         (half / "model.bin").write_bytes(b"half")
         (bundle.path / ".bundle.json.writing-x").write_text("{")
-        add_ctranslate2(bundle, vocabularies, "int8")
+        add_ctranslate2(bundle, "int8")
         assert not [name for name in files_below(bundle.path) if "writing" in name]
 
     def test_another_model_is_left_alone(self, save, weights):

@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/model_card.py."""
+"""Tests of nmt_cli/bundle/model_card.py."""
 
 import pytest
 import yaml

@@ -9,8 +9,9 @@ import pytest
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import side_of
-from nmt_cli.discovery.sides import Side, language_of, languages_of
+from nmt_cli.discovery.sides import Side, languages_of
 from nmt_cli.errors import DataError
+from nmt_cli.text.language_id import language_of
 
 ENGLISH = ["The old man reads a book in the garden.", "We did not see the house by the river."] * 9
 GERMAN = ["Der alte Mann liest ein Buch im Garten.", "Wir sahen das Haus am Fluss nicht."] * 9

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from nmt_cli.doctor.characters import repetition
 from nmt_cli.doctor.chunk import Chunk, Side
-from nmt_cli.doctor.languages import commonest_language, contradicts, script_of
+from nmt_cli.doctor.languages import script_of
 from nmt_cli.doctor.mojibake import has_lost_letters, repair
 from nmt_cli.doctor.patterns import numbers_differ
 from nmt_cli.doctor.repeats import STOCK_TIMES, duplicates, in_both, stock, without_stock
+from nmt_cli.text.language_id import language_of, other_language
 
 
 @pytest.mark.parametrize(
@@ -134,12 +135,12 @@ def test_loops_against_the_slow_definition(lines, space):
 
 
 def test_languages():
-    assert commonest_language(["The dog is in the house.", "It was not for you."]) == "en"
-    assert commonest_language(["Der Hund ist im Haus.", "Das war nicht für mich."]) == "de"
-    assert commonest_language(["나는 학교에 간다"]) == ""
-    german = ["Der Hund ist im Haus.", "Das war nicht für mich, und es ist gut."]
-    assert (contradicts(german, "en"), contradicts(german, "de-AT")) == ("de", None)
-    assert contradicts(german, "xx") is None
+    assert language_of(["The dog is in the house.", "It was not for you."]) == "en"
+    assert language_of(["Der Hund ist im Haus.", "Das war nicht für mich."]) == "de"
+    assert language_of(["1, 2", "..."]) == ""
+    german = "Der Hund ist im Haus. Das war nicht für mich, und es ist gut."
+    assert (other_language(german, "en"), other_language(german, "de-AT")) == ("de", None)
+    assert other_language(german, "xx") is None
     assert (script_of("ko"), script_of("pt-BR"), script_of("xx")) == ("Hangul", "Latin", None)
 
 

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 from sacrebleu.significance import Result, _paired_bs_test
 
-from nmt_cli.evaluation.label_scores import (
-    confusion_matrix,
-    corpus_label_scores,
-    label_p_values,
-    label_scores,
-)
+from nmt_cli.evaluation.label_judging import Judged, label_p_values
+from nmt_cli.text.labels import Labels
 
 WANTED = [0, 0, 0, 1, 1, 2, 2, 2, 2, 2]
 GIVEN = [0, 0, 1, 1, 3, 2, 2, 2, 0, 0]
@@ -20,12 +16,17 @@ def flags(labels) -> np.ndarray:
     return np.eye(5, dtype=bool)[labels]
 
 
+def judged(wanted, given, *, multi_label=False) -> Judged:
+    labels = Labels(tuple(NAMES[: wanted.shape[1]]), ";" if multi_label else None)
+    return Judged([], labels, given.astype(np.float32), wanted, given)
+
+
 def rows(labels) -> np.ndarray:
     return np.array([[i in row for i in range(3)] for row in labels])
 
 
 def test_each_label_has_the_scores_of_the_definition():
-    a, b, c, d, e = label_scores(flags(WANTED), flags(GIVEN), NAMES)
+    a, b, c, d, e = judged(flags(WANTED), flags(GIVEN)).by_label()
     assert (a.label, a.support) == ("a", 3)
     assert (a.precision, a.recall) == pytest.approx((50.0, 200 / 3))
     assert a.f1 == pytest.approx(2 * 50 * (200 / 3) / (50 + 200 / 3))
@@ -36,7 +37,7 @@ def test_each_label_has_the_scores_of_the_definition():
 
 
 def test_the_scores_of_a_corpus():
-    scores = corpus_label_scores(flags(WANTED), flags(GIVEN), multi_label=False)
+    scores = judged(flags(WANTED), flags(GIVEN)).scores()
     assert list(scores) == ["accuracy", "macro_f1"]
     assert scores["accuracy"].score == pytest.approx(60.0)
     # Label "e" is nowhere; "d" was given once, wrongly, and counts with 0.
@@ -46,15 +47,14 @@ def test_the_scores_of_a_corpus():
 
 def test_the_scores_of_several_labels():
     wanted, given = rows([[0, 1], [], [1], [0]]), rows([[0], [], [1, 2], [1]])
-    scores = corpus_label_scores(wanted, given, multi_label=True)
+    scores = judged(wanted, given, multi_label=True).scores()
     assert scores["accuracy"].score == pytest.approx(25.0)
     assert scores["macro_f1"].score == pytest.approx((200 / 3 + 50 + 0) / 3)
     assert scores["micro_f1"].score == pytest.approx(100 * 2 * 2 / (4 + 4))
 
 
 def test_a_confusion_matrix_has_a_row_for_each_right_label():
-    matrix = confusion_matrix(flags(WANTED), flags(GIVEN))
-    assert matrix.tolist() == [
+    assert judged(flags(WANTED), flags(GIVEN)).confusion() == [
         [2, 1, 0, 0, 0],
         [0, 1, 0, 1, 0],
         [2, 0, 3, 0, 0],
@@ -68,18 +68,18 @@ def test_they_equal_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     random = np.random.default_rng(seed)
     wanted, given = random.integers(4, size=(2, 60)), random.integers(3, size=(2, 60))[0]
-    ours = corpus_label_scores(flags(wanted[0]), flags(given), multi_label=False)
+    ours = judged(flags(wanted[0]), flags(given)).scores()
     assert ours["accuracy"].score == pytest.approx(100 * metrics.accuracy_score(wanted[0], given))
     macro = metrics.f1_score(wanted[0], given, average="macro", zero_division=0)
     assert ours["macro_f1"].score == pytest.approx(100 * macro)
     several = random.random((2, 60, 4)) < 0.3
-    ours = corpus_label_scores(*several, multi_label=True)
+    ours = judged(*several, multi_label=True).scores()
     assert ours["accuracy"].score == pytest.approx(100 * metrics.accuracy_score(*several))
     for average in ("macro", "micro"):
         theirs = metrics.f1_score(*several, average=average, zero_division=0)
         assert ours[f"{average}_f1"].score == pytest.approx(100 * theirs)
     table = metrics.precision_recall_fscore_support(*several, zero_division=0)
-    for i, score in enumerate(label_scores(*several, NAMES[:4])):
+    for i, score in enumerate(judged(*several, multi_label=True).by_label()):
         assert (score.precision, score.recall, score.f1) == pytest.approx(
             tuple(100 * column[i] for column in table[:3])
         )

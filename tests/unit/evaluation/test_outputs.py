@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from nmt_cli.config.schema import Config, TokenizerConfig
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.evaluation.outputs import (
     Sample,
     collapse_warning,
@@ -60,25 +60,10 @@ def test_replies_are_to_the_whole_conversation(subwords):
     assert [output.split() for output in outputs] == [["dog", "there", "hello"], ["the", "bird"]]
 
 
-def config(target_lang: str) -> Config:
-    return Config.model_validate(
-        {
-            "name": "x",
-            "data": {
-                "train": [{"file": "a.tsv"}],
-                "dev": [{"file": "b.tsv"}],
-                "target_lang": target_lang,
-            },
-        }
-    )
-
-
 def test_references_are_written_as_the_vocabulary_writes(subwords):
     """This one folds case, so an output in small letters is right."""
     examples = [Example(("a",), "Der alte Hund sieht.")] * 2
-    scores = score_outputs(
-        ["der alte hund sieht."] * 2, examples, encoder(subwords, is_chat=False), config("de")
-    )
+    scores = score_outputs(["der alte hund sieht."] * 2, examples, subwords, "de")
     assert set(scores) == {"bleu", "chrf"}
     assert scores["bleu"].score == pytest.approx(100)
     assert "case:mixed" in scores["bleu"].signature
@@ -86,7 +71,7 @@ def test_references_are_written_as_the_vocabulary_writes(subwords):
 
 def test_the_target_language_decides_how_words_are_split(subwords):
     examples = [Example(("a",), "der hund")]
-    scores = score_outputs(["der hund"], examples, encoder(subwords, is_chat=False), config("ko"))
+    scores = score_outputs(["der hund"], examples, subwords, "ko")
     assert "tok:char" in scores["bleu"].signature
 
 

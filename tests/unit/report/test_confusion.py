@@ -1,6 +1,7 @@
 """The confusion matrix on a terminal and as numbers."""
 
 import pytest
+from html_page import Page
 
 from nmt_cli.report.confusion import Confusion
 
@@ -17,8 +18,9 @@ def test_a_row_is_a_right_label_and_a_column_what_was_given():
         "yes          1,000         2",
         "좋아요           0         4",
     ]
-    assert picture.table() == [("has, got", "yes", "좋아요"), ("yes", "1000", "2"),
-                               ("좋아요", "0", "4")]  # fmt: skip
+    page = Page(picture.page())
+    assert page.of("table", "th") == ["has, got", "yes", "좋아요"]
+    assert page.of("table", "td") == ["yes", "1000", "2", "좋아요", "0", "4"]
 
 
 @pytest.mark.parametrize("width", [30, 60])

@@ -1,5 +1,7 @@
 """The page of an evaluation, beside what sacreBLEU itself says of the same text."""
 
+import re
+
 import numpy as np
 import sacrebleu
 from html_page import Page
@@ -7,6 +9,7 @@ from html_page import Page
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of
 from nmt_cli.report.evaluation_page import evaluation_page
+from nmt_cli.report.picture import SERIES
 from nmt_cli.search.labeller import label_flags
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.labels import Labels
@@ -46,11 +49,16 @@ def test_the_chart_is_bleu_by_length():
     assert page.of("figcaption") == ["BLEU by words of the source"]
     (drawing,) = [a for name, a in page.elements if name == "svg"]
     assert f"bad 0-5 {bleu.score:.3g}, " in drawing["aria-label"]
-    bars = [float(a["height"]) for name, a in page.elements if name == "rect"]
+    corners = [
+        [float(y) for y in re.findall(r"[ML] [\d.]+ ([\d.]+)", a["d"] or "")]
+        for name, a in page.elements
+        if name == "path" and f"fill: {SERIES[0]}" in (a.get("style") or "")
+    ]
+    bars = [max(ys) - min(ys) for ys in corners]
     rows = page.of("section", "tbody", "td")
     bleus = [float(text) for text in rows[rows.index("0 to 5") + 2 :: 3]]
     assert len(bars) == len(bleus) == 6
-    assert max(bars) == 170  # from the axis to the top
+    assert round(max(bars)) == 170  # from the axis to the top
     for bar, value in zip(bars, bleus, strict=True):
         assert abs(bar / max(bars) - value / max(bleus)) < 0.01
     assert page_of(Result("bad", BAD), sources=None).of("figcaption") == [

@@ -8,21 +8,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from html_page import Page
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.report.canvas import SERIES, fonts_for
 from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.curves import curves_chart, schedule_chart
 from nmt_cli.report.diagram import diagram_of
 from nmt_cli.report.length_chart import lengths_chart
 from nmt_cli.report.page import asset
-from nmt_cli.report.picture import write_picture
+from nmt_cli.report.picture import SERIES, fonts_for, write_picture
 from nmt_cli.report.position_picture import Positions
-from nmt_cli.report.svg import _ticks
 from nmt_cli.training.schedule import learning_rate
 
 MODEL = {
@@ -190,23 +186,16 @@ def test_a_pages_lines_run_between_their_axes():
     drawings = [a for name, a in page.elements if name == "svg" and a.get("role") == "img"]
     assert drawings[0]["aria-label"] == "training loss over steps: a from 5 to 3; b from 5 to 4"
     assert page.of("ul", "li") == ["a", "b"]
-    lines = [a for name, a in page.elements if name == "polyline"]
-    assert len({line["stroke"] for line in lines}) == 2
-    places = [[tuple(map(float, p.split(","))) for p in a["points"].split()] for a in lines]
-    for (first_x, first_y), *_, (last_x, last_y) in places[:1]:  # the training loss of `a`
-        assert (first_x, last_x) == (56, 380)
-        assert 14 < first_y < last_y < 184  # it falls
-
-
-@given(low=st.floats(-1e6, 1e6), span=st.floats(1e-6, 1e6))
-def test_ticks_are_few_round_and_within(low, span):
-    high = low + span
-    ticks = _ticks(low, high)
-    assert 1 <= len(ticks) <= 7
-    slack = 1e-6 * max(abs(low), abs(high), span)
-    assert low - slack <= ticks[0] <= ticks[-1] <= high + slack
-    gaps = np.diff(ticks)
-    np.testing.assert_allclose(gaps, gaps[:1].repeat(len(gaps)), rtol=1e-3, atol=slack)
+    lines = [
+        (colour, np.array(re.findall(r"([\d.]+) ([\d.]+)", a["d"] or ""), float))
+        for name, a in page.elements
+        for colour in SERIES[:2]
+        if name == "path" and f"fill: none; stroke: {colour}" in (a.get("style") or "")
+    ]
+    assert {colour for colour, _ in lines} == set(SERIES[:2])
+    first = lines[0][1]  # the training loss of `a`
+    assert (first[0, 0], first[-1, 0]) == (56, 380)
+    assert 14 < first[0, 1] < first[-1, 1] < 184  # it falls
 
 
 def test_runs_of_other_tasks_leave_the_panels_in_order():

@@ -6,10 +6,9 @@ import pytest
 
 from nmt_cli.config.schema import ChatConfig, TokenizerConfig
 from nmt_cli.errors import ConfigError
-from nmt_cli.search.chat_options import ChatOptions
 from nmt_cli.search.chat_session import ChatSession, Reply
 from nmt_cli.search.engine import Hypothesis
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions
 from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.errors import DataError
-from nmt_cli.search.ctranslate2_labeller import pooled
-from nmt_cli.search.labeller import Labeller, given_labels, label_flags, probabilities
+from nmt_cli.search.labeller import Labeller, given_labels, label_flags, pooled, probabilities
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 

@@ -3,8 +3,8 @@
 import pytest
 
 from nmt_cli.config.schema import TokenizerConfig
-from nmt_cli.search import pair_scores
-from nmt_cli.search.pair_scores import score_pairs
+from nmt_cli.search import translator
+from nmt_cli.search.translator import score_pairs
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -58,7 +58,7 @@ def test_what_is_too_long_is_cut_with_a_warning(vocabularies):
 
 
 def test_pairs_are_scored_as_they_are_read(vocabularies, monkeypatch):
-    monkeypatch.setattr(pair_scores, "_WINDOW", 2)
+    monkeypatch.setattr(translator, "_PAIRS", 2)
     read = []
 
     def endless():

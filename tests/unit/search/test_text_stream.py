@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.config.schema import TokenizerConfig
-from nmt_cli.search.text_stream import TextStream
+from nmt_cli.search.chat_session import TextStream
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS
 from nmt_cli.text.tokenizer import Subwords
 

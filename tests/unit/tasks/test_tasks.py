@@ -9,7 +9,7 @@ import pytest
 import nmt_cli
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS
-from nmt_cli.tasks.task import task_of
+from nmt_cli.tasks.task import Task, task_of
 
 PACKAGE = Path(nmt_cli.__file__).parent
 NAMED = "|".join(("TRANSLATION", "CHAT", "CLASSIFICATION", *map("[\"']{}[\"']".format, TASKS)))
@@ -33,4 +33,4 @@ def test_the_configuration_knows_the_same_tasks():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_has_its_ways(name):
-    assert type(task_of(TASKS[name])).__name__.lower() == name
+    assert isinstance(task_of(TASKS[name]), Task)

@@ -20,7 +20,7 @@ from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
-from nmt_cli.training import checkpoint, result
+from nmt_cli.training import checkpoint, chief
 from nmt_cli.training.loop import train
 from nmt_cli.training.run import Prepared, prepare
 
@@ -464,7 +464,7 @@ def test_a_full_disk_while_the_bundle_is_written_is_told(prepare_run, monkeypatc
     if last:
         while not isinstance(next(events), Saved):
             pass
-    monkeypatch.setattr(result, "save_bundle", full)
+    monkeypatch.setattr(chief, "save_bundle", full)
     with pytest.raises(TrainingError, match=r"model: cannot be written.*No space left"):
         list(events)
 
@@ -517,6 +517,6 @@ def test_a_log_that_cannot_be_written_ends_training(prepare_run, monkeypatch):
 
     events = train(prepare_run())
     next(events)
-    monkeypatch.setattr("nmt_cli.training.event_log.EventLog.append", full)
+    monkeypatch.setattr("nmt_cli.training.run_folder.EventLog.append", full)
     with pytest.raises(TrainingError, match=r"events\.jsonl: cannot be written.*No space"):
         list(events)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from nmt_cli.config.schema import Config
-from nmt_cli.text.batches import Batch
+from nmt_cli.text.batches import Batch, cut
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.training.recovery import cut, largest_batches
+from nmt_cli.training.dataset import largest_batches
 
 RANDOM = np.random.default_rng(5)
 

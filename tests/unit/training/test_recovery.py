@@ -22,7 +22,6 @@ from nmt_cli.tasks import losses
 from nmt_cli.training import loop
 from nmt_cli.training.checkpoint import Progress
 from nmt_cli.training.loop import train
-from nmt_cli.training.recovery import limit_of_rollback, rate_factor, rolled_back, skip
 from nmt_cli.training.schedule import learning_rate
 
 SMALL = (
@@ -45,16 +44,16 @@ def overflow_after(monkeypatch) -> Callable[[int, int], None]:
     """A function that says after which step, and how often, a weight becomes too large."""
 
     def arrange(number: int, times: int) -> None:
-        take = loop._Trainer._one_step
+        take = loop._Session.step
 
-        def one_step(trainer, batches):
-            yield from take(trainer, batches)
-            progress = trainer._progress
+        def one_step(session, batches):
+            yield from take(session, batches)
+            progress = session.state.progress
             if progress.step == number and len(progress.rolled_back_to) < times:
-                weight = trainer._model.weights[0]
+                weight = session.state.model.weights[0]
                 weight.assign(tf.fill(weight.shape, 1e38))
 
-        monkeypatch.setattr(loop._Trainer, "_one_step", one_step)
+        monkeypatch.setattr(loop._Session, "step", one_step)
 
     return arrange
 
@@ -167,21 +166,20 @@ def progress(step: int, in_a_row: int = 3, tried: tuple[int, ...] = ()) -> Progr
 
 
 def test_going_back_where_it_helped_nothing_goes_back_further():
-    assert limit_of_rollback(progress(9)) == 7  # a checkpoint of step 6 will do
-    assert limit_of_rollback(progress(9, tried=(4,))) == 7
-    assert limit_of_rollback(progress(9, tried=(6,))) == 6
+    assert progress(9).limit_of_rollback() == 7  # a checkpoint of step 6 will do
+    assert progress(9, tried=(4,)).limit_of_rollback() == 7
+    assert progress(9, tried=(6,)).limit_of_rollback() == 6
     with pytest.raises(TrainingError):
-        limit_of_rollback(progress(9, tried=(4, 4)))
+        progress(9, tried=(4, 4)).limit_of_rollback()
 
 
 def test_progress_is_counted():
-    start = Progress(step=5, skipped=1)
-    after = skip(skip(start))
-    assert (after.skipped, after.skipped_in_a_row) == (3, 2)
-    back = rolled_back(after, Progress(step=4))
-    assert (back.step, back.skipped_in_a_row, back.rolled_back_to) == (4, 0, (4,))
-    assert rate_factor(start) == 1.0
-    assert rate_factor(back) == 0.5
+    back = Progress(step=5, skipped=3, skipped_in_a_row=2)
+    assert back.rate_factor == 1.0
+    back.roll_back(Progress(step=4))
+    assert (back.step, back.skipped, back.skipped_in_a_row) == (4, 3, 0)
+    assert back.rolled_back_to == (4,)
+    assert back.rate_factor == 0.5
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 from nmt_cli.config.auto import Choice
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.training.auto_values import AnyMachine
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
 from nmt_cli.training.run import prepare
 
@@ -184,18 +185,22 @@ def test_a_vocabulary_that_the_text_did_not_fill_is_no_change(corpus, wanted):
     assert again.settings == first.settings
 
 
-def chosen(precision: str, lanes: int = 1):
-    return lambda _: {
-        "train.precision": Choice(precision, "it is fast"),
-        "train.lanes": Choice(lanes, "4 cores"),
-    }
+class Chosen(AnyMachine):
+    def __init__(self, precision: str, lanes: int) -> None:
+        self.found = {
+            "train.precision": Choice(precision, "it is fast"),
+            "train.lanes": Choice(lanes, "4 cores"),
+        }
+
+    def choices(self, _):
+        return self.found
 
 
 class TestWhatTheMachineDecides:
     OPEN = ("train.precision=auto", "train.lanes=auto")
 
     def test_what_is_open_is_chosen_and_told(self, corpus):
-        prepared, told = run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))
+        prepared, told = run(corpus, *self.OPEN, machine=Chosen("bfloat16", 4))
         assert prepared.config.train.precision == "bfloat16"
         assert prepared.settings["train.precision"] == "bfloat16"
         assert prepared.settings["train.lanes"] == prepared.config.train.lanes == 4
@@ -205,14 +210,14 @@ class TestWhatTheMachineDecides:
         ]
 
     def test_what_is_set_stays(self, corpus):
-        prepared, told = run(corpus, "train.lanes=3", choose_for_machine=chosen("bfloat16", 4))
+        prepared, told = run(corpus, "train.lanes=3", machine=Chosen("bfloat16", 4))
         assert prepared.config.train.precision == "float32"
         assert prepared.config.train.lanes == 3
         assert not [line for line in told if line.startswith("auto: ")]
 
     def test_a_run_keeps_it_on_another_machine(self, corpus):
-        begin(run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))[0])
-        again, told = run(corpus, *self.OPEN, choose_for_machine=None)
+        begin(run(corpus, *self.OPEN, machine=Chosen("bfloat16", 4))[0])
+        again, told = run(corpus, *self.OPEN, machine=AnyMachine())
         assert again.config.train.precision == "bfloat16"
         assert again.config.train.lanes == 4
         assert told[:2] == [
@@ -223,7 +228,7 @@ class TestWhatTheMachineDecides:
             run(corpus)  # which says float32
 
     def test_a_fresh_start_chooses_anew(self, corpus):
-        begin(run(corpus, *self.OPEN, choose_for_machine=chosen("bfloat16", 4))[0])
+        begin(run(corpus, *self.OPEN, machine=Chosen("bfloat16", 4))[0])
         anew = run(corpus, *self.OPEN, is_fresh=True)[0]
         assert anew.config.train.precision == "float32"
         assert anew.config.train.lanes == 1
@@ -232,7 +237,7 @@ class TestWhatTheMachineDecides:
         prepared = run(corpus, *self.OPEN)[0]
         before = {key: of for key, of in prepared.settings.items() if key != "train.lanes"}
         begin(dataclasses.replace(prepared, settings=before))
-        again, _ = run(corpus, *self.OPEN, choose_for_machine=chosen("float32", 4))
+        again, _ = run(corpus, *self.OPEN, machine=Chosen("float32", 4))
         assert again.config.train.lanes == 1
 
 

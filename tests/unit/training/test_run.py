@@ -14,9 +14,9 @@ import pytest
 from nmt_cli.config.reading import auto_keys, load_config, to_yaml
 from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.text.corpus import Corpora
-from nmt_cli.training.event_log import EventLog
+from nmt_cli.training.auto_values import AnyMachine
 from nmt_cli.training.run import check_samples, prepare
-from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.run_folder import EventLog, RunFolder
 
 
 @pytest.fixture
@@ -250,20 +250,24 @@ class TestAuto:
         assert not [line for line in told if "model.d_model =" in line]
 
     def test_the_device_is_asked_only_when_something_depends_on_it(self, corpus):
-        def fail():
-            raise AssertionError
+        class Silent(AnyMachine):
+            def device(self):
+                raise AssertionError
 
         loaded = load_config(str(corpus / "toy.yaml"), ["tokenizer.vocab_size=auto"])
-        prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None, find_device=fail)
+        prepare(loaded, tell=lambda _: None, machine=Silent())
 
     def test_a_run_that_goes_on_keeps_its_choices_on_any_device(self, corpus):
         first, _, _ = run(corpus, *self.ALL)
         self.begin(first)
         loaded = load_config(str(corpus / "toy.yaml"), list(self.ALL))
         told = []
-        again = prepare(
-            loaded, tell=told.append, on_encoded=lambda *_: None, find_device=lambda: "gpu"
-        )
+
+        class Gpu(AnyMachine):
+            def device(self):
+                return "gpu"
+
+        again = prepare(loaded, tell=told.append, machine=Gpu())
         assert again.config == first.config
         assert again.fingerprint == first.fingerprint
         assert told[0] == "auto: as runs/toy/config.yaml says, which this run was begun with"

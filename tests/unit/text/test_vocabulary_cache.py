@@ -6,8 +6,8 @@ import time
 import pytest
 
 from nmt_cli.files import sha256_of
-from nmt_cli.text import fingerprint
-from nmt_cli.text.fingerprint import FileHashes, corpus_fingerprint
+from nmt_cli.text import vocabulary_cache as fingerprint
+from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint
 
 
 class TestCorpusFingerprint:

@@ -1,0 +1,1 @@
+"""Models on the network: three dialects that existing clients speak, and a page for people."""

@@ -1,0 +1,162 @@
+"""A socket, an event loop and a way to end: what runs the application."""
+
+import contextlib
+import errno
+import ipaddress
+import json
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
+from nmt_cli.errors import ConfigError
+from nmt_cli.server.app import Settings, create
+
+_CONNECTIONS = 2000  # open at a time; one more gets 503
+_HEAD_SECONDS = 10  # until the first request of a connection has come
+_IDLE_SECONDS = 20
+_DRAIN_SECONDS = 30
+_TERMINATED = 128 + signal.SIGTERM
+_CURL = {
+    TRANSLATION: ("/translate", {"q": "{text}", "source": "{source}", "target": "{target}"}),
+    CHAT: ("/v1/chat/completions", {"messages": [{"role": "user", "content": "{text}"}]}),
+    CLASSIFICATION: ("/classify", {"texts": ["{text}"]}),
+}
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP/1.1; a connection that sends no whole request in time is closed."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._late = self.loop.call_later(_HEAD_SECONDS, self._close_if_silent)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._late.cancel()
+        super().connection_lost(exc)
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C.
+
+    Args:
+        settings: See `Settings`.
+        host: The address to listen on.
+        port: The port; 0 is any that is free.
+        tell: Told, in lines, where the server is and how to ask it.
+
+    Raises:
+        ConfigError: The address or the port cannot be had.
+        ModelFileError: A model cannot be loaded.
+        SystemExit: After SIGTERM, with 143.
+    """
+    with _bound(host, port) as listening:
+        app = create(settings)
+        port = listening.getsockname()[1]
+        for line in _greeting(app, settings, host, port):
+            tell(line)
+        config = uvicorn.Config(
+            app,
+            http=_Protocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
+        )
+        signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(_TERMINATED))
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def log_to(stream: Any, *, quiet: bool) -> None:
+    """Write what happens as lines with the time; control characters are made visible there."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_OneLine("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    for name in ("nmt.serve", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+        is_own = name == "nmt.serve"
+        logger.setLevel(logging.INFO if is_own and not quiet else logging.WARNING)
+
+
+class _OneLine(logging.Formatter):
+    """A line for each event, whatever a client sent."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        text = super().formatMessage(record)
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the keys of a file, one a line; blank lines and those that begin with # are none.
+
+    Raises:
+        ConfigError: The file cannot be read, or has no key.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--api-key-file {path}: cannot be read: {error}") from error
+    if keys := [line.strip() for line in lines if line.strip() and not line.startswith("#")]:
+        return keys
+    raise ConfigError(f"--api-key-file {path}: holds no key")
+
+
+@contextlib.contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        hint = "--port 0 takes a free one" if error.errno == errno.EADDRINUSE else None
+        raise ConfigError(f"{host}:{port}: {error.strerror or error}", hint=hint) from error
+    with listening:
+        yield listening
+
+
+def _greeting(app: Any, settings: Settings, host: str, port: int) -> Iterator[str]:
+    name = f"[{host}]" if ":" in host else host
+    url = f"http://{name}:{port}"
+    served = list(app.state.models)
+    for model in served:
+        yield f"{model.facts.name} {model.name}: {model.model.bundle.path}"
+    yield f"serving on {url}   (a page for people; Ctrl-C ends)"
+    path, body = _CURL[served[0].facts]
+    example = json.dumps(body)
+    for hole, value in (
+        ("text", "The old man reads a book."),
+        ("source", served[0].source_lang),
+        ("target", served[0].target_lang),
+    ):
+        example = example.replace(f"{{{hole}}}", value)
+    key = " -H 'Authorization: Bearer KEY'" if settings.keys else ""
+    kind = "-H 'Content-Type: application/json'"
+    yield f"try: curl {url}{path} {kind}{key} -d '{example}'"
+    if not settings.keys and not _is_loopback(host):
+        yield "warning: whoever reaches this address may use it (--api-key-file asks for a key)"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

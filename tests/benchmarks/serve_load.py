@@ -1,0 +1,115 @@
+"""How `nmt serve` does with many clients, beside CTranslate2 alone and a server without batches.
+
+    python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
+
+All get the same lines, a sentence a request, each client its next one when the last was answered.
+(a) CTranslate2's `translate_batch` on all lines in one call, in this process. (b) `nmt serve`.
+(c) What people write themselves: a small app that calls the model for each request alone.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import nmt_cli
+
+PLAIN_APP = """
+import sys, uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+import nmt_cli
+model = nmt_cli.load(sys.argv[1])
+async def translate(request):
+    body = await request.json()
+    (found,) = await run_in_threadpool(model.translate, [body["q"]])
+    return JSONResponse({"translatedText": found.text})
+app = Starlette(routes=[Route("/translate", translate, methods=["POST"])])
+uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
+"""
+
+
+def main() -> None:
+    """Measure, and print sentences a second with their ratios."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("lines", type=Path)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--requests", type=int, default=2000)
+    arguments = parser.parse_args()
+    lines = arguments.lines.read_text(encoding="utf-8").splitlines()
+    lines = (lines * (arguments.requests // len(lines) + 1))[: arguments.requests]
+    direct = _direct(arguments.model, lines)
+    print(f"translate_batch alone: {direct:.1f} sentences/s")
+    serve = [sys.executable, "-m", "nmt_cli", "serve", "-m", arguments.model, "-q", "--port"]
+    plain = [sys.executable, "-c", PLAIN_APP, arguments.model]
+    for name, command, port in (("nmt serve", serve, 5071), ("one at a time", plain, 5072)):
+        rate, times = _served([*command, str(port)], port, lines, arguments.clients)
+        p50, p99 = (1000 * statistics.quantiles(times, n=100)[i] for i in (49, 98))
+        print(
+            f"{name}: {rate:.1f} sentences/s, {rate / direct:.2f} of translate_batch; "
+            f"p50 {p50:.0f} ms, p99 {p99:.0f} ms with {arguments.clients} clients"
+        )
+
+
+def _direct(model: str, lines: Sequence[str]) -> float:
+    with nmt_cli.load(model) as loaded:
+        options = loaded.search_options()
+        sources = [[*ids, 2] for ids in loaded.vocabularies.source.encode_batch(list(lines))]
+        loaded.engine.search(sources[:64], options)
+        started = time.perf_counter()
+        loaded.engine.search(sources, options)
+        return len(lines) / (time.perf_counter() - started)
+
+
+def _served(
+    command: list[str], port: int, lines: Sequence[str], clients: int
+) -> tuple[float, list[float]]:
+    """Return sentences a second, and the seconds that each request took."""
+    with subprocess.Popen(command) as process:
+        try:
+            return asyncio.run(_load(port, lines, clients))
+        finally:
+            process.terminate()
+
+
+async def _load(port: int, lines: Sequence[str], clients: int) -> tuple[float, list[float]]:
+    for _ in range(200):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.1)
+        else:
+            writer.close()
+            break
+    waiting, times = iter(lines), list[float]()
+    await asyncio.gather(*(_client(port, iter(lines[:2]), []) for _ in range(clients)))  # warm-up
+    started = time.perf_counter()
+    await asyncio.gather(*(_client(port, waiting, times) for _ in range(clients)))
+    return len(times) / (time.perf_counter() - started), times
+
+
+async def _client(port: int, lines: Iterator[str], times: list[float]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for line in lines:
+        body = json.dumps({"q": line, "source": "en", "target": "de"}).encode()
+        started = time.perf_counter()
+        head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}"
+        writer.write(head.encode() + b"\r\nContent-Type: application/json\r\n\r\n" + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - started)
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""Tests of `nmt serve` by its real clients, over a real socket."""
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+import httpx
+import pytest
+
+import nmt_cli
+
+KEYS = "# keys\nsecret-1\nsecret-2\n"
+
+
+@contextlib.contextmanager
+def serving(*arguments: str, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server; give it and its address. At the end it must answer SIGTERM."""
+    command = [sys.executable, "-m", "nmt_cli", "serve", "--port", "0", *arguments]
+    with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, address_of(process)
+        finally:
+            process.terminate()
+            assert process.wait(60) == 143
+        assert "Traceback" not in log_of(process).read()
+
+
+def log_of(process: subprocess.Popen[str]) -> IO[str]:
+    assert process.stderr is not None
+    return process.stderr
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """Return where a server listens, once it answers."""
+    for line in log_of(process):
+        if line.startswith("serving on "):
+            url = line.split()[2]
+            for _ in range(100):
+                try:
+                    httpx.get(f"{url}/health")
+                except httpx.TransportError:
+                    time.sleep(0.05)
+                else:
+                    return url
+        assert not line.startswith("error"), line
+    raise AssertionError("the server ended")
+
+
+@pytest.fixture(scope="module")
+def server(toy_bundle, toy_chat, label_bundle, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve")
+    models = [part for path in (toy_bundle, toy_chat, label_bundle) for part in ("-m", str(path))]
+    with serving(*models, "--suggestions", "better.jsonl", "-q", cwd=folder) as (_, url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def locked(toy_bundle, toy_chat, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("locked")
+    (folder / "keys").write_text(KEYS)
+    options = ["--api-key-file", "keys", "--allow-origin", "https://good.example"]
+    models = ["-m", str(toy_bundle), "-m", str(toy_chat)]
+    with serving(*models, *options, "-q", cwd=folder) as (_, url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def alone(toy_bundle):
+    """What the model says without a server."""
+    with nmt_cli.load(toy_bundle) as model:
+        lines = ["red dog", "two cats run", "blue fish", "red", "a dog"]
+        yield {found.source: found.text for found in model.translate(lines)}
+
+
+def languages(url: str) -> tuple[str, str]:
+    header = {"Authorization": "Bearer secret-1"}
+    (first,) = httpx.get(f"{url}/languages", headers=header).json()
+    return first["code"], first["targets"][0]
+
+
+class TestLibreTranslate:
+    def test_a_text_and_a_list(self, server, alone):
+        source, target = languages(server)
+        body = {"q": "red dog", "source": source, "target": target, "unknown": {"is": "ignored"}}
+        found = httpx.post(f"{server}/translate", json=body)
+        assert found.json() == {"translatedText": alone["red dog"]}
+        found = httpx.post(f"{server}/translate", json=body | {"q": list(alone)})
+        assert found.json() == {"translatedText": list(alone.values())}
+
+    @pytest.mark.parametrize("how", ["params", "data"])
+    def test_query_strings_and_forms(self, server, alone, how):
+        source, target = languages(server)
+        values = {"q": "red dog", "source": source, "target": target, "alternatives": "2"}
+        found = httpx.post(f"{server}/translate", **{how: values}).json()
+        assert found["translatedText"] == alone["red dog"]
+        assert 0 < len(found["alternatives"]) <= 2
+        assert alone["red dog"] not in found["alternatives"]
+
+    def test_a_language_that_is_to_be_told(self, server):
+        _, target = languages(server)
+        body = {"q": ["red dog", "blue fish"], "source": "auto", "target": target}
+        found = httpx.post(f"{server}/translate", json=body).json()["detectedLanguage"]
+        assert len(found) == 2
+        assert all(0 <= one["confidence"] <= 100 for one in found)
+
+    def test_lines_and_tags_stay(self, server, alone):
+        source, target = languages(server)
+        pair = {"source": source, "target": target}
+        lines = "  red dog\r\n\nblue fish\n"
+        found = httpx.post(f"{server}/translate", json=pair | {"q": lines}).json()
+        red, blue = alone["red dog"], alone["blue fish"]
+        assert found["translatedText"] == f"  {red}\r\n\n{blue}\n"
+        page = '<p class="a">red dog<br> <b>blue fish</b></p>'
+        found = httpx.post(f"{server}/translate", json=pair | {"q": page, "format": "html"}).json()
+        assert found["translatedText"] == f'<p class="a">{red}<br> <b>{blue}</b></p>'
+
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [
+            (b'{"q": ', 400),
+            (b"[1]", 400),
+            (b"\xff\xfe", 400),
+            (b"[" * 100_000, 400),
+            (b'{"q": 5, "source": "en", "target": "de"}', 400),
+            (b'{"q": "x", "source": "en", "target": "no-such"}', 400),
+            (b'{"q": "x", "source": "en", "target": "de", "alternatives": 1e999}', 400),
+            (b'{"q": "' + b"x" * 3_000_000 + b'"}', 413),
+            (json.dumps({"q": ["x"] * 5000, "source": "en", "target": "de"}).encode(), 413),
+        ],
+    )
+    def test_errors_are_one_line(self, server, body, status):
+        found = httpx.post(f"{server}/translate", content=body)
+        assert found.status_code == status
+        assert list(found.json()) == ["error"]
+        assert "\n" not in found.json()["error"]
+
+    def test_its_python_client(self, server, alone):
+        client = pytest.importorskip("libretranslatepy").LibreTranslateAPI(f"{server}/")
+        source, target = languages(server)
+        assert client.translate("red dog", source, target) == alone["red dog"]
+        assert client.languages()[0]["code"] == source
+        assert client.detect("the dog is in the house")[0]["confidence"] >= 0
+
+    def test_deep_translator(self, server, alone):
+        found = pytest.importorskip("deep_translator").LibreTranslator
+        client = found(source="en", target="de", custom_url=f"{server}/", api_key="x")
+        source, target = languages(server)
+        client._source, client._target = source, target
+        assert client.translate("red dog") == alone["red dog"]
+
+    def test_a_better_translation_is_kept(self, server, tmp_path_factory):
+        body = {"q": "red dog", "s": "besser", "source": "en", "target": "de"}
+        assert httpx.post(f"{server}/suggest", json=body).json() == {"success": True}
+        (kept,) = tmp_path_factory.getbasetemp().glob("serve0/better.jsonl")
+        assert json.loads(kept.read_text())["target"] == "besser"
+
+
+class TestDeepL:
+    def test_the_official_client(self, locked, alone):
+        deepl = pytest.importorskip("deepl")
+        source, target = languages(locked)
+        client = deepl.DeepLClient("secret-1", server_url=locked)
+        found = client.translate_text(["red dog", "blue fish"], target_lang=target.upper())
+        assert [one.text for one in found] == [alone["red dog"], alone["blue fish"]]
+        assert found[0].detected_source_lang == source.upper()
+        assert found[0].billed_characters == len("red dog")
+        assert client.get_source_languages()[0].code == source.upper()
+        assert client.get_usage().character.count >= len("red dog")
+
+    def test_a_wrong_key(self, locked):
+        deepl = pytest.importorskip("deepl")
+        with pytest.raises(deepl.AuthorizationException):
+            deepl.DeepLClient("wrong", server_url=locked).translate_text("x", target_lang="DE")
+
+
+class TestOpenAI:
+    @pytest.fixture
+    def client(self, locked):
+        openai = pytest.importorskip("openai")
+        return openai.OpenAI(base_url=f"{locked}/v1", api_key="secret-2", max_retries=0)
+
+    def test_a_reply_whole_and_streamed(self, client):
+        (model,) = client.models.list().data
+        ask = {"model": model.id, "messages": [{"role": "user", "content": "hello"}]}
+        whole = client.chat.completions.create(**ask, temperature=0)
+        assert whole.choices[0].message.content
+        assert whole.choices[0].finish_reason in ("stop", "length")
+        assert whole.usage.total_tokens > whole.usage.completion_tokens > 0
+        chunks = list(
+            client.chat.completions.create(
+                **ask, temperature=0, stream=True, stream_options={"include_usage": True}
+            )
+        )
+        assert chunks[0].choices[0].delta.role == "assistant"
+        text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+        assert text == whole.choices[0].message.content
+        assert chunks[-2].choices[0].finish_reason == whole.choices[0].finish_reason
+        assert chunks[-1].choices == []
+        assert chunks[-1].usage == whole.usage
+
+    def test_seeds_lengths_and_stops(self, client):
+        ask = {"model": "", "messages": [{"role": "user", "content": "hello"}], "temperature": 1.5}
+        first, again = (client.chat.completions.create(**ask, seed=7, n=3) for _ in range(2))
+        said = [choice.message.content for choice in first.choices]
+        assert said == [choice.message.content for choice in again.choices]
+        assert len(said) == 3
+        short = client.chat.completions.create(**ask, max_tokens=1).choices[0]
+        assert short.finish_reason == "length"
+        stop = said[0][1:2]
+        ended = client.chat.completions.create(**ask, seed=7, stop=[stop]).choices[0]
+        assert ended.message.content == said[0][: said[0].index(stop)]
+
+    def test_errors_have_their_types(self, client):
+        import openai
+
+        ask = {"model": "", "messages": [{"role": "user", "content": "hello"}]}
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(**ask | {"model": "gpt-4"})
+        with pytest.raises(openai.BadRequestError) as error:
+            client.chat.completions.create(**ask, temperature=9)
+        assert error.value.param == "temperature"
+        with pytest.raises(openai.AuthenticationError):
+            client.with_options(api_key="wrong").models.list()
+
+
+def test_labels_scores_and_words(server):
+    found = httpx.post(f"{server}/classify", json={"texts": ["good", "bad"]}).json()["results"]
+    assert all(sum(one["probabilities"].values()) == pytest.approx(1, abs=1e-3) for one in found)
+    pairs = {"pairs": [["red dog", "red dog"], ["red", "x"]]}
+    found = httpx.post(f"{server}/score", json=pairs).json()["results"]
+    assert found[0]["score"] == pytest.approx(sum(found[0]["log_probs"]) / len(found[0]["tokens"]))
+    source, target = languages(server)
+    body = {"q": "red dog", "translation": "x y", "source": source, "target": target}
+    words = httpx.post(f"{server}/explain", json=body).json()["words"]
+    assert [word["text"] for word in words] == ["x", "y"]
+    assert all(0 <= word["probability"] <= 1 for word in words)
+    assert {word["from"] for word in words} <= {"red", "dog", ""}
+
+
+def test_many_clients_get_what_each_would_get_alone(server, alone):
+    source, target = languages(server)
+
+    def ask(number: int) -> bool:
+        line = list(alone)[number % len(alone)]
+        body = {"q": line, "source": source, "target": target}
+        found = httpx.post(f"{server}/translate", json=body, timeout=60).json()
+        return found == {"translatedText": alone[line]}
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(ask, range(200)))
+    text = httpx.get(f"{server}/metrics").text
+    assert 'nmt_requests_total{path="/translate",status="200"}' in text
+    assert "nmt_batch_texts_bucket" in text
+
+
+def test_pages_from_elsewhere_may_not_ask(locked):
+    header = {"Authorization": "Bearer secret-1"}
+    models = f"{locked}/v1/models"
+    assert httpx.get(models, headers=header).status_code == 200
+    assert httpx.get(models, headers=header | {"Origin": "https://evil.example"}).status_code >= 401
+    good = httpx.get(models, headers=header | {"Origin": "https://good.example"})
+    assert good.headers["access-control-allow-origin"] == "https://good.example"
+    assert httpx.get(models).status_code == 401
+
+
+def test_the_page_loads_nothing_from_elsewhere(server):
+    page = httpx.get(f"{server}/")
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert "http" not in page.text.replace("http-equiv", "")
+    assert httpx.get(f"{server}/../../etc/passwd").status_code == 404
+    assert httpx.get(f"{server}/%2e%2e/%2e%2e/app.py").status_code == 404
+    described = httpx.get(f"{server}/openapi.json").json()["paths"]
+    assert {"/translate", "/v1/chat/completions", "/v2/translate", "/classify"} <= set(described)
+
+
+def test_half_requests_and_clients_that_go_away_hurt_nobody(server):
+    address = server.removeprefix("http://").split(":")
+    for sent in (b"", b"POST /translate HTTP/1.1\r\n", b"\x00\xff" * 50, b"GET / HTTP/9\r\n\r\n"):
+        with socket.create_connection((address[0], int(address[1]))) as client:
+            client.sendall(sent)
+    with httpx.Client() as client:
+        body = {"messages": [{"role": "user", "content": "hello"}], "stream": True}
+        with client.stream("POST", f"{server}/v1/chat/completions", json=body) as reply:
+            next(reply.iter_bytes())
+    assert httpx.get(f"{server}/health").json() == {"status": "ok"}
+
+
+def test_a_model_that_changes_is_loaded_anew(toy_bundle, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(toy_bundle, model)
+    with serving("-m", str(model), cwd=tmp_path) as (process, url):
+        log = log_of(process)
+        os.utime(model / "bundle.json", (1, 1))
+        assert any("loaded anew" in line for line in log)
+        assert httpx.get(f"{url}/languages").status_code == 200
+        (model / "bundle.json").write_text("{}")
+        assert any("goes on" in line for line in log)
+        source, target = languages(url)
+        body = {"q": "red", "source": source, "target": target}
+        assert httpx.post(f"{url}/translate", json=body).status_code == 200
+        process.send_signal(signal.SIGHUP)
+        assert any("goes on" in line for line in log)
+
+
+def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path):
+    (tmp_path / "empty").write_text("# none\n")
+    for arguments, code, words in (
+        (["-m", "no-such"], 4, "no such folder"),
+        (["-m", str(toy_bundle), "--host", "no.such.host.invalid"], 2, "no.such.host.invalid"),
+        (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "holds no key"),
+        (["-m", str(toy_bundle), "--timeout", "0"], 2, "--timeout"),
+        (["-m", str(toy_bundle), "--batch-tokens", "0"], 2, "--batch-tokens"),
+    ):
+        done = run_nmt("serve", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("error:")) == (code, 1)
+        assert words in done.stderr
+
+
+def test_the_curl_line_that_it_prints_works(toy_bundle, tmp_path):
+    command = [sys.executable, "-m", "nmt_cli", "serve", "--port", "0", "-m", str(toy_bundle)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        line = next(line for line in log_of(process) if line.startswith("try: "))
+        assert "translatedText" in subprocess.check_output(
+            ["curl", "-s", "--retry", "20", "--retry-connrefused", *shlex.split(line)[2:]],
+            text=True,
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) in (0, 130)
+
+
+def test_it_never_imports_tensorflow(toy_bundle, tmp_path):
+    code = (
+        "import sys; from nmt_cli.server.app import Settings, create; "
+        f"create(Settings(models=[{str(toy_bundle)!r}])); "
+        "sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
