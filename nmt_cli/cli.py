@@ -161,12 +161,9 @@ def _report_bug(error: Exception, *, show: bool) -> None:
 
 
 class _PlainValue:
-    """Turns what was typed for an option into its type: text, a number, or a list of texts.
+    """Turns what was typed for an option into its kind: text, a number, or a list of texts.
 
     Typer would do it with pydantic, whose import takes longer than a translation.
-
-    Args:
-        kind: The option's annotation without its `None`.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -239,20 +236,8 @@ app = typer.Typer(
 )
 
 
-_COMMANDS = (
-    init,
-    check,
-    tokenize,
-    train,
-    translate,
-    chat,
-    classify,
-    evaluate,
-    score,
-    serve,
-    export,
-)
-for _command in (*_COMMANDS, bench, info):
+_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score)
+for _command in (*_COMMANDS, serve, export, bench, info):
     app.command(cls=_Command)(_command)
 
 _data = typer.Typer(**_SETTINGS, help="Known public data sets: what they are, and getting them.")

@@ -164,11 +164,7 @@ class Model:
         check_task(self.bundle, TRANSLATION)
         alpha = self.search_options(length_penalty=length_penalty).length_penalty
         return score_pairs(
-            self.engine,
-            self.vocabularies,
-            pairs,
-            length_penalty=alpha,
-            on_warning=self._on_warning,
+            self.engine, self.vocabularies, pairs, length_penalty=alpha, on_warning=self._on_warning
         )
 
     def explain(self, source: str, target: str) -> "list[ExplainedWord]":

@@ -8,7 +8,6 @@ import typer
 
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.files import read_lines
 from nmt_cli.terminal import console, pictures
 from nmt_cli.terminal import options as opt
 
@@ -69,6 +68,7 @@ def chat(
 
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
+    from nmt_cli.files import read_lines
     from nmt_cli.search.options import ChatSettings
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.prompts import ChatPrompt

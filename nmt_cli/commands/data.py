@@ -30,7 +30,7 @@ def list_sets(json: opt.Json = False) -> None:
 
     for data_set in DATA_SETS.values():
         if json:
-            console.result_json(_as_json(data_set))
+            console.result_json(asdict(data_set) | {"folder": str(data_set.folder)})
         else:
             _show(data_set)
     if not json:
@@ -80,12 +80,7 @@ def get(
     console.note(f"next: {_next_command(data_set, goal)}")
 
 
-def _as_json(data_set: "DataSet") -> dict[str, object]:
-    return asdict(data_set) | {"folder": str(data_set.folder)}
-
-
 def _show(data_set: "DataSet") -> None:
-
     source, target = data_set.languages
     languages = source if source == target else f"{source}-{target}"
     pairs = f"{data_set.pairs:,} pairs" if data_set.pairs else "pairs not counted"
@@ -115,10 +110,9 @@ def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str
         with _progress(file.name) as on_progress:
             fetch_of_set(data_set, file, folder, mirror=mirror, on_progress=on_progress)
     except FetchError as error:
-        address = f"{data_set.address}/{file.path}"
         by_hand = (
-            f"by hand: put {address} (and the set's other files) into a folder, "
-            f"then: nmt data get {data_set.name} --from FOLDER"
+            f"by hand: put {data_set.address}/{file.path} (and the set's other files) into a "
+            f"folder, then: nmt data get {data_set.name} --from FOLDER"
         )
         hint = "; ".join(filter(None, (error.hint, by_hand)))
         raise type(error)(str(error), hint=hint) from error
@@ -153,11 +147,7 @@ def _progress(name: str) -> Iterator["OnProgress"]:
 def _next_command(data_set: "DataSet", folder: Path) -> str:
     from nmt_cli.resources import bundled_configs
 
-    if data_set.name in bundled_configs():
-        moved = (
-            ""
-            if folder == data_set.folder
-            else f" --data-dir {shlex.quote(os.path.relpath(folder))}"
-        )
-        return f"nmt train {data_set.name}{moved}"
-    return f"nmt init {data_set.name}.yaml --data-dir {shlex.quote(str(folder))}"
+    if data_set.name not in bundled_configs():
+        return f"nmt init {data_set.name}.yaml --data-dir {shlex.quote(str(folder))}"
+    moved = ["--data-dir", os.path.relpath(folder)] if folder != data_set.folder else []
+    return shlex.join(["nmt", "train", data_set.name, *moved])

@@ -70,12 +70,7 @@ def evaluate(
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.evaluation.evaluator import (
-        Evaluator,
-        check_split,
-        evaluate_outputs,
-        read_examples,
-    )
+    from nmt_cli.evaluation.evaluator import Evaluator, check_split, evaluate_outputs, read_examples
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.evaluation_view import show_evaluation

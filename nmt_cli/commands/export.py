@@ -9,7 +9,6 @@ import typer
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
-from nmt_cli.files import os_errors_as
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -61,6 +60,7 @@ def export(
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.config.reading import load_config
     from nmt_cli.evaluation.number_formats import dev_examples, export_saved_model, measure_formats
+    from nmt_cli.files import os_errors_as
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal.training_view import describe
 
@@ -109,6 +109,7 @@ def _share(
 ) -> None:
     from nmt_cli.bundle.folder import add_ctranslate2
     from nmt_cli.bundle.sharing import share
+    from nmt_cli.files import os_errors_as
 
     known = bundle.manifest.ctranslate2
     number_format = formats[0] if formats else known.get("auto", "int8")

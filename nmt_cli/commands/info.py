@@ -1,7 +1,7 @@
 """`nmt info`: what a model is and how well it does, read from its manifest alone."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,6 +40,7 @@ def info(
         console.result_json({"path": str(bundle.path), **asdict(manifest)})
         return
     size, words = manifest.model, manifest.vocabulary
+    parts = ", ".join(f"{name} {count:,}" for name, count in manifest.parts.items())
     languages = " -> ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
     rows = {
         "model": str(bundle.path),
@@ -48,7 +49,7 @@ def info(
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
         f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions"
         f"{', turn embeddings' if size.get('turn_embeddings') else ''}",
-        "parameters": f"{manifest.parameters:,}{_parts(manifest.parts)}",
+        "parameters": f"{manifest.parameters:,}" + (f" ({parts})" if parts else ""),
         "vocabulary": f"{words['source']:,} tokens, joint"
         if words["joint"]
         else f"{words['source']:,} source and {words['target']:,} target tokens",
@@ -57,7 +58,10 @@ def info(
         "best at step": f"{manifest.training['step']:,}",
     }
     if manifest.facts.has_labels:
-        rows |= _labels(manifest.classification)
+        head = manifest.classification
+        labels, kind = head["labels"], "any" if head["multi_label"] else "one"
+        rows["labels"] = f"{len(labels):,}, {kind} a text: {', '.join(labels)}"
+        rows["pooling"] = head["pooling"]
     if manifest.dev_loss:
         rows["dev loss"] = manifest.dev_loss
     rows |= _scores(manifest) | _formats(manifest)
@@ -69,22 +73,9 @@ def info(
         console.result(f"{name:<13} {text}")
 
 
-def _labels(classification: dict[str, Any]) -> dict[str, str]:
-    labels, kind = classification["labels"], "any" if classification["multi_label"] else "one"
-    return {
-        "labels": f"{len(labels):,}, {kind} a text: {', '.join(labels)}",
-        "pooling": classification["pooling"],
-    }
-
-
-def _parts(parts: dict[str, int]) -> str:
-    listed = ", ".join(f"{name} {size:,}" for name, size in parts.items())
-    return f" ({listed})" if listed else ""
-
-
 def _scores(manifest: "Manifest") -> dict[str, str]:
     """Return the scores, each with how the outputs were searched where there was a search."""
-    beam = _beam(manifest)
+    beam = f" (beam {manifest.decode['beam_size']})"
     search = {"dev": " (greedy)", "test": beam} if manifest.facts.best_by == "bleu" else {}
     return {
         f"{split} {name}": f"{value['score']:.2f}{search.get(split, '')}  {value['signature']}"
@@ -93,16 +84,13 @@ def _scores(manifest: "Manifest") -> dict[str, str]:
     }
 
 
-def _beam(manifest: "Manifest") -> str:
-    return f" (beam {manifest.decode['beam_size']})"
-
-
 def _formats(manifest: "Manifest") -> dict[str, str]:
     """Return the number formats of CTranslate2: size, and what was measured of them."""
     rows = {}
     for name, facts in manifest.ctranslate2.get("formats", {}).items():
         text = f"{facts.get('megabytes', manifest.megabytes(name)):.1f} MB"
-        for metric, search in (("bleu", _beam(manifest)), ("accuracy", "")):
+        beam = f" (beam {manifest.decode['beam_size']})"
+        for metric, search in (("bleu", beam), ("accuracy", "")):
             if facts.get(metric) is not None:
                 rate = f"{facts['lines_per_second']:,.0f} lines/s"
                 text += f", dev {metric} {facts[metric]:.2f}{search}, {rate}"

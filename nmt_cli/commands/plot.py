@@ -77,8 +77,7 @@ def lengths(
     config: opt.Config = None,
     overrides: opt.Set = None,
     unit: Annotated[
-        str,
-        typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters."),
+        str, typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters.")
     ] = "words",
     split: Annotated[
         str, typer.Option(metavar="SPLIT", help="Lines of train, dev or test.")

@@ -35,8 +35,7 @@ def train(
         ),
     ] = None,
     workers: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT,...", help="The machines that train together."),
+        str | None, typer.Option(metavar="HOST:PORT,...", help="The machines that train together.")
     ] = None,
     worker_index: Annotated[
         int | None, typer.Option(metavar="N", help="Which of them this one is, from 0.")

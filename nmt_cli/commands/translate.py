@@ -34,8 +34,7 @@ def translate(
     ] = None,
     settings: opt.SearchSet = None,
     align: Annotated[
-        bool,
-        typer.Option("--align", help="Add word pairs, source-target; attention with --json."),
+        bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
     ] = False,
     token_scores: Annotated[
         bool, typer.Option("--token-scores", help="Add each token's log-probability to --json.")

@@ -38,16 +38,12 @@ class Choice(NamedTuple):
 class Side:
     """The training text of one side, or of both together.
 
-    Attributes:
-        words: Words between spaces; two characters of Hangul, Han or Kana make a word where that
-            gives more.
-        alphabet: Distinct characters, the rarest left out.
-        scripts: Share of the commonest scripts among its letters, in words ("82 % Hangul").
+    Words stand between spaces; two characters of Hangul, Han or Kana make one if that gives more.
     """
 
     words: int
-    alphabet: int
-    scripts: str
+    alphabet: int  # distinct characters, the rarest left out
+    scripts: str  # share of the commonest scripts among its letters, in words ("82 % Hangul")
 
 
 @dataclass(frozen=True)
@@ -62,17 +58,11 @@ class Text:
 
 @dataclass(frozen=True)
 class TokenLengths:
-    """Lengths in tokens, each with its `</s>`.
+    """Lengths in tokens, each with its `</s>`."""
 
-    Attributes:
-        longest: Tokens that the longer side of nearly every training pair stays within.
-        mean: Of a training pair.
-        dev: Likewise, of all development examples together.
-    """
-
-    longest: int
-    mean: Lengths
-    dev: int
+    longest: int  # what the longer side of nearly every training pair stays within
+    mean: Lengths  # of a training pair
+    dev: int  # of all development examples together
 
 
 @dataclass(frozen=True)
@@ -182,8 +172,7 @@ def vocab_size(
     size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_TOKENS + side.alphabet + merges)
     seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
     return Choice(
-        size,
-        f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})",
+        size, f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})"
     )
 
 
@@ -201,7 +190,6 @@ def choose(
 
 
 def _plan(config: Config, keys: Collection[str], situation: Situation) -> _Plan:
-    """Return the largest size that there is enough text for, and time."""
     sizes = [size for size in _SIZES[situation.device] if situation.text.pairs >= size.pairs]
     plans = [_Plan(**vars(situation), size=size, seen=math.inf) for size in reversed(sizes)]
     if situation.seconds == math.inf:
@@ -226,8 +214,8 @@ def _d_ff(config: Config, plan: _Plan) -> Choice:
 
 
 def _num_heads(config: Config, plan: _Plan) -> Choice:
-    d_model, most = config.model.d_model, plan.size.num_heads
-    heads = next(heads for heads in range(most, 0, -1) if d_model % heads == 0)
+    d_model = config.model.d_model
+    heads = next(heads for heads in range(plan.size.num_heads, 0, -1) if d_model % heads == 0)
     return Choice(heads, f"{d_model // heads} columns a head")
 
 
@@ -279,8 +267,7 @@ def _max_steps(config: Config, plan: _Plan) -> Choice:
         return Choice(most, reason if planned < most else f"{reason}: the run will end early")
     if plan.device == "cpu":
         steps = min(steps, _MOST_CPU_STEPS)
-    reason = f"{steps / steps_an_epoch:,.1f} epochs; patience may end it before"
-    return Choice(steps, reason)
+    return Choice(steps, f"{steps / steps_an_epoch:,.1f} epochs; patience may end it before")
 
 
 def _optimizer(config: Config, plan: _Plan) -> Choice:
@@ -322,17 +309,12 @@ def _learning_rate(config: Config, plan: _Plan) -> Choice:
 
 
 def _eval_steps(config: Config, plan: _Plan) -> Choice:
-    """Return the interval of evaluations.
-
-    Translating a token costs about what training on a token does.
-    """
+    """Return the interval; translating a token costs about what training on a token does."""
     train = config.train
     cost = (plan.tokens.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
     steps = _round_up(max(cost / _EVALUATION_SHARE, _planned_steps(config, plan) / 40))
-    return Choice(
-        min(steps, train.max_steps),
-        f"{plan.tokens.dev:,} tokens of dev take about the time of {cost:,.0f} steps",
-    )
+    reason = f"{plan.tokens.dev:,} tokens of dev take about the time of {cost:,.0f} steps"
+    return Choice(min(steps, train.max_steps), reason)
 
 
 def _checkpoint_steps(config: Config, plan: _Plan) -> Choice:

@@ -43,18 +43,14 @@ Location = tuple[str | int, ...]
 class LoadedConfig:
     """A checked configuration and where it came from.
 
-    Attributes:
-        config: The configuration.
-        data_dir: The folder that relative file names in `data` start from.
-        name: The file as the user would name it.
-        auto: Dotted names of the keys that say `auto`. In `config` something that fits stands in
-            for them until `training.auto_values.resolve` has seen the text.
+    For keys that say `auto` something that fits stands in `config`, until
+    `training.auto_values.resolve` has seen the text.
     """
 
     config: Config
-    data_dir: Path
-    name: str
-    auto: frozenset[str] = frozenset()
+    data_dir: Path  # that relative file names in `data` start from
+    name: str  # the file as the user would name it
+    auto: frozenset[str] = frozenset()  # dotted names of the keys that say `auto`
 
 
 class _Loader(yaml.SafeLoader):
@@ -386,10 +382,7 @@ def value_of(config: Config, name: str) -> Any:
 def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
     """Write a configuration with every key, each followed by its help as a comment.
 
-    Args:
-        config: The configuration.
-        auto: Dotted keys to write as `auto`, and sections to write so as a whole: the keys of these
-            follow as comments.
+    Dotted keys in `auto` are written so, and sections as a whole: their keys follow as comments.
     """
     lines: list[str] = []
     for name, field in Config.model_fields.items():

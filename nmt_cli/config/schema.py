@@ -36,15 +36,11 @@ def key(
     may_be_auto: bool = False,
     **limits: Any,
 ) -> Any:
-    """Declare one configuration key.
+    """Declare one configuration key; without a default (`...`) it is required.
 
-    Args:
-        default: The value when the file does not set the key; `...` for a required key.
-        help_text: One line of help.
-        unit: What the number counts, for the help.
-        may_change: Whether a run may go on after this key was changed.
-        may_be_auto: Whether the file may say `auto`, which leaves the choice to `config/auto.py`.
-        limits: Bounds as pydantic takes them (`ge`, `gt`, `le`, `lt`).
+    A run can be resumed after a key that `may_change` was changed. The file may say `auto` for one
+    that `may_be_auto`, which leaves the choice to `config/auto.py`. The unit is for the help, the
+    limits are pydantic's (`ge`, `gt`, `le`, `lt`).
     """
     extra: dict[str, Any] = {"may_change": may_change, "may_be_auto": may_be_auto}
     if unit:

@@ -8,35 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFacts:
-    """A task.
+    """A task."""
 
-    Attributes:
-        name: As `task:` and `bundle.json` have it.
-        columns: The columns of a JSON file that does not name its own.
-        has_turns: Sources are conversations.
-        has_labels: Targets are labels, not text.
-        is_parallel: Targets say what sources say.
-        best_by: What the best model is chosen by; of labels the configuration says it.
-        unit: What training counts.
-        targets: What targets are made of.
-        command: What a model is used with.
-        made_by: What trains a first model.
-        does: What a model does, for people; it may name the languages.
-        pipeline: What the Hugging Face hub calls it.
-    """
-
-    name: str
-    columns: tuple[str, str] = ("source", "target")
-    has_turns: bool = False
-    has_labels: bool = False
-    is_parallel: bool = False
-    best_by: str
-    unit: str = "tokens"
-    targets: str = "target tokens"
-    command: str
-    made_by: str
-    does: str
-    pipeline: str
+    name: str  # as `task:` and `bundle.json` have it
+    columns: tuple[str, str] = ("source", "target")  # of a JSON file that does not name its own
+    has_turns: bool = False  # sources are conversations
+    has_labels: bool = False  # targets are labels, not text
+    is_parallel: bool = False  # targets say what sources say
+    best_by: str  # what the best model is chosen by; of labels the configuration says it
+    unit: str = "tokens"  # what training counts
+    targets: str = "target tokens"  # what targets are made of
+    command: str  # what a model is used with
+    made_by: str  # what trains a first model
+    does: str  # what a model does, for people; it may name the languages
+    pipeline: str  # what the Hugging Face hub calls it
 
     @property
     def has_score(self) -> bool:

@@ -34,10 +34,9 @@ def num_fused(name: str) -> int:
 
 
 class RandomStream:
-    """Seeds for the dropouts of one forward pass: a function of the step's seed and their order.
+    """Seeds for the dropouts of one forward pass: a function of their order and of a seed.
 
-    Args:
-        seed: [2] int32, different for each micro-batch of each step.
+    That is [2] int32, different for each micro-batch of each step.
     """
 
     def __init__(self, seed: Tensor) -> None:
@@ -119,11 +118,8 @@ class Layer(keras.layers.Layer):
 
     Keras tracks the variables; its call machinery (building on first use, casting arguments,
     implied masks) is passed by, since every layer here makes its weights at once and is explicit
-    about types.
-
-    Args:
-        name: Dotted name in the model, such as `encoder.layer1.self_att`.
-        seed: The run's seed; with a weight's name it decides the weight's first value.
+    about types. The run's seed and a weight's dotted name, such as
+    `encoder.layer1.self_att.output`, decide its first value.
     """
 
     def __init__(self, name: str, seed: int) -> None:

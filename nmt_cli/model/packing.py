@@ -22,15 +22,10 @@ class Packing(NamedTuple):
 
     All layers but attention work on each position by itself. So they get the N real ones alone,
     [N, D], and no time goes into padding; attention lays them out by sentence, [B, T, ...].
-
-    Attributes:
-        shape: [2] int32, B and T.
-        rows: [N] int32 indices of the real positions in the flattened batch; None when all are
-            real.
     """
 
-    shape: Tensor
-    rows: Tensor = None
+    shape: Tensor  # [2] int32, B and T
+    rows: Tensor = None  # [N] int32 indices in the flattened batch; None when all are real
 
     @classmethod
     def of(cls, ids: Tensor) -> "Packing":
@@ -57,15 +52,9 @@ class Packing(NamedTuple):
         return flat % length
 
     def split_heads(self, x: Tensor, num_heads: int, fused: int = 1) -> list[Tensor]:
-        """Return what lies side by side in x by sentence and head; any numbers at padding.
+        """Return each of the fused projections of x [N, fused*H*P] by head, [B, H, T, P].
 
-        Args:
-            x: [N, fused*H*P].
-            num_heads: H.
-            fused: How many projections x holds.
-
-        Returns:
-            [B, H, T, P] for each projection.
+        At padding there are any numbers.
         """
         batch, length = tf.unstack(self.shape)
         width = x.shape[-1] // (fused * num_heads)

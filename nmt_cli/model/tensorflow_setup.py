@@ -2,16 +2,13 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 
 def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> None:
-    """Import TensorFlow without its start-up log on the terminal.
-
-    Args:
-        threads: Processor cores it may use; None is all.
-        use_gpu: Whether it may use GPUs.
-    """
+    """Import TensorFlow without its start-up log; `threads` are the cores it may use, None all."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
@@ -37,15 +34,14 @@ def find_device() -> Literal["cpu", "gpu"]:
     return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
-class _silent_stderr:
+@contextlib.contextmanager
+def _silent_stderr() -> Iterator[None]:
     """Keep what native libraries write to file descriptor 2 while loading off the terminal."""
-
-    def __enter__(self) -> None:
-        self._saved = os.dup(2)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 2)
-        os.close(null)
-
-    def __exit__(self, *_: object) -> None:
-        os.dup2(self._saved, 2)
-        os.close(self._saved)
+    saved = os.dup(2)
+    with Path(os.devnull).open("wb") as null:
+        os.dup2(null.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

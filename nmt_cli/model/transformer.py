@@ -200,12 +200,9 @@ class EncoderModel(Layer):
         random: RandomStream | None = None,
         maps: AttentionMaps | None = None,
     ) -> Memory:
-        """Read the source.
+        """Read source ids [B, S] int32, padded with 0.
 
-        Args:
-            source_ids: [B, S] int32, padded with 0.
-            random: Seeds of the dropouts; None switches dropout off.
-            maps: When given, `encoder_layerN_self_att` [B, H, S, S] are put into it.
+        Without `random` there is no dropout; `maps` gets `encoder_layerN_self_att` [B, H, S, S].
         """
         packing, mask = Packing.of(source_ids), padding_mask(source_ids)
         ids, positions = packing.pack(source_ids), packing.positions()
@@ -281,17 +278,12 @@ class Transformer(EncoderModel):
         random: RandomStream | None = None,
         maps: AttentionMaps | None = None,
     ) -> Tensor:
-        """Read target ids and return what the next ones are predicted from.
+        """Return the states [N, D] that the ids after the target ids are predicted from.
 
-        Args:
-            target_ids: [B, T] int32, beginning with `<s>` and padded with 0.
-            cache: From `start_cache`.
-            random: Seeds of the dropouts; None switches dropout off.
-            maps: When given, `decoder_layerN_block1_self_att` [B, H, T, T] and
-                `decoder_layerN_block2_decenc_att` [B, H, T, S] are put into it.
-
-        Returns:
-            States [N, D] at the ids that are not padding (see `logits`).
+        Target ids [B, T] int32 begin with `<s>` and are padded with 0, where there is no state. The
+        cache is that of `start_cache`. Without `random` there is no dropout; `maps` gets
+        `decoder_layerN_block1_self_att` [B, H, T, T] and `decoder_layerN_block2_decenc_att`
+        [B, H, T, S].
         """
         packing = Packing.of(target_ids)
         ids, positions = packing.pack(target_ids), packing.positions()
@@ -308,16 +300,13 @@ class Transformer(EncoderModel):
         *,
         maps: AttentionMaps | None = None,
     ) -> tuple[Tensor, DecoderCache]:
-        """Read one more id of each beam.
+        """Read one more id of each beam; return states [N, D] and the cache for the next step.
 
         Args:
             ids: [N] int32, beams of a sentence side by side, `<s>` at first; 0 writes nothing.
             cache: From `make_room` or from the step before.
             position: Scalar int32 index of these ids.
             maps: As for `decode`, [B, H, K, C*K] and [B, H, K, S].
-
-        Returns:
-            States [N, D] and the cache for the next step.
         """
         mask = _with_position(cache.own_mask, padding_mask(ids), position)
         x = self.decoder.embed(self.target_table, ids, position, self.activation_dtype, None)
