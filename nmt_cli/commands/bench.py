@@ -137,7 +137,7 @@ def _sentences(
     from nmt_cli.files import read_lines
     from nmt_cli.search.labeller import texts_of
     from nmt_cli.terminal import console
-    from nmt_cli.text.encoders import build_encoder
+    from nmt_cli.text.shards import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
     num_texts = bundle.manifest.classification.get("texts", 1)

@@ -67,7 +67,7 @@ def export(
     from nmt_cli.tasks.task import task_of
     from nmt_cli.terminal import console
     from nmt_cli.terminal.training_view import describe
-    from nmt_cli.text.encoders import build_encoder
+    from nmt_cli.text.shards import build_encoder
     from nmt_cli.text.vocabulary import Vocabularies
 
     if saved_model and formats:

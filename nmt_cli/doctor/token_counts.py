@@ -10,8 +10,7 @@ from nmt_cli.doctor.chunk import Chunk, Ints
 from nmt_cli.doctor.findings import Marks
 from nmt_cli.text.batches import plan_window
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.shards import EncodedCorpus, build_encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 

@@ -16,8 +16,7 @@ from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.loading import EngineOptions, load_engine, search_options
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.shards import Encoder
+from nmt_cli.text.shards import Encoder, build_encoder
 from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:

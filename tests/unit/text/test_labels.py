@@ -13,9 +13,8 @@ from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.text.batches import assemble, batches_by_length, plan_window, take
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.encoders import LabelEncoder, build_encoder
 from nmt_cli.text.labels import Labels, find_labels
-from nmt_cli.text.shards import encode_corpora
+from nmt_cli.text.shards import LabelEncoder, build_encoder, encode_corpora
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
