@@ -19,7 +19,7 @@ from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
 from nmt_cli.text.tokenizer import Subwords
 
-_KEY = 3  # keeps these draws apart from those of the order (see `windows.py`)
+_KEY = 3  # keeps these draws apart from those of the order (see `batches.py`)
 _WAYS = 8  # segmentations of a word in a window
 _BLOCK = 50_000  # examples split at a time
 _NO_MERGE = np.iinfo(np.int64).max

@@ -46,7 +46,13 @@ BATCHES = [
 def five_steps(replicas, dropout, rule="adam", lanes=1):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
-        train = TrainConfig(precision="float32", optimizer=rule, clip_norm=1.0, weight_decay=0.01, muon_rms=0.2, average_decay=0.9
+        train = TrainConfig(
+            precision="float32",
+            optimizer=rule,
+            clip_norm=1.0,
+            weight_decay=0.01,
+            muon_rms=0.2,
+            average_decay=0.9,
         )
         optimizer = Optimizer(named_variables(model), train)
     config = Config.model_validate({"name": "x", "data": corpora, "train": {"lanes": lanes}})

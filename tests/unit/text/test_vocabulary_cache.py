@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/text/fingerprint.py: a hash that changes with the text, and is remembered."""
+"""Tests of nmt_cli/text/vocabulary_cache.py: a hash of the text that is remembered."""
 
 import os
 import time
