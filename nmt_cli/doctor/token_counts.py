@@ -10,8 +10,7 @@ from nmt_cli.doctor.chunk import Chunk, Ints
 from nmt_cli.doctor.findings import Marks
 from nmt_cli.text.batches import plan_window
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.shards import EncodedCorpus, build_encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -111,15 +110,7 @@ def _padding_share(lengths: Ints, config: Config) -> float:
         return 0.0
     source, target = (np.concatenate(([0], np.cumsum(side))) for side in lengths)
     nothing = np.zeros(0, np.uint16)
-    plan = plan_window(
-        EncodedCorpus(nothing, source, nothing, target),
-        tokens_per_batch=config.train.tokens_per_batch,
-        accumulate_steps=config.train.accumulate_steps,
-        length_width=config.train.length_width,
-        max_length=config.model.max_length,
-        seed=config.seed,
-        epoch=0,
-    )
+    plan = plan_window(EncodedCorpus(nothing, source, nothing, target), config)
     ordered = lengths[:, plan.order]  # [2, N]
     rows = np.diff(plan.starts)
     positions = (np.maximum.reduceat(ordered, plan.starts[:-1], axis=1) * rows).sum()

@@ -27,8 +27,7 @@ from nmt_cli.search.loading import (
 )
 from nmt_cli.search.options import OF_SAMPLING, ChatOptions, ChatSettings, SearchOptions
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.encoders import build_encoder
-from nmt_cli.text.shards import Encoder
+from nmt_cli.text.shards import Encoder, build_encoder
 from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from nmt_cli.search.loading import EngineOptions, load_labeller
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.shards import build_encoder
 from nmt_cli.text.vocabulary import Vocabularies
 
 MAX_LOSS = 0.2

@@ -9,7 +9,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
 from nmt_cli.report.charts import BarChart, Bars
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.encoders import build_encoder
+from nmt_cli.text.shards import build_encoder
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
 

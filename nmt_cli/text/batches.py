@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.text.shards import EncodedCorpus
 
@@ -257,33 +258,26 @@ def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
 
 
 def plan_window(
-    corpus: EncodedCorpus,
-    *,
-    tokens_per_batch: int,
-    accumulate_steps: int,
-    length_width: int,
-    max_length: int,
-    seed: int,
-    epoch: int,
-    window: int = 0,
+    corpus: EncodedCorpus, config: Config, epoch: int = 0, window: int = 0
 ) -> WindowPlan:
     """Return the batches of a window (both from 0); the same arguments always give the same plan.
 
-    Examples with a side beyond `max_length` are left out. An effective batch has about
-    `tokens_per_batch` counted tokens (of targets, or with labels for targets, of sources), padding
-    apart; its `accumulate_steps` micro-batches share them. Counted lengths are grouped by
+    Examples with a side beyond `model.max_length` are left out. An effective batch has about
+    `train.tokens_per_batch` counted tokens (of targets, or with labels for targets, of sources),
+    padding apart; its `accumulate_steps` micro-batches share them. Counted lengths are grouped by
     `length_width`, those of sources within a group by half of it: wider mixes more and pads more.
     """
-    random = np.random.default_rng([seed, epoch, window])
-    order = random.permutation(usable_examples(corpus, max_length))
+    train, length_width = config.train, config.train.length_width
+    random = np.random.default_rng([config.seed, epoch, window])
+    order = random.permutation(usable_examples(corpus, config.model.max_length))
     counted_lengths = corpus.counted_lengths
     group = (counted_lengths[order] + random.integers(length_width)) // length_width
     order = order[np.lexsort((corpus.source_lengths[order] // (length_width // 2), group))]
-    micro_budget = max(1, tokens_per_batch // accumulate_steps)
+    micro_budget = max(1, train.tokens_per_batch // train.accumulate_steps)
     batch_of = (np.cumsum(counted_lengths[order]) - 1) // micro_budget
     starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))
     shuffled = random.permutation(len(starts) - 1)
-    return WindowPlan(*_reorder(order, starts, shuffled), accumulate_steps)
+    return WindowPlan(*_reorder(order, starts, shuffled), train.accumulate_steps)
 
 
 def _reorder(order: Indices, starts: Indices, batches: Indices) -> tuple[Indices, Indices]:

@@ -14,8 +14,8 @@ from nmt_cli.config.auto import Side, Text, TokenLengths
 from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example, texts
-from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.scripts import NAMES, script_table
+from nmt_cli.text.shards import build_encoder
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 

@@ -289,7 +289,7 @@ def _verified_state(path: Path) -> dict[str, Any]:
 def _score(path: Path) -> float | None:
     """Return a checkpoint's own development score, or None."""
     try:
-        progress = json.loads((path / _STATE).read_text(encoding="utf-8"))["progress"]
+        progress = _read_state(path)["progress"]
         score = progress["score"]
         is_own = progress["evaluated_step"] == progress["step"] and math.isfinite(score)
     except (OSError, *_DAMAGES):

@@ -105,33 +105,16 @@ def iter_windows(
         windows = EpochWindows(sizes, weights, config.seed, epoch)
         while window < len(windows):
             is_last = window + 1 == len(windows)
-            examples = _examples(corpus, windows, window)
+            indices = windows.examples(window)
+            is_whole = len(indices) == len(corpus) and (np.diff(indices) == 1).all()
+            examples = corpus if is_whole else take(corpus, indices)  # a small one is there whole
             if dropout is not None:
                 examples = dropout.split_again(examples, epoch, window)
-            yield Window(
-                examples,
-                plan_window(
-                    examples,
-                    tokens_per_batch=config.train.tokens_per_batch,
-                    accumulate_steps=config.train.accumulate_steps,
-                    length_width=config.train.length_width,
-                    max_length=config.model.max_length,
-                    seed=config.seed,
-                    epoch=epoch,
-                    window=window,
-                ),
-                Cursor(epoch, 0, window),
-                Cursor(epoch + 1) if is_last else Cursor(epoch, 0, window + 1),
-            )
+            plan = plan_window(examples, config, epoch, window)
+            after = Cursor(epoch + 1) if is_last else Cursor(epoch, 0, window + 1)
+            yield Window(examples, plan, Cursor(epoch, 0, window), after)
             window += 1
         epoch, window = epoch + 1, 0
-
-
-def _examples(corpus: EncodedCorpus, windows: EpochWindows, window: int) -> EncodedCorpus:
-    indices = windows.examples(window)
-    if len(indices) == len(corpus) and (np.diff(indices) == 1).all():
-        return corpus  # a small one is there whole
-    return take(corpus, indices)
 
 
 def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:

@@ -21,56 +21,36 @@ hidden states; tables, vectors and output layers stay with Adam.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from nmt_cli.config.schema import TrainConfig
 from nmt_cli.model.layers import num_fused
 from nmt_cli.model.weights import Arrays
 
 Tensor = Any
-Rule = Literal["adam", "muon"]
 BETA_1, BETA_2, EPSILON = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, section 5.3
 
 
 class Optimizer:
     """The optimizer's state and its step.
 
-    Args:
-        variables: The weights to train, by name.
-        rule: What moves the matrices between hidden states; Adam moves all others.
-        clip_norm: Largest norm of the whole gradient; 0 never clips.
-        weight_decay: Decoupled decay; 0 is none.
-        muon_rms: How large the elements of a Muon step are before the rate, root mean square.
-        average_decay: Of the moving average of the weights; 0 keeps none.
-        precision: What Muon multiplies in.
+    Of the variables, by name, `optimizer` says what moves the matrices between hidden states (Adam
+    moves all others); a `clip_norm`, `weight_decay` or `average_decay` of 0 does nothing.
     """
 
-    def __init__(
-        self,
-        variables: dict[str, Any],
-        *,
-        rule: Rule,
-        clip_norm: float,
-        weight_decay: float,
-        muon_rms: float,
-        average_decay: float = 0.0,
-        precision: str = "float32",
-    ) -> None:
+    def __init__(self, variables: dict[str, Any], config: TrainConfig) -> None:
+        self._config = config
         self.weights = {name: variable.value for name, variable in variables.items()}
-        self._clip_norm = clip_norm
-        self._weight_decay = weight_decay
-        self._muon_rms = muon_rms
-        self._precision = precision
         hidden = [name for name, w in self.weights.items() if is_hidden_matrix(name, w)]
-        self._by_muon = hidden if rule == "muon" else []
+        self._by_muon = hidden if config.optimizer == "muon" else []
         zeros = {name: tf.zeros(weight.shape) for name, weight in self.weights.items()}
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         by_adam = {name: zero for name, zero in zeros.items() if name not in self._by_muon}
         self._v = {name: tf.Variable(zero, trainable=False) for name, zero in by_adam.items()}
-        self._average_decay = average_decay
-        averaged = self.weights if average_decay else {}
+        averaged = self.weights if config.average_decay else {}
         self._average = {
             name: tf.Variable(tf.cast(weight, tf.float32), trainable=False)
             for name, weight in averaged.items()
@@ -88,18 +68,18 @@ class Optimizer:
         return norm
 
     def _update(self, gradients: list[Tensor], norm: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        if self._clip_norm:
-            gradients, _ = tf.clip_by_global_norm(gradients, self._clip_norm, use_norm=norm)
+        if self._config.clip_norm:
+            gradients, _ = tf.clip_by_global_norm(gradients, self._config.clip_norm, use_norm=norm)
         by_name = dict(zip(self.weights, gradients, strict=True))
-        if self._weight_decay:
+        if self._config.weight_decay:
             for weight in self.weights.values():
-                _subtract(weight, rate * self._weight_decay * weight)
+                _subtract(weight, rate * self._config.weight_decay * weight)
         for name in self._v:
             self._step_by_adam(name, by_name[name], rate, step)
         momenta = {name: self._momentum(name, by_name[name]) for name in self._by_muon}
-        for name, fall in steps(momenta, self._muon_rms, self._precision).items():
+        for name, fall in steps(momenta, self._config.muon_rms, self._config.precision).items():
             _subtract(self.weights[name], rate * fall)
-        decay = tf.minimum(self._average_decay, (1.0 + step) / (10.0 + step))
+        decay = tf.minimum(self._config.average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():
             _subtract(average, (1.0 - decay) * (average - self.weights[name]))
         return tf.constant(True)

@@ -22,11 +22,11 @@ from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly, texts
-from nmt_cli.text.encoders import build_encoder
 from nmt_cli.text.shards import (
     FORMAT,
     EncodedCorpus,
     Encoder,
+    build_encoder,
     encode_corpora,
     remove_damaged,
     remove_other_shards,

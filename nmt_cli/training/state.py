@@ -29,15 +29,7 @@ class RunState:
         self._check_same_everywhere()
         with replicas.scope():
             self.model = self._build_model()
-            self.optimizer = Optimizer(
-                trained_variables(self.model, config),
-                rule=config.train.optimizer,
-                clip_norm=config.train.clip_norm,
-                weight_decay=config.train.weight_decay,
-                muon_rms=config.train.muon_rms,
-                average_decay=config.train.average_decay,
-                precision=config.train.precision,
-            )
+            self.optimizer = Optimizer(trained_variables(self.model, config), config.train)
         self.progress = Progress()
         if prepared.start is not None:
             self.assign(None)

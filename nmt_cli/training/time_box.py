@@ -153,7 +153,7 @@ class TimeBox:
 
 _START_S, _PAIRS_A_SECOND = 15.0, 50_000
 _END_SHARE = 0.06  # of the time: evaluations, and what comes after the last step
-_LEAST_STEPS, _FIRST_RESULTS = 500, 1500
+_STEPS_TO_LEARN, _FIRST_RESULTS = 500, 1500
 _ENOUGH = 3  # a third of the steps leads to nearly the same quality
 _WORTH_TELLING_S = 300
 _LIMITS_S = [60 * m for m in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720)]
@@ -186,7 +186,7 @@ def too_short(
     """Return a warning when a time limit is too short to learn anything, with what would do."""
     step = step_seconds(config, lengths, machine)
     steps = training_seconds(limit, pairs) / step
-    if steps >= min(_LEAST_STEPS, config.train.max_steps):
+    if steps >= min(_STEPS_TO_LEARN, config.train.max_steps):
         return None
     first = _as_limit(run_seconds(_FIRST_RESULTS, step, pairs))
     return (

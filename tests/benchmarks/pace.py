@@ -56,14 +56,7 @@ def _measure(arguments) -> dict[str, object]:
     share_cores(int(config.train.lanes))
     vocabulary = {"source": VOCABULARY, "target": VOCABULARY, "joint": True}
     model = task_of(config.facts).build_model(config, vocabulary)
-    optimizer = Optimizer(
-        named_variables(model),
-        rule=config.train.optimizer,
-        clip_norm=1.0,
-        weight_decay=0.0,
-        muon_rms=config.train.muon_rms,
-        precision=config.train.precision,
-    )
+    optimizer = Optimizer(named_variables(model), config.train)
     stepper = Stepper(model, optimizer, config)
     shape = (config.train.tokens_per_batch // LENGTH, LENGTH)
     generator, seconds = np.random.default_rng(1), []

@@ -73,13 +73,7 @@ def _measure_steps(loaded, seconds):
         compute_dtype=precision,
     )
     variables = named_variables(model)
-    optimizer = Optimizer(
-        variables,
-        rule=config.train.optimizer,
-        clip_norm=config.train.clip_norm,
-        weight_decay=0.0,
-        muon_rms=config.train.muon_rms,
-    )
+    optimizer = Optimizer(variables, config.train)
     stepper = Stepper(model, optimizer, config)
     sizes = {name: int(variable.value.shape.num_elements()) for name, variable in variables.items()}
     encoder = sum(size for name, size in sizes.items() if name.startswith("encoder."))

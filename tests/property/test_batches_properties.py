@@ -1,6 +1,7 @@
 """Properties of the data order: whatever the corpus, nothing is lost, doubled or too big."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 from hypothesis import given, settings
@@ -49,7 +50,12 @@ def test_a_plan(corpus, arguments):
     usable = fits(corpus, arguments["max_length"])
     if not len(usable):
         return
-    plan = plan_window(corpus, **arguments)
+    config = SimpleNamespace(
+        train=SimpleNamespace(**arguments),
+        model=SimpleNamespace(**arguments),
+        seed=arguments["seed"],
+    )
+    plan = plan_window(corpus, config, arguments["epoch"])
     steps = [plan.micro_batches(step) for step in range(plan.num_steps)]
     batches = list(itertools.chain.from_iterable(steps))
     # every usable example exactly once
@@ -63,7 +69,7 @@ def test_a_plan(corpus, arguments):
     longest = corpus.target_lengths[usable].max()
     assert max(corpus.target_lengths[indices].sum() for indices in batches) <= budget + longest - 1
     # the same again
-    again = plan_window(corpus, **arguments)
+    again = plan_window(corpus, config, arguments["epoch"])
     assert np.array_equal(again.order, plan.order)
     assert np.array_equal(again.starts, plan.starts)
 

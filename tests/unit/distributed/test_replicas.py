@@ -22,7 +22,8 @@ import tensorflow as tf
 [cpu] = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
-from nmt_cli.config.schema import Config, ModelConfig
+from nmt_cli.errors import ConfigError
+from nmt_cli.config.schema import Config, TrainConfig, ModelConfig
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import named_variables, read_weights
 from nmt_cli.text.batches import Batch
@@ -45,14 +46,15 @@ BATCHES = [
 def five_steps(replicas, dropout, rule="adam", lanes=1):
     with replicas.scope():
         model = Transformer(ModelConfig(**sizes, dropout=dropout), **vocabulary, seed=1)
-        optimizer = Optimizer(
-            named_variables(model),
-            rule=rule,
+        train = TrainConfig(
+            precision="float32",
+            optimizer=rule,
             clip_norm=1.0,
             weight_decay=0.01,
             muon_rms=0.2,
             average_decay=0.9,
         )
+        optimizer = Optimizer(named_variables(model), train)
     config = Config.model_validate({"name": "x", "data": corpora, "train": {"lanes": lanes}})
     stepper = Stepper(model, optimizer, config, replicas)
     results = [stepper.step(BATCHES, number, 1e-3) for number in range(1, 6)]

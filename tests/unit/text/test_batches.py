@@ -1,5 +1,7 @@
 """Tests of nmt_cli/text/batches.py: what makes up a batch, and its padded arrays."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -36,9 +38,14 @@ def realistic_corpus(count: int) -> EncodedCorpus:
 
 
 def plan(corpus: EncodedCorpus, **changes) -> WindowPlan:
-    arguments = {"tokens_per_batch": 100, "accumulate_steps": 1, "length_width": 2}
-    defaults = {**arguments, "max_length": 64, "seed": 1, "epoch": 0}
-    return plan_window(corpus, **{**defaults, **changes})
+    train = {"tokens_per_batch": 100, "accumulate_steps": 1, "length_width": 2}
+    train |= {key: value for key, value in changes.items() if key in train}
+    config = SimpleNamespace(
+        train=SimpleNamespace(**train),
+        model=SimpleNamespace(max_length=changes.get("max_length", 64)),
+        seed=changes.get("seed", 1),
+    )
+    return plan_window(corpus, config, changes.get("epoch", 0), changes.get("window", 0))
 
 
 def all_batches(plan: WindowPlan) -> list[np.ndarray]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.text.batches import assemble, batches_by_length, plan_window, take
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.encoders import LabelEncoder, build_encoder
 from nmt_cli.text.labels import Labels, find_labels
-from nmt_cli.text.shards import encode_corpora
+from nmt_cli.text.shards import LabelEncoder, build_encoder, encode_corpora
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
@@ -190,15 +190,9 @@ def test_the_fingerprint_tells_what_changes_ids(encoder):
 def test_batches_hold_label_numbers_and_count_source_tokens(encoder, tmp_path):
     rows = [Example((text,), label) for text, label in ROWS * 5]
     corpus = encode_corpora([rows], encoder(), tmp_path / "shards")
-    plan = plan_window(
-        corpus,
-        tokens_per_batch=20,
-        accumulate_steps=1,
-        length_width=2,
-        max_length=99,
-        seed=1,
-        epoch=0,
-    )
+    train = SimpleNamespace(tokens_per_batch=20, accumulate_steps=1, length_width=2)
+    config = SimpleNamespace(train=train, model=SimpleNamespace(max_length=99), seed=1)
+    plan = plan_window(corpus, config)
     seen = []
     for step in range(plan.num_steps):
         (indices,) = plan.micro_batches(step)

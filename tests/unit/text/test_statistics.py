@@ -6,7 +6,7 @@ import pytest
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
-from nmt_cli.text import statistics
+from nmt_cli.text import corpus
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.statistics import count_tokens, sample_text
 
@@ -52,7 +52,7 @@ def test_dense_scripts_count_two_characters_a_word(measure, line, words, scripts
 
 
 def test_a_large_corpus_is_counted_whole_and_sampled_evenly(measure, monkeypatch):
-    monkeypatch.setattr(statistics, "_SAMPLE", 10)
+    monkeypatch.setattr(corpus, "_SAMPLE", 10)
     text, sample = measure(*((str(i), "word " * 3) for i in range(100)))
     assert text.pairs == 100
     assert [int(example.source[0]) for example in sample] == list(range(0, 100, 8))

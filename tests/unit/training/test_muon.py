@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.config.schema import ModelConfig
+from nmt_cli.config.schema import ModelConfig, TrainConfig
 from nmt_cli.model.layers import num_fused
 from nmt_cli.model.transformer import Transformer
 from nmt_cli.model.weights import named_variables
@@ -31,7 +31,10 @@ def make(rule="muon"):
     """Return an optimizer and its weights as tf variables."""
     weights = {n: tf.Variable(value, dtype=tf.float32) for n, value in random_arrays(0).items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
-    return Optimizer(variables, rule=rule, clip_norm=0.0, weight_decay=0.0, muon_rms=RMS), weights
+    config = TrainConfig(
+        precision="float32", optimizer=rule, clip_norm=0.0, weight_decay=0.0, muon_rms=RMS
+    )
+    return Optimizer(variables, config), weights
 
 
 def apply(optimizer, step, rate=0.01, scale=1.0):

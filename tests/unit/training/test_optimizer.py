@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import adam_step
 
+from nmt_cli.config.schema import TrainConfig
 from nmt_cli.training.optimizer import Optimizer
 
 START = {"x.layer1.a": np.array([[1.0, -2.0], [0.5, 4.0]]), "b": np.array([3.0, -1.0, 0.0])}
@@ -18,9 +19,15 @@ def make(clip_norm=0.0, weight_decay=0.0, average_decay=0.0, rule="adam"):
     """Return an optimizer and its weights as tf variables."""
     weights = {name: tf.Variable(value, dtype=tf.float32) for name, value in START.items()}
     variables = {name: SimpleNamespace(value=weight) for name, weight in weights.items()}
-    decays = {"weight_decay": weight_decay, "average_decay": average_decay}
-    optimizer = Optimizer(variables, rule=rule, clip_norm=clip_norm, muon_rms=0.2, **decays)
-    return optimizer, weights
+    config = TrainConfig(
+        precision="float32",
+        optimizer=rule,
+        clip_norm=clip_norm,
+        weight_decay=weight_decay,
+        average_decay=average_decay,
+        muon_rms=0.2,
+    )
+    return Optimizer(variables, config), weights
 
 
 def gradients(step: int) -> dict[str, np.ndarray]:

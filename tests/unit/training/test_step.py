@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from schedules_by_hand import label_smoothed_cross_entropy
 
-from nmt_cli.config.schema import Config
+from nmt_cli.config.schema import Config, TrainConfig
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.batches import Batch
@@ -16,7 +16,7 @@ from nmt_cli.training.step import Stepper
 SOURCES = [[7, 8, 9, 2], [6, 2], [10, 10, 2], [8, 7, 6, 9, 2]]
 TARGETS = [[9, 7, 2], [8, 6, 6, 10, 2], [6, 2], [7, 2]]
 NUM_TOKENS = sum(map(len, TARGETS))
-ADAM = {"rule": "adam", "clip_norm": 0.0, "weight_decay": 0.0, "muon_rms": 0.2}
+ADAM = TrainConfig(optimizer="adam", clip_norm=0.0)
 
 
 def padded(rows, extra=0) -> np.ndarray:
@@ -49,7 +49,7 @@ def make_stepper(make_model):
 
     def make(seed=1, dropout=0.0, **train):
         model = make_model(dropout=dropout, attention_dropout=dropout, activation_dropout=dropout)
-        optimizer = Optimizer(named_variables(model), **ADAM)
+        optimizer = Optimizer(named_variables(model), ADAM)
         return Stepper(model, optimizer, config(seed, **train)), model, optimizer
 
     return make
@@ -138,7 +138,7 @@ def test_the_loss_is_per_target_token(make_pair):
     model, reference = make_pair()
     stepper = Stepper(
         model,
-        Optimizer(named_variables(model), **ADAM),
+        Optimizer(named_variables(model), ADAM),
         config(label_smoothing=0.1),
     )
     plain = smoothed = 0.0
