@@ -80,7 +80,7 @@ class _Sentence:
     space_after: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translator:
     """Translates lines with an engine."""
 
