@@ -181,22 +181,10 @@ def _is_number(value: Any, kind: type, least: float = -math.inf) -> bool:
 _MOST_OF_ALL = 1 << 53
 _MODEL_SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "max_length")
 _COUNTS = ("beam_size", "source", "target", *_MODEL_SIZES)
-_WHOLE: tuple[str, ...] = (
-    "decoder_layers",
-    "min_length",
-    "no_repeat_ngram_size",
-    "top_k",
-    "history_turns",
-    "rerank",
-)
-_WHOLE += ("step", "pairs", "texts", "long_source", "finished_step")
-_REAL: tuple[str, ...] = (
-    "length_penalty",
-    "coverage_penalty",
-    "min_length_ratio",
-    "repetition_penalty",
-)
-_REAL += ("temperature", "top_p", "borrowed_history", "anti_generic_weight", "dropout")
+_WHOLE: tuple[str, ...] = ("decoder_layers", "min_length", "no_repeat_ngram_size", "top_k")
+_WHOLE += ("history_turns", "rerank", "step", "pairs", "texts", "long_source", "finished_step")
+_REAL: tuple[str, ...] = ("length_penalty", "coverage_penalty", "min_length_ratio", "dropout")
+_REAL += ("repetition_penalty", "temperature", "top_p", "borrowed_history", "anti_generic_weight")
 _MAY_MISS = ("max_length_ratio", "dev_loss")
 _TRUTHS = ("sample", "joint", "turn_embeddings")
 _KINDS: dict[str, Callable[[Any], bool]] = {

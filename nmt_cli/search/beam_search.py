@@ -7,7 +7,7 @@ the caller may then `grow` the state and go on. Letters: `B` sentences, `K` beam
 vocabulary, `C` capacity.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import tensorflow as tf
@@ -184,7 +184,7 @@ def advance_beam(
         totals += state.log_probs[:, :, None]
         values, beams, tokens = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
         extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None  # [B, K]
-        state = _set_aside(state, values, beams, tokens, extra, parameters)
+        state = _set_aside(state, (values, beams, tokens), extra, parameters)
         live, kept = tf.math.top_k(tf.where(tokens == EOS_ID, IMPOSSIBLE, values), beam_size)
         beams, tokens = (tf.gather(x, kept, batch_dims=1) for x in (beams, tokens))  # [B, K]
         rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])  # [B*K]
@@ -214,16 +214,11 @@ def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _set_aside(
-    state: BeamState,
-    values: Tensor,
-    beams: Tensor,
-    tokens: Tensor,
-    extra: Tensor | None,
-    parameters: Parameters,
+    state: BeamState, best: Sequence[Tensor], extra: Tensor | None, parameters: Parameters
 ) -> BeamState:
     """Put those of the best K candidates that end among the ended hypotheses."""
     beam_size = tf.shape(state.log_probs)[1]
-    values, beams, tokens = values[:, :beam_size], beams[:, :beam_size], tokens[:, :beam_size]
+    values, beams, tokens = (x[:, :beam_size] for x in best)  # [B, K]
     length = state.position + 1
     at_limit = length >= state.limits  # [B]
     is_end = (tokens == EOS_ID) & (values > IMPOSSIBLE / 2)
@@ -233,7 +228,7 @@ def _set_aside(
         scores += tf.gather(extra, beams, batch_dims=1)  # [B, K]
     scores = tf.where(ended, scores, IMPOSSIBLE)
     all_scores = tf.concat([state.ended_scores, scores], axis=1)  # [B, 2K]
-    best, which = tf.math.top_k(all_scores, beam_size)  # [B, K]
+    ended_scores, which = tf.math.top_k(all_scores, beam_size)  # [B, K]
     before = tf.gather(state.sequences, beams, batch_dims=1)  # [B, K, C]
     before = tf.reshape(before, [-1, tf.shape(before)[2]])  # [B*K, C]
     candidates = _write(before, state.position, tf.reshape(tokens, [-1]))
@@ -246,7 +241,7 @@ def _set_aside(
     certain = is_final & top_ended & (num_ended >= parameters.n_best)
     return state._replace(
         ended_sequences=tf.gather(everything, which, batch_dims=1),
-        ended_scores=best,
+        ended_scores=ended_scores,
         num_ended=num_ended,
         top_ended=top_ended,
         done=state.done | at_limit | enough | certain,
@@ -288,11 +283,7 @@ def _write(sequences: Tensor, position: Tensor, tokens: Tensor) -> Tensor:
 
 
 def _log_probs(
-    logits: Tensor,
-    sequences: Tensor,
-    state: GreedyState | BeamState,
-    parameters: Parameters,
-    features: Features,
+    logits: Tensor, sequences: Tensor, state: State, parameters: Parameters, features: Features
 ) -> Tensor:
     """Return log-probabilities [N, V] under all penalties and masks.
 

@@ -35,7 +35,7 @@ class Reply:
     score: float | None
 
 
-@dataclass
+@dataclass(eq=False)
 class ChatSession:
     """One conversation; `search`, `options` and `turns` may be changed at any time."""
 

@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,46 +32,33 @@ BATCH_TOKENS = 1024
 _POLL_SECONDS = 0.001
 
 
+@dataclass(kw_only=True, eq=False)
 class CTranslate2Engine:
-    """Searches with CTranslate2 in a folder that `ctranslate2_form.py` wrote.
-
-    Args:
-        folder: The model in one number format.
-        vocabularies: The model's.
-        max_length: Longest source and output in tokens, with `</s>`.
-        device: "cpu" or "cuda".
-        threads: Processor cores to use; 0 is all.
-        batch_tokens: Source tokens, padding counted, in one of CTranslate2's batches; None is what
-            measured best on processors: `BATCH_TOKENS`, and half of it with a beam.
+    """Searches with CTranslate2.
 
     Raises:
         ModelFileError: The folder is damaged, or this machine cannot run its number format.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        vocabularies: Vocabularies,
-        *,
-        max_length: int,
-        device: str = "cpu",
-        threads: int = 0,
-        batch_tokens: int | None = None,
-    ) -> None:
-        self._batch_tokens = batch_tokens
-        self.max_length = max_length
-        self._folder = folder
-        self._vocabularies = vocabularies
-        self._device = device
-        self._threads = threads or available_cores()
-        workers = f"{self._threads} worker{'s' if self._threads > 1 else ''} of one thread"
-        self.description = f"CTranslate2 {folder.name}, {workers} on {device}"
-        self._reads_turns = (folder / _TURNS).exists()
+    folder: Path = field(kw_only=False)  # what `ctranslate2_form.py` wrote
+    vocabularies: Vocabularies = field(kw_only=False)
+    max_length: int  # longest source and output in tokens, with `</s>`
+    device: str = "cpu"  # or "cuda"
+    threads: int = 0  # processor cores to use; 0 is all
+    # Source tokens, padding counted, in one of CTranslate2's batches; None is what measured best
+    # on processors: `BATCH_TOKENS`, and half of it with a beam.
+    batch_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        self.threads = self.threads or available_cores()
+        workers = f"{self.threads} worker{'s' if self.threads > 1 else ''} of one thread"
+        self.description = f"CTranslate2 {self.folder.name}, {workers} on {self.device}"
+        self._reads_turns = (self.folder / _TURNS).exists()
         self._sampler: tuple[int, Any] | None = None
 
     @functools.cached_property
     def _translator(self) -> Any:
-        return self._load(workers=self._threads)
+        return self._load(workers=self.threads)
 
     def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
         """See `Searcher.search`. Samples come from one stream of random numbers, in input order.
@@ -96,7 +84,7 @@ class CTranslate2Engine:
             time.sleep(_POLL_SECONDS)
         result = job.result()
         return [
-            Hypothesis(self._vocabularies.target.ids(tokens), score)
+            Hypothesis(self.vocabularies.target.ids(tokens), score)
             for tokens, score in zip(result.hypotheses, result.scores, strict=True)
         ]
 
@@ -118,7 +106,7 @@ class CTranslate2Engine:
         try:
             while not (job.done() and written.empty()):
                 with contextlib.suppress(queue.Empty):
-                    yield from self._vocabularies.target.ids([written.get(timeout=_POLL_SECONDS)])
+                    yield from self.vocabularies.target.ids([written.get(timeout=_POLL_SECONDS)])
             job.result()  # raises what the search did
         finally:
             closed.set()
@@ -131,8 +119,8 @@ class CTranslate2Engine:
         endless = [t[:-1] if t and t[-1] == EOS_ID else t for t in targets]
         found = self._translator.score_batch(
             self._source_tokens(sources),
-            list(map(self._vocabularies.target.tokens, endless)),
-            max_batch_size=self._batch_tokens or BATCH_TOKENS,
+            list(map(self.vocabularies.target.tokens, endless)),
+            max_batch_size=self.batch_tokens or BATCH_TOKENS,
             batch_type="tokens",
             max_input_length=0,
         )
@@ -146,7 +134,7 @@ class CTranslate2Engine:
         for source, target in zip(sources, targets, strict=True):
             (found,) = self._translator.translate_batch(
                 self._source_tokens([source]),
-                target_prefix=[self._vocabularies.target.tokens(target)],
+                target_prefix=[self.vocabularies.target.tokens(target)],
                 beam_size=1,
                 max_decoding_length=len(target),
                 max_input_length=0,
@@ -177,7 +165,7 @@ class CTranslate2Engine:
 
     def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
-            return [self._vocabularies.source.tokens(source) for source in sources]
+            return [self.vocabularies.source.tokens(source) for source in sources]
         return [
             [
                 f"{i}{_FEATURE_MARK}{turns}"
@@ -204,7 +192,7 @@ class CTranslate2Engine:
             yield shortest, longest, indices
 
     def _arguments(self, options: SearchOptions, count: int) -> dict[str, Any]:
-        target = self._vocabularies.target
+        target = self.vocabularies.target
         arguments: dict[str, Any] = {
             "beam_size": options.beam_size,
             "num_hypotheses": options.n_best,
@@ -216,7 +204,7 @@ class CTranslate2Engine:
             "return_scores": True,
             "return_end_token": True,
             "max_input_length": 0,
-            "max_batch_size": self._batch_tokens or BATCH_TOKENS // (1 + (options.beam_size > 1)),
+            "max_batch_size": self.batch_tokens or BATCH_TOKENS // (1 + (options.beam_size > 1)),
             "batch_type": "tokens",
         }
         if options.prefix:
@@ -252,9 +240,9 @@ class CTranslate2Engine:
         return sampler[1]
 
     def _load(self, workers: int) -> Any:
-        with cannot_load(self._folder, "; --engine tensorflow does without"):
+        with cannot_load(self.folder, "; --engine tensorflow does without"):
             return ctranslate2.Translator(
-                str(self._folder), device=self._device, inter_threads=workers, intra_threads=1
+                str(self.folder), device=self.device, inter_threads=workers, intra_threads=1
             )
 
 

@@ -170,7 +170,7 @@ def label_flags(texts: Sequence[str], labels: Labels) -> Flags:
     return flags
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CTranslate2Scorer:
     """Scores texts with CTranslate2."""
 

@@ -199,19 +199,19 @@ class ChatOptions(_Options):
     stream: bool = True  # say a reply piece by piece where that is possible
 
 
+@dataclass(frozen=True)
 class ChatSettings:
     """The settings of a conversation, which its session holds."""
 
-    def __init__(self, session: "ChatSession") -> None:
-        self._session = session
+    session: "ChatSession"
 
     def names(self) -> list[str]:
         """Return every key."""
-        return [*self._session.options.names(), *self._session.search.names()]
+        return [*self.session.options.names(), *self.session.search.names()]
 
     def items(self) -> dict[str, Any]:
         """Return every key with its value."""
-        chat, search = vars(self._session.options), vars(self._session.search)
+        chat, search = vars(self.session.options), vars(self.session.search)
         return {name: chat[name] if name in chat else search[name] for name in self.names()}
 
     def set(self, setting: str) -> dict[str, Any]:
@@ -229,14 +229,14 @@ class ChatSettings:
         if not text:
             raise ConfigError(f"{key}: needs a value")
         before, shown = self.items(), {key}
-        if key in self._session.options.names():
-            options = self._session.options
-            self._session.options = options.override(**{key: options.value(key, text)})
+        if key in self.session.options.names():
+            options = self.session.options
+            self.session.options = options.override(**{key: options.value(key, text)})
         else:
-            changes = self._session.search.parse([f"{key}={text}"])
+            changes = self.session.search.parse([f"{key}={text}"])
             if key == "beam_size":
                 changes["sample"] = False
-            self._session.search = self._session.search.override(**changes)
+            self.session.search = self.session.search.override(**changes)
             shown = {key} if key in changes else set(changes)
         return {
             name: value

@@ -82,7 +82,7 @@ class _Sentence:
     space_after: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translator:
     """Translates lines with an engine."""
 

@@ -122,7 +122,7 @@ def _mean_row(table: Tensor) -> Tensor:
     return total / tf.cast(tf.shape(table)[0] - len(NEVER_WRITTEN), tf.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class LabelLoss:
     """Compares a classifier's logits with the labels of a batch, which have weights [Y]."""
 

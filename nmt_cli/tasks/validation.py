@@ -56,7 +56,7 @@ class DevScores:
     by_label: list[LabelScore] = field(default_factory=list)  # of a classifier
 
 
-@dataclass
+@dataclass(eq=False)
 class Validator:
     """Scores a model, by its weights at the time, on the run's development and test examples."""
 
