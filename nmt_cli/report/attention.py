@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,30 @@ _NAMES = {
 }
 _CELL, _SMALLEST_CELL, _WIDEST = 0.2, 0.09, 36.0  # inches
 _POINTS_PER_INCH = 72
+_BODY = """\
+<noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
+<form id="controls" aria-label="What is shown">
+<label class="kinds">Attention <select id="kind"></select></label>
+<label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>
+</select></label>
+<label>Layer <select id="layer"></select></label>
+<label>Head <select id="head"></select></label>
+</form>
+<p id="meaning" class="faint"></p>
+<h2>All heads</h2>
+<div id="overview" role="group" aria-label="All layers and heads"></div>
+<h2 id="chosen"></h2>
+<p id="readout" role="status" aria-live="polite"></p>
+<div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>
+<p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
+and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
+<kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
+<kbd>W</kbd> words or tokens.</p>
+<script type="application/json" id="data">{data}</script>
+"""
 
 
-@dataclass(frozen=True)
-class Tokens:
+class Tokens(NamedTuple):
     """A sequence of tokens and the words that they form.
 
     Attributes:
@@ -70,20 +90,17 @@ class Tokens:
         return cls(tokens, words, groups)
 
 
-@dataclass(frozen=True)
-class Heads:
+class Heads(NamedTuple):
     """All heads of one kind of attention, over tokens or over words.
 
     Attributes:
         name: The kind, for people.
-        meaning: One sentence.
         rows: Labels of the T positions that look.
         columns: Labels of the S positions that are looked at.
         weights: [L, H, T, S]; rows sum to one.
     """
 
     name: str
-    meaning: str
     rows: list[str]
     columns: list[str]
     weights: Weights
@@ -126,12 +143,12 @@ class Attention(Picture):
         rows, columns = self.sides[kind]
         weights = self.arrays[kind]
         if by_token:
-            return Heads(*_NAMES[kind], rows.tokens, columns.tokens, weights)
+            return Heads(_NAMES[kind][0], rows.tokens, columns.tokens, weights)
         by_word: Any = [
             [word_attention(head.tolist(), columns.groups, rows.groups) for head in layer]
             for layer in weights
         ]
-        return Heads(*_NAMES[kind], rows.words, columns.words, np.array(by_word, np.float32))
+        return Heads(_NAMES[kind][0], rows.words, columns.words, np.array(by_word, np.float32))
 
     def _texts(self) -> str:
         return "".join([self.title, *self.chosen.rows, *self.chosen.columns])
@@ -139,12 +156,38 @@ class Attention(Picture):
     def page(self) -> str:
         """Return a page where every kind, layer and head can be chosen and walked over."""
         kinds = list(self.sides)
-        views = [
-            [self.heads(kind, by_token=by_token) for by_token in (False, True)] for kind in kinds
-        ]
-        kind = kinds.index(self.kind) if self.kind else 0
-        chosen = (kind, int(self.by_token), self.layer, self.head)
-        return attention_page(self.title, views, chosen)
+        data = {
+            "kinds": [self._kind_data(kind) for kind in kinds],
+            "chosen": {
+                "kind": kinds.index(self.kind) if self.kind else 0,
+                "level": int(self.by_token),
+                "layer": self.layer,
+                "head": self.head,
+            },
+        }
+        text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # ends no script element
+        body = _BODY.replace("{data}", text)
+        return page(self.title, body, style=asset("attention.css"), script=asset("attention.js"))
+
+    def _kind_data(self, kind: str) -> dict[str, Any]:
+        """Return all heads of a kind for `attention.js`: between words and between tokens."""
+        levels = [self.heads(kind, by_token=by_token) for by_token in (False, True)]
+        name, meaning = _NAMES[kind]
+        layers, heads = self.arrays[kind].shape[:2]
+        return {
+            "name": name,
+            "meaning": meaning,
+            "layers": layers,
+            "heads": heads,
+            "levels": [
+                {
+                    "rows": level.rows,
+                    "columns": level.columns,
+                    "weights": base64.b64encode(level.weights.astype("<f4").tobytes()).decode(),
+                }
+                for level in levels
+            ],
+        }
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return one head, or the mean of a layer's heads, as a table of percentages."""
@@ -208,9 +251,7 @@ def check_choice(
     Args:
         model: The `model` section of its configuration.
         has_decoder: Whether it has all of `KINDS`, not just the encoder's.
-        kind: One of them, or None for the first.
-        layer: From 1, or None.
-        head: From 1, or None.
+        kind: See `Attention`, as for `layer` and `head`.
     """
     kinds = KINDS if has_decoder else ("encoder",)
     kind = kind or kinds[0]
@@ -238,66 +279,3 @@ def attention_of(found: "Attended", **choice: Any) -> Attention:
         past = Tokens.of(vocabularies.target, [BOS_ID, *ids[1][:-1]])  # what the decoder reads
         sides = {"cross": (target, source), **sides, "decoder": (target, past)}
     return Attention(title=found.title, sides=sides, arrays=found.arrays, **choice)
-
-
-_BODY = """\
-<noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
-<form id="controls" aria-label="What is shown">
-<label class="kinds">Attention <select id="kind"></select></label>
-<label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>
-</select></label>
-<label>Layer <select id="layer"></select></label>
-<label>Head <select id="head"></select></label>
-</form>
-<p id="meaning" class="faint"></p>
-<h2>All heads</h2>
-<div id="overview" role="group" aria-label="All layers and heads"></div>
-<h2 id="chosen"></h2>
-<p id="readout" role="status" aria-live="polite"></p>
-<div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>
-<p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
-and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
-<kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
-<kbd>W</kbd> words or tokens.</p>
-<script type="application/json" id="data">{data}</script>
-"""
-
-
-def attention_page(
-    title: str,
-    views: Sequence[Sequence["Heads"]],
-    chosen: tuple[int, int, int | None, int | None],
-) -> str:
-    """Return the page.
-
-    Args:
-        title: One line.
-        views: For each kind of attention its heads between words and between tokens.
-        chosen: The kind, 0 for words or 1 for tokens, and layer and head from 1 that it opens
-            with; None is the last layer and the mean of the heads.
-    """
-    data = {
-        "kinds": [
-            {
-                "name": levels[0].name,
-                "meaning": levels[0].meaning,
-                "layers": levels[0].weights.shape[0],
-                "heads": levels[0].weights.shape[1],
-                "levels": [_level(heads) for heads in levels],
-            }
-            for levels in views
-        ],
-        "chosen": dict(zip(("kind", "level", "layer", "head"), chosen, strict=True)),
-    }
-    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # ends no script element
-    body = _BODY.replace("{data}", text)
-    return page(title, body, style=asset("attention.css"), script=asset("attention.js"))
-
-
-def _level(heads: "Heads") -> dict[str, Any]:
-    weights = np.ascontiguousarray(heads.weights, "<f4")
-    return {
-        "rows": heads.rows,
-        "columns": heads.columns,
-        "weights": base64.b64encode(weights.tobytes()).decode("ascii"),
-    }

@@ -1,6 +1,6 @@
 """A model as boxes: what the data goes through, its shape there, and the weights of each part."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEGEND = "B sentences, S source and T target positions"
 _LABEL_LEGEND = "B texts, S positions"
+_INPUT = {"encoder": "source", "decoder": "target"}
 _POOLING = {
     "mean": "mean over the positions",
     "max": "maximum over the positions",
@@ -180,57 +181,51 @@ def diagram_of(
         shapes: The shape of every weight by name.
     """
 
-    def stack(side: str) -> list[Block]:
-        embedding = _embedding(side, model, vocabulary, shapes)
-        return [embedding, *_layers(side, model, shapes), *_final_norm(side, model, shapes)]
+    def count(*prefixes: str) -> int:
+        """Return how many weights have a name that begins with one of some dotted prefixes."""
+        return sum(
+            prod(shape)
+            for weight, shape in shapes.items()
+            if any(f"{weight}.".startswith(f"{prefix}.") for prefix in prefixes)
+        )
 
-    total = sum(map(prod, shapes.values()))
-    title = f"{name}: {total:,} weights, {model['norm']}-norm"
+    def stack(side: str) -> list[Block]:
+        return _stack(side, model, f"{vocabulary[_INPUT[side]]:,}", count)
+
+    title = f"{name}: {sum(map(prod, shapes.values())):,} weights, {model['norm']}-norm"
     if classification:
-        blocks = [*stack("encoder"), *_head(model, classification, shapes)]
+        labels = len(classification["labels"])
+        turn = "sigmoid" if classification["multi_label"] else "softmax"
+        pooling = _POOLING[classification["pooling"]]
+        blocks = [
+            *stack("encoder"),
+            Block("pooling", pooling, f"[B, {model['d_model']}]", 0),
+            Block(f"head and {turn}", f"{labels} labels", f"[B, {labels}]", count("head")),
+        ]
         return Diagram(title=title, sides={"classifier": blocks}, legend=_LABEL_LEGEND)
-    sides = {
-        "encoder": stack("encoder"),
-        "decoder": [*stack("decoder"), _output(vocabulary, shapes)],
-    }
+    own = count("output_embedding")
+    detail = "a matrix of its own" if own else "the target embedding's matrix"
+    output = Block("output and softmax", detail, f"[B, T, {vocabulary['target']}]", own)
+    sides = {"encoder": stack("encoder"), "decoder": [*stack("decoder"), output]}
     return Diagram(title=title, sides=sides, legend=_LEGEND)
 
 
-def _count(shapes: Mapping[str, tuple[int, ...]], *prefixes: str) -> int:
-    """Return how many weights have a name that begins with one of some dotted prefixes."""
-    return sum(
-        prod(shape)
-        for name, shape in shapes.items()
-        if any(f"{name}.".startswith(f"{prefix}.") for prefix in prefixes)
-    )
-
-
-def _embedding(
-    side: str,
-    model: Mapping[str, Any],
-    vocabulary: Mapping[str, Any],
-    shapes: Mapping[str, tuple[int, ...]],
-) -> Block:
-    which, letter = ("source", "S") if side == "encoder" else ("target", "T")
-    owned = [f"{which}_embedding", f"{side}.positions", f"{side}.turns"]
-    is_shared = "embedding" in shapes and _count(shapes, "decoder") > 0
-    if side == "encoder":
-        owned.append("embedding")
-    name = "embedding + positions"
-    if f"{side}.turns" in shapes:
-        name += " + turns"
-    sizes = f"{vocabulary[which]:,}{' shared' if is_shared else ''} tokens, {model['positions']}"
-    shape = f"[B, {letter}, {model['d_model']}]"
-    return Block(name, sizes, shape, _count(shapes, *owned))
-
-
-def _layers(
-    side: str, model: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+def _stack(
+    side: str, model: Mapping[str, Any], tokens: str, count: Callable[..., int]
 ) -> list[Block]:
-    """Return the parts of one layer; all layers of a side have the same shapes."""
+    """Return a side's embedding, one of its layers (all have the same shapes), and what follows."""
     letter, layers = ("S" if side == "encoder" else "T"), model[f"{side}_layers"]
     width, heads = model["d_model"], model["num_heads"]
     shape = f"[B, {letter}, {width}]"
+    turns = " + turns" if count(f"{side}.turns") else ""
+    is_shared = count("embedding") and count("decoder")
+    tables = [f"{_INPUT[side]}_embedding", *(["embedding"] if side == "encoder" else [])]
+    embedding = Block(
+        f"embedding + positions{turns}",
+        f"{tokens}{' shared' if is_shared else ''} tokens, {model['positions']}",
+        shape,
+        count(*tables, f"{side}.positions", f"{side}.turns"),
+    )
     head = f"{heads} heads x {width // heads}"
     feed = f"{width} > {model['d_ff']} > {width}, {model['activation']}"
     parts = {
@@ -238,43 +233,13 @@ def _layers(
         "cross_att": ("cross-attention", f"{head}, over [B, S, {width}]"),
         "feed_forward": ("feed-forward", feed),
     }
-    return [
-        Block(title, sizes, shape, _count(shapes, f"{side}.layer1.{part}"), layers)
+    layer = [
+        Block(title, sizes, shape, count(f"{side}.layer1.{part}"), layers)
         for part, (title, sizes) in parts.items()
         if side == "decoder" or part != "cross_att"
     ]
-
-
-def _final_norm(
-    side: str, model: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
-) -> list[Block]:
-    if model["norm"] != "pre":
-        return []
-    letter = "S" if side == "encoder" else "T"
-    shape = f"[B, {letter}, {model['d_model']}]"
-    return [Block("layer normalisation", "", shape, _count(shapes, f"{side}.norm"))]
-
-
-def _output(vocabulary: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Block:
-    own = _count(shapes, "output_embedding")
-    detail = "a matrix of its own" if own else "the target embedding's matrix"
-    return Block("output and softmax", detail, f"[B, T, {vocabulary['target']}]", own)
-
-
-def _head(
-    model: Mapping[str, Any],
-    classification: Mapping[str, Any],
-    shapes: Mapping[str, tuple[int, ...]],
-) -> list[Block]:
-    """Return what makes labels of a classifier's last states."""
-    num_labels = len(classification["labels"])
-    turn = "sigmoid" if classification["multi_label"] else "softmax"
-    return [
-        Block("pooling", _POOLING[classification["pooling"]], f"[B, {model['d_model']}]", 0),
-        Block(
-            f"head and {turn}", f"{num_labels} labels", f"[B, {num_labels}]", _count(shapes, "head")
-        ),
-    ]
+    norm = [Block("layer normalisation", "", shape, count(f"{side}.norm"))]
+    return [embedding, *layer, *(norm if model["norm"] == "pre" else [])]
 
 
 def diagram_of_bundle(bundle: Bundle) -> Diagram:
