@@ -165,7 +165,8 @@ class Attention(Picture):
                 "head": self.head,
             },
         }
-        text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # ends no script element
+        # "<" is escaped, so that no text ends the script element
+        text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         body = _BODY.replace("{data}", text)
         return page(self.title, body, style=asset("attention.css"), script=asset("attention.js"))
 
@@ -251,7 +252,9 @@ def check_choice(
     Args:
         model: The `model` section of its configuration.
         has_decoder: Whether it has all of `KINDS`, not just the encoder's.
-        kind: See `Attention`, as for `layer` and `head`.
+        kind: See `Attention`.
+        layer: See `Attention`.
+        head: See `Attention`.
     """
     kinds = KINDS if has_decoder else ("encoder",)
     kind = kind or kinds[0]
