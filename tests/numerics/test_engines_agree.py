@@ -197,7 +197,7 @@ SAMPLE = SearchOptions(max_length=MAX_LENGTH, beam_size=1, sample=True, seed=7)
 
 def fresh(engine: CTranslate2Engine) -> CTranslate2Engine:
     """Return another engine over the same files."""
-    return CTranslate2Engine(engine._folder, engine._vocabularies, max_length=MAX_LENGTH, threads=1)
+    return CTranslate2Engine(engine.folder, engine.vocabularies, max_length=MAX_LENGTH, threads=1)
 
 
 def test_a_seed_repeats_the_samples_of_ctranslate2(engines):
