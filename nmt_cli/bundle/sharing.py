@@ -1,9 +1,10 @@
 """A model as one file, with only what is needed to use it; and such a file as a model folder again.
 
-The file is a .zip or a .tar.gz. It may come from anybody, so unpacking takes plain files alone,
-with names within the folder, and no more bytes than were announced.
+The file is a .zip, a .tar.gz or a .tar.zst. It may come from anybody, so unpacking takes plain
+files alone, with names within the folder, and no more bytes than were announced.
 """
 
+import gzip
 import lzma
 import shutil
 import struct
@@ -15,7 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Literal
+
+from backports import zstd
 
 from nmt_cli.bundle.folder import WEIGHTS, Bundle, open_bundle
 from nmt_cli.bundle.manifest import CTRANSLATE2, MANIFEST, as_text
@@ -24,11 +27,11 @@ from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.files import atomic_dir, sha256_of
 from nmt_cli.resources import user_cache_dir
 
-ENDINGS = (".zip", ".tar.gz", ".tgz")
+ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar.zst")
 _MOST_BYTES, _MOST_FILES = 1 << 36, 1000
 _DAMAGED = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, ValueError, LookupError, OverflowError),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, zstd.ZstdError),
+    *(struct.error, EOFError, ValueError, LookupError, OverflowError),
 )
 _UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, encrypted, disk full
 
@@ -36,11 +39,11 @@ _UNREADABLE = (NotImplementedError, RuntimeError, OSError)  # another method, en
 def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: bool) -> Bundle:
     """Write what is needed to use a model, as a file or a folder; return what is in it.
 
-    The target ends in .zip or .tar.gz; else it is a folder, which must not exist. The weights, if
-    they go along, are for the TensorFlow engine, for training on and for other forms.
+    The target ends in .zip, .tar.gz or .tar.zst; else it is a folder, which must not exist. The
+    weights, if they go along, are for the TensorFlow engine, for training on and for other forms.
     """
     is_file = str(target).endswith(ENDINGS)
-    if not is_file and (target.exists() or target.name.endswith((".zst", ".gz", ".xz", ".7z"))):
+    if not is_file and (target.exists() or target.name.endswith((".gz", ".zst", ".xz", ".7z"))):
         problem = "exists" if target.exists() else "cannot be written"
         raise ConfigError(f"--share {target}: {problem}", hint="name a new folder, .zip or .tar.gz")
     form = f"{CTRANSLATE2}/{number_format}/"
@@ -54,8 +57,8 @@ def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: boo
         folder = Path(beside, "model")
         folder.mkdir()
         _fill(bundle, folder, number_format, with_weights=with_weights, name=target.name)
-        kind = "zip" if target.suffix == ".zip" else "gztar"
-        Path(shutil.make_archive(f"{beside}/packed", kind, folder)).replace(target)
+        _pack(folder, packed := Path(beside, target.name))
+        packed.replace(target)
     return unpacked(target)
 
 
@@ -81,6 +84,18 @@ def _fill(
     )
     (folder / MANIFEST).write_text(as_text(shared), encoding="utf-8")
     (folder / "README.md").write_text(model_card(shared, name), encoding="utf-8")
+
+
+def _pack(folder: Path, target: Path) -> None:
+    if target.suffix == ".zip":
+        shutil.make_archive(str(target.with_suffix("")), "zip", folder)
+        return
+    with _tar_stream(target, "wb") as stream, tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.add(folder, ".")
+
+
+def _tar_stream(file: Path, mode: Literal["rb", "wb"]) -> Any:
+    return zstd.open(file, mode) if file.suffix == ".zst" else gzip.open(file, mode)
 
 
 def unpacked(file: Path) -> Bundle:
@@ -112,7 +127,7 @@ def _members(file: Path) -> Iterator[Iterator[tuple[str, int, Any]]]:
                 for info in infos
             )
     else:
-        with tarfile.open(file, "r:gz") as archive_:
+        with _tar_stream(file, "rb") as stream, tarfile.open(fileobj=stream) as archive_:
             yield _tar_members(archive_)
 
 

@@ -21,7 +21,7 @@ def bundle(toy_bundle, tmp_path, monkeypatch):
     return open_bundle(toy_bundle)
 
 
-@pytest.mark.parametrize("name", ["my model.zip", "m.tar.gz", "folder"])
+@pytest.mark.parametrize("name", ["my model.zip", "m.tar.gz", "m.tar.zst", "folder"])
 @pytest.mark.parametrize("with_weights", [True, False])
 def test_what_is_shared_is_a_model_again(bundle, tmp_path, name, with_weights):
     target = tmp_path / name
@@ -49,7 +49,7 @@ def test_a_file_is_unpacked_once(bundle, tmp_path):
     assert first.stat().st_mtime_ns == stamp
 
 
-@pytest.mark.parametrize("name", ["m.tar.zst", "there"])
+@pytest.mark.parametrize("name", ["m.tar.xz", "there"])
 def test_what_cannot_be_written_is_told(bundle, tmp_path, name):
     (tmp_path / "there").mkdir()
     with pytest.raises(ConfigError, match="--share"):
@@ -84,6 +84,7 @@ def tar_of(path: Path, **fields: object) -> Path:
         (lambda path: tar_of(path / "a.tgz", type=tarfile.FIFOTYPE), "no plain file"),
         (lambda path: tar_of(path / "a.tgz", type=tarfile.CHRTYPE), "no plain file"),
         (lambda path: shutil.copy("/bin/sh", path / "a.zip"), "not a shared model"),
+        (lambda path: shutil.copy("/bin/sh", path / "a.tar.zst"), "not a shared model"),
     ],
 )
 def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, make, told):
@@ -93,15 +94,16 @@ def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, make, t
     assert not list(tmp_path.rglob("x"))
 
 
-@pytest.mark.parametrize("cut", [10, 1000])
-def test_a_damaged_file_is_told(bundle, tmp_path, cut):
-    share(bundle, tmp_path / "m.zip", "float32", with_weights=False)
-    content = (tmp_path / "m.zip").read_bytes()
-    (tmp_path / "cut.zip").write_bytes(content[:-cut])
+@pytest.mark.parametrize("cut", [100, 1000])
+@pytest.mark.parametrize("ending", ["zip", "tar.gz", "tar.zst"])
+def test_a_damaged_file_is_told(bundle, tmp_path, cut, ending):
+    share(bundle, tmp_path / f"m.{ending}", "float32", with_weights=False)
+    content = (tmp_path / f"m.{ending}").read_bytes()
+    (tmp_path / f"cut.{ending}").write_bytes(content[:-cut])
     flipped = bytearray(content)
     flipped[len(content) // 2 + cut] ^= 255
-    (tmp_path / "flipped.zip").write_bytes(flipped)
-    for name in ("cut.zip", "flipped.zip"):
+    (tmp_path / f"flipped.{ending}").write_bytes(flipped)
+    for name in (f"cut.{ending}", f"flipped.{ending}"):
         with pytest.raises(ModelFileError):
             unpacked(tmp_path / name).verify()
 
