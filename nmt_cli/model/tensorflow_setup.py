@@ -25,6 +25,11 @@ def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> Non
                 tf.config.threading.set_inter_op_parallelism_threads(threads)
             if not use_gpu:
                 tf.config.set_visible_devices([], "GPU")
+            # Grappler takes a processor's memory for 256 MB. For more it splits sums of gradients
+            # into additions in the order of arrival: a large model would train a bit differently
+            # each time. Without Grappler, training and search are as fast.
+            if not tf.config.get_visible_devices("GPU"):
+                tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
 def find_device() -> Literal["cpu", "gpu"]:

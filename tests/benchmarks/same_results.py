@@ -33,7 +33,7 @@ CONFIGS = {
     "intents": "classification",
 }
 LARGE = {"transformer-base": ["train.tokens_per_batch=512", "train.accumulate_steps=1"]}
-TIMES = {"seconds", "latency", "created", "date", "seconds_per_reply", "first_token_seconds"}
+TIMES = {"seconds", "latency_ms", "created", "date"}
 LINES = ["The old man reads a book.", "A dog runs.", "", "Two girls are sitting in the garden!"]
 KOREAN = ["안녕하세요", "오늘 뭐 해?", "배고파"]
 
@@ -83,15 +83,20 @@ def _outputs(name: str, folder: str) -> dict[str, Any]:
     commands: dict[str, list[list[str]]] = {
         "translation": [
             ["translate", "--beam", "1"],
-            ["translate", "--n-best", "3", "--json", "--format", "float32"],
-            ["translate", "--set", "top_k=5", "--engine", "tensorflow"],
+            ["translate", "--n-best", "3", "--json"],
             ["score", "The old man reads a book.", "Der alte Mann liest ein Buch.", "--json"],
         ],
         "chat": [["chat", "--seed", "1", "--json"], ["chat", "--beam", "3", "--json"]],
         "classification": [["classify", "--json"]],
     }
     every = [*commands[CONFIGS[name]], ["evaluate", "--split", "dev", "--json"]]
-    return {" ".join(command): _printed(command, folder, lines) for command in every}
+    found = {}
+    for command in every:  # in one number format: the one in use is the fastest here and now
+        found[" ".join(command)] = _printed([*command, "--format", "float32"], folder, lines)
+    if CONFIGS[name] == "translation":
+        sampled = ["translate", "--set", "top_k=5", "--engine", "tensorflow"]
+        found[" ".join(sampled)] = _printed(sampled, folder, lines)
+    return found
 
 
 def _printed(command: list[str], folder: str, lines: str) -> Any:
