@@ -224,7 +224,8 @@ class _Outside:
         finally:
             seconds = time.perf_counter() - begun
             path = scope["path"] if scope["path"] in own.POSTS or scope["path"] in own.GETS else "*"
-            self._metrics.request(path, status, seconds)
+            self._metrics.requests.labels(path, status).inc()
+            self._metrics.latency.labels(path).observe(seconds)
             _LOG.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * seconds)
 
     def _is_from_elsewhere(self, scope: Scope) -> bool:

@@ -70,10 +70,12 @@ async def translate_texts(request: Request, values: Values) -> Response:
 
 
 async def languages(request: Request) -> Response:
-    """List each language that can be translated from, with those that it goes to."""
-    targets: dict[str, list[str]] = {}
-    for served in request.app.state.models.of_task(TRANSLATION):
-        targets.setdefault(served.source_lang, []).append(served.target_lang)
+    """List each language with those that it goes to; clients look here for the target, too."""
+    served = request.app.state.models.of_task(TRANSLATION)
+    targets: dict[str, list[str]] = {s.source_lang: [] for s in served}
+    for model in served:
+        targets[model.source_lang].append(model.target_lang)
+        targets.setdefault(model.target_lang, [])
     return JSONResponse(
         [{"code": code, "name": code, "targets": found} for code, found in targets.items()]
     )

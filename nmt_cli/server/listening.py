@@ -19,7 +19,9 @@ from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.server.app import Settings, create
 
-_CONNECTIONS = 2000  # open at a time; one more gets 503
+_MOST_CONNECTIONS = 4000  # open at a time; fewer where the process may open fewer files
+_BACKLOG = 128  # accepted in one go, before any is counted
+_OTHER_FILES = _BACKLOG + 72
 _HEAD_SECONDS = 10  # until the first request of a connection has come
 _IDLE_SECONDS = 20
 _DRAIN_SECONDS = 30
@@ -32,11 +34,19 @@ _CURL = {
 
 
 class _Protocol(HttpToolsProtocol):
-    """HTTP/1.1; a connection that sends no whole request in time is closed."""
+    """HTTP/1.1 with an end to connections that send no request in time, or idle when all are taken.
+
+    There must always be room for one more file: else asyncio fails to accept, again and again.
+    """
+
+    most = _MOST_CONNECTIONS
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._late = self.loop.call_later(_HEAD_SECONDS, self._close_if_silent)
+        if len(self.connections) > self.most:
+            others: Any = (other for other in self.connections if other is not self)
+            next((other for other in others if other._is_idle()), self).transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
@@ -45,6 +55,24 @@ class _Protocol(HttpToolsProtocol):
     def _close_if_silent(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
             self.transport.close()
+
+    def _is_idle(self) -> bool:
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and not self.transport.is_closing()
+
+
+def _allow_connections() -> int:
+    """Let this process open as many files as it may; return how many connections that makes."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _MOST_CONNECTIONS + _OTHER_FILES
+        allowed = wanted if most == resource.RLIM_INFINITY else min(most, wanted)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+    except (ImportError, OSError, ValueError):
+        return _MOST_CONNECTIONS
+    return max(1, allowed - _OTHER_FILES)
 
 
 def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], None]) -> None:
@@ -66,6 +94,7 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
         port = listening.getsockname()[1]
         for line in _greeting(app, settings, host, port):
             tell(line)
+        _Protocol.most = _allow_connections()
         config = uvicorn.Config(
             app,
             http=_Protocol,
@@ -73,7 +102,7 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=_CONNECTIONS,
+            backlog=_BACKLOG,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_DRAIN_SECONDS,
         )
@@ -86,12 +115,14 @@ def log_to(stream: Any, *, quiet: bool) -> None:
     """Write what happens as lines with the time; control characters are made visible there."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_OneLine("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-    for name in ("nmt.serve", "uvicorn.error"):
+    # asyncio warns of each write to a client that has gone, which is nobody's fault.
+    own = logging.WARNING if quiet else logging.INFO
+    levels = {"nmt.serve": own, "uvicorn.error": logging.WARNING, "asyncio": logging.ERROR}
+    for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
-        is_own = name == "nmt.serve"
-        logger.setLevel(logging.INFO if is_own and not quiet else logging.WARNING)
+        logger.setLevel(level)
 
 
 class _OneLine(logging.Formatter):

@@ -87,7 +87,7 @@ class ServedModel:
             batch_characters=limits.batch_tokens * _CHARACTERS_PER_TOKEN,
             wait=limits.batch_wait,
             queue_characters=limits.queue_characters,
-            on_batch=lambda size, seconds: metrics.batch(name, size, seconds),
+            on_batch=self._count_batch,
         )
 
     async def run(self, texts: Sequence[str], options: Any = None) -> list[Any]:
@@ -100,7 +100,11 @@ class ServedModel:
 
     def count_tokens(self, count: int) -> None:
         """Count tokens that were written for a request."""
-        self._metrics.tokens(self.name, count)
+        self._metrics.tokens.labels(self.name).inc(count)
+
+    def _count_batch(self, size: int, seconds: float) -> None:
+        self._metrics.batch_texts.labels(self.name).observe(size)
+        self._metrics.batch_seconds.labels(self.name).observe(seconds)
 
     def conversation(
         self, turns: Sequence[str], *, seed: int | None, **options: Any

@@ -4,7 +4,8 @@
 
 All get the same lines, a sentence a request, each client its next one when the last was answered.
 (a) CTranslate2's `translate_batch` on all lines in one call, in this process. (b) `nmt serve`.
-(c) What people write themselves: a small app that calls the model for each request alone.
+(c) What people write themselves: FastAPI (`pip install fastapi`) and a call of CTranslate2 for each
+request alone.
 """
 
 import argparse
@@ -20,18 +21,25 @@ from pathlib import Path
 import nmt_cli
 
 PLAIN_APP = """
-import sys, uvicorn
-from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+import sys, ctranslate2, tokenizers, uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
 import nmt_cli
-model = nmt_cli.load(sys.argv[1])
-async def translate(request):
-    body = await request.json()
-    (found,) = await run_in_threadpool(model.translate, [body["q"]])
-    return JSONResponse({"translatedText": found.text})
-app = Starlette(routes=[Route("/translate", translate, methods=["POST"])])
+from nmt_cli.bundle.finding import find_bundle
+bundle = find_bundle(sys.argv[1])
+form = bundle.ctranslate2_folder(None)
+translator = ctranslate2.Translator(str(form), inter_threads=2, intra_threads=1)
+tokenizer = tokenizers.Tokenizer.from_file(str(bundle.path / "tokenizer.json"))
+beam = nmt_cli.load(sys.argv[1]).search_options().beam_size
+class Body(BaseModel):
+    q: str
+app = FastAPI()
+@app.post("/translate")
+def translate(body: Body):
+    tokens = tokenizer.encode(body.q, add_special_tokens=False).tokens + ["</s>"]
+    (found,) = translator.translate_batch([tokens], beam_size=beam)
+    ids = [tokenizer.token_to_id(token) for token in found.hypotheses[0]]
+    return {"translatedText": tokenizer.decode(ids)}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 """
 
@@ -46,12 +54,12 @@ def main() -> None:
     arguments = parser.parse_args()
     lines = arguments.lines.read_text(encoding="utf-8").splitlines()
     lines = (lines * (arguments.requests // len(lines) + 1))[: arguments.requests]
-    direct = _direct(arguments.model, lines)
+    direct, pair = _direct(arguments.model, lines)
     print(f"translate_batch alone: {direct:.1f} sentences/s")
     serve = [sys.executable, "-m", "nmt_cli", "serve", "-m", arguments.model, "-q", "--port"]
     plain = [sys.executable, "-c", PLAIN_APP, arguments.model]
     for name, command, port in (("nmt serve", serve, 5071), ("one at a time", plain, 5072)):
-        rate, times = _served([*command, str(port)], port, lines, arguments.clients)
+        rate, times = _served([*command, str(port)], port, lines, arguments.clients, pair)
         p50, p99 = (1000 * statistics.quantiles(times, n=100)[i] for i in (49, 98))
         print(
             f"{name}: {rate:.1f} sentences/s, {rate / direct:.2f} of translate_batch; "
@@ -59,28 +67,33 @@ def main() -> None:
         )
 
 
-def _direct(model: str, lines: Sequence[str]) -> float:
+def _direct(model: str, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
+    """Return sentences a second, and the languages."""
     with nmt_cli.load(model) as loaded:
         options = loaded.search_options()
         sources = [[*ids, 2] for ids in loaded.vocabularies.source.encode_batch(list(lines))]
         loaded.engine.search(sources[:64], options)
         started = time.perf_counter()
         loaded.engine.search(sources, options)
-        return len(lines) / (time.perf_counter() - started)
+        rate = len(lines) / (time.perf_counter() - started)
+        manifest = loaded.bundle.manifest
+        return rate, {"source": manifest.source_lang, "target": manifest.target_lang}
 
 
 def _served(
-    command: list[str], port: int, lines: Sequence[str], clients: int
+    command: list[str], port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
 ) -> tuple[float, list[float]]:
     """Return sentences a second, and the seconds that each request took."""
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            return asyncio.run(_load(port, lines, clients))
+            return asyncio.run(_load(port, lines, clients, pair))
         finally:
             process.terminate()
 
 
-async def _load(port: int, lines: Sequence[str], clients: int) -> tuple[float, list[float]]:
+async def _load(
+    port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
+) -> tuple[float, list[float]]:
     for _ in range(200):
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -90,16 +103,20 @@ async def _load(port: int, lines: Sequence[str], clients: int) -> tuple[float, l
             writer.close()
             break
     waiting, times = iter(lines), list[float]()
-    await asyncio.gather(*(_client(port, iter(lines[:2]), []) for _ in range(clients)))  # warm-up
+    await asyncio.gather(
+        *(_client(port, iter(lines[:2]), [], pair) for _ in range(clients))
+    )  # warm-up
     started = time.perf_counter()
-    await asyncio.gather(*(_client(port, waiting, times) for _ in range(clients)))
+    await asyncio.gather(*(_client(port, waiting, times, pair) for _ in range(clients)))
     return len(times) / (time.perf_counter() - started), times
 
 
-async def _client(port: int, lines: Iterator[str], times: list[float]) -> None:
+async def _client(
+    port: int, lines: Iterator[str], times: list[float], pair: dict[str, str]
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for line in lines:
-        body = json.dumps({"q": line, "source": "en", "target": "de"}).encode()
+        body = json.dumps({"q": line} | pair).encode()
         started = time.perf_counter()
         head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}"
         writer.write(head.encode() + b"\r\nContent-Type: application/json\r\n\r\n" + body)

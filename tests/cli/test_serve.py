@@ -1,6 +1,5 @@
 """Tests of `nmt serve` by its real clients, over a real socket."""
 
-import contextlib
 import json
 import os
 import shlex
@@ -9,52 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import IO
 
 import httpx
 import pytest
+from serving import log_of, serving
 
 import nmt_cli
 
 KEYS = "# keys\nsecret-1\nsecret-2\n"
-
-
-@contextlib.contextmanager
-def serving(*arguments: str, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server; give it and its address. At the end it must answer SIGTERM."""
-    command = [sys.executable, "-m", "nmt_cli", "serve", "--port", "0", *arguments]
-    with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process, address_of(process)
-        finally:
-            process.terminate()
-            assert process.wait(60) == 143
-        assert "Traceback" not in log_of(process).read()
-
-
-def log_of(process: subprocess.Popen[str]) -> IO[str]:
-    assert process.stderr is not None
-    return process.stderr
-
-
-def address_of(process: subprocess.Popen[str]) -> str:
-    """Return where a server listens, once it answers."""
-    for line in log_of(process):
-        if line.startswith("serving on "):
-            url = line.split()[2]
-            for _ in range(100):
-                try:
-                    httpx.get(f"{url}/health")
-                except httpx.TransportError:
-                    time.sleep(0.05)
-                else:
-                    return url
-        assert not line.startswith("error"), line
-    raise AssertionError("the server ended")
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +47,10 @@ def alone(toy_bundle):
 
 def languages(url: str) -> tuple[str, str]:
     header = {"Authorization": "Bearer secret-1"}
-    (first,) = httpx.get(f"{url}/languages", headers=header).json()
-    return first["code"], first["targets"][0]
+    source, target = httpx.get(f"{url}/languages", headers=header).json()
+    assert target["targets"] == []
+    assert source["targets"] == [target["code"]]
+    return source["code"], target["code"]
 
 
 class TestLibreTranslate:

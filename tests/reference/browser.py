@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 _BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome")
-_BROWSER = os.environ.get("NMT_TEST_BROWSER") or next(filter(shutil.which, _BROWSERS), None)
+_FOUND = filter(None, map(shutil.which, _BROWSERS))
+BROWSER = os.environ.get("NMT_TEST_BROWSER") or next(_FOUND, None)
 
 needs_browser = pytest.mark.skipif(
-    _BROWSER is None, reason="no Chromium here (NMT_TEST_BROWSER names one)"
+    BROWSER is None, reason="no Chromium here (NMT_TEST_BROWSER names one)"
 )
 
 
@@ -27,7 +28,7 @@ def document_after(page: str, script: str, folder: Path, *options: str) -> str:
     file = folder / "page.html"
     file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
     done = subprocess.run(
-        [str(_BROWSER), "--headless", "--no-sandbox", "--disable-gpu",
+        [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu",
          f"--user-data-dir={folder}/me", *options, "--dump-dom", file.as_uri()],
         capture_output=True, timeout=300, check=True,
     )  # fmt: skip

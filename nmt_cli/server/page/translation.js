@@ -110,18 +110,18 @@ function wordsOf(line, found) {
     span.className = word.probability < UNSURE ? "word unsure" : "word";
     span.tabIndex = 0;
     span.textContent = word.text;
-    const sure = `${Math.round(100 * word.probability)} %`;
-    span.title = `${sure} sure; from: ${word.from}`;
-    span.addEventListener("focus", () => select(word.from));
+    span.addEventListener("focus", () => tell(word));
+    span.addEventListener("pointerenter", () => tell(word));
     parts.push(rest.slice(0, at), span);
     rest = rest.slice(at + word.text.length);
   }
   return [...parts, rest];
 }
 
-/** Say which words a word comes from, for those who do not point. */
-function select(word) {
-  document.querySelector("#status").textContent = `from: ${word}`;
+/** Say how sure a word is, and what the model looked at when it wrote it. */
+function tell(word) {
+  const sure = `${word.text}: ${Math.round(100 * word.probability)} % sure`;
+  $("from").textContent = word.from ? `${sure}, from “${word.from}”` : sure;
 }
 
 async function copy() {

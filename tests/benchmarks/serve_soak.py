@@ -1,0 +1,135 @@
+"""Does `nmt serve` stay healthy for half an hour of mixed requests?
+
+    python tests/benchmarks/serve_soak.py TRANSLATOR CHAT CLASSIFIER LINES [--minutes 30]
+
+Each client draws one request after another: a sentence, a list, HTML, a long text, alternatives,
+a reply (also streamed, some left in mid-stream), labels, scores, and a few that are wrong.
+Prints JSON: requests by path and state, and the server's resident megabytes after a tenth of the
+time and at the end.
+"""
+
+import argparse
+import collections
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+import nmt_cli
+
+PORT = 5073
+
+
+class Clients:
+    """Threads that ask until a time, and what they were answered."""
+
+    def __init__(self, lines: Sequence[str], pair: dict[str, str], until: float) -> None:
+        self._lines, self._pair, self._until = lines, pair, until
+        self.answers = collections.Counter[str]()
+        self._lock = threading.Lock()
+
+    def run(self, count: int) -> None:
+        """Ask from `count` threads until the time is over."""
+        threads = [threading.Thread(target=self._client, args=(seed,)) for seed in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _client(self, seed: int) -> None:
+        generator = random.Random(seed)
+        while time.monotonic() < self._until:
+            path, body, wanted, leaves = self._draw(generator)
+            state = _ask(path, body, leaves)
+            with self._lock:
+                self.answers[f"{path} {state}{'' if state == wanted else ' UNEXPECTED'}"] += 1
+
+    def _draw(self, generator: random.Random) -> tuple[str, dict[str, object], int, bool]:
+        """Return a path, a body, the state it deserves, and whether to leave in mid-answer."""
+        texts = generator.sample(self._lines, 12)
+        said = {"role": "user", "content": generator.choice(["hello", "how are you?", texts[0]])}
+        translated = [
+            {"q": texts[0]},
+            {"q": texts[0]},
+            {"q": texts[: generator.randint(1, 12)]},
+            {"q": f"<p>{texts[0]}<b>{texts[1]}</b></p>", "format": "html"},
+            {"q": " ".join(texts * 4)},
+            {"q": texts[0], "alternatives": 3},
+        ]
+        chat = {"messages": [said], "seed": generator.randint(0, 99), "temperature": 0.8}
+        kinds: list[tuple[str, dict[str, object], int]] = [
+            *(("/translate", body | self._pair, 200) for body in translated),
+            ("/v1/chat/completions", chat, 200),
+            ("/v1/chat/completions", chat | {"stream": True}, 200),
+            ("/classify", {"texts": texts[:4]}, 200),
+            ("/score", {"pairs": [[texts[0], texts[1]]]}, 200),
+            ("/translate", {"q": 5} | self._pair, 400),
+            ("/nowhere", {}, 405),
+        ]
+        path, body, wanted = generator.choice(kinds)
+        return path, body, wanted, generator.random() < 0.05
+
+
+def _ask(path: str, body: dict[str, object], leaves: bool) -> int:
+    """Send one request, read its answer or its beginning, and return its state (0: none)."""
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{PORT}{path}", data, {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answer.read(20 if leaves else -1)
+            return answer.status
+    except urllib.error.HTTPError as error:
+        error.read()
+        return error.code
+    except OSError:
+        return 0
+
+
+def _resident_megabytes(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def main() -> None:
+    """Serve, ask, and look at the memory."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs=3)
+    parser.add_argument("lines", type=Path)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--clients", type=int, default=16)
+    arguments = parser.parse_args()
+    manifest = nmt_cli.load(arguments.models[0]).bundle.manifest
+    pair = {"source": manifest.source_lang, "target": manifest.target_lang}
+    named = [word for model in arguments.models for word in ("-m", model)]
+    command = [sys.executable, "-m", "nmt_cli", "serve", *named, "-q", "--port", str(PORT)]
+    with subprocess.Popen(command) as server:
+        time.sleep(3)
+        begun = time.monotonic()
+        until = begun + 60 * arguments.minutes
+        clients = Clients(arguments.lines.read_text(encoding="utf-8").splitlines(), pair, until)
+        early: list[float] = []
+        timer = threading.Timer(
+            6 * arguments.minutes, lambda: early.append(_resident_megabytes(server.pid))
+        )
+        timer.start()
+        clients.run(arguments.clients)
+        late = _resident_megabytes(server.pid)
+        server.send_signal(signal.SIGTERM)
+    facts = {"early_mb": round(early[0], 1), "late_mb": round(late, 1)}
+    facts["growth"] = round(late / early[0] - 1, 4)
+    print(
+        json.dumps(facts | {"exit": server.returncode, "answers": dict(clients.answers)}, indent=1)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""`nmt serve` and what it may meet: wrong types everywhere, slow and greedy clients, a reload."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from serving import log_of, serving
+
+from nmt_cli.server import own
+
+LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+ANYTHING = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3)
+)
+FIELDS = sorted({name for _, body in own.POSTS.values() for name in body.model_fields})
+GOOD = {
+    "/translate": {"q": "red", "source": "auto", "target": "de"},
+    "/detect": {"q": "red"},
+    "/suggest": {"q": "red", "s": "rot", "source": "en", "target": "de"},
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 2},
+    "/v2/translate": {"text": ["red"], "target_lang": "DE"},
+    "/classify": {"texts": ["good"]},
+    "/score": {"pairs": [["red", "red"]]},
+    "/explain": {"q": "red", "translation": "red", "source": "en", "target": "de"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(toy_bundle, toy_chat, label_bundle, tmp_path_factory):
+    models = [part for path in (toy_bundle, toy_chat, label_bundle) for part in ("-m", str(path))]
+    with serving(*models, "-q", cwd=tmp_path_factory.mktemp("abuse")) as (_, url):
+        yield url
+
+
+def connected(url: str) -> socket.socket:
+    host, port = url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def answer_to(url: str, sent: bytes) -> bytes:
+    with connected(url) as client:
+        with contextlib.suppress(ConnectionError):
+            client.sendall(sent)
+        return client.recv(65536)
+
+
+def is_well(url: str) -> bool:
+    return httpx.get(f"{url}/health", timeout=30).json() == {"status": "ok"}
+
+
+def test_there_is_a_good_request_for_each_path(server):
+    assert set(GOOD) == set(own.POSTS)
+    for path in set(GOOD) - {"/suggest"}:
+        found = httpx.post(f"{server}{path}", json=GOOD[path], timeout=60)
+        assert found.status_code == 200, (path, found.text)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(path=st.sampled_from(sorted(GOOD)), field=st.sampled_from(FIELDS), value=ANYTHING)
+def test_any_value_of_any_field_is_an_answer_or_one_line(server, path, field, value):
+    body = json.dumps(GOOD[path] | {field: value}).encode("utf-8", "surrogatepass")
+    found = httpx.post(f"{server}{path}", content=body, timeout=60)
+    assert found.status_code in (200, 400, 403, 404, 413), (found.status_code, found.text)
+    assert "Traceback" not in found.text
+    if found.status_code != 200:
+        problem = found.json().get("error") or found.json()["message"]
+        message = problem["message"] if isinstance(problem, dict) else problem
+        assert message
+        assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"q": "\xff\xfe", "source": "en", "target": "de"}',
+        b'{"q": "a\\u0000b", "source": "en", "target": "de"}',
+        b'{"q": "\\ud800", "source": "en", "target": "de"}',
+        b'{"q": "x", "source": "en", "target": "de", "alternatives": ' + b"9" * 5000 + b"}",
+        b"{" * 50_000,
+        b'{"a":' * 50_000,
+        b"q=%00%ff&source=en&target=de",
+        b"null",
+        b"\x00" * 1000,
+    ],
+)
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+def test_bytes_that_are_no_text(server, body, kind):
+    found = httpx.post(f"{server}/translate", content=body, headers={"Content-Type": kind})
+    assert found.status_code in (200, 400)
+    assert found.status_code == 200 or found.json()["error"].isprintable()
+
+
+def test_ten_megabytes_announced_or_not(server):
+    def chunks():
+        for _ in range(160):
+            yield b"x" * 65536
+
+    for body in (b"x" * 10_000_000, chunks()):
+        with contextlib.suppress(httpx.WriteError):  # refused before all was sent
+            assert httpx.post(f"{server}/translate", content=body).status_code == 413
+    assert is_well(server)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /health HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: x\r\nX: \x1b[2J\x07\r\n\r\n",
+        b"GET /%0d%0aX-Injected:%201 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabc",
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n" + b"A: b\r\n" * 20_000 + b"\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_heads_that_are_not_http(server, head):
+    found = answer_to(server, head)
+    assert b"X-Injected" not in found
+    assert not found or found.startswith(b"HTTP/1.1 ")
+    assert b"Traceback" not in found
+    assert is_well(server)
+
+
+def test_clients_that_keep_connections_open(server):
+    """A thousand silent ones do not keep others out."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(1100):
+            stack.enter_context(connected(server))
+        assert is_well(server)
+
+
+def test_more_connections_than_files(toy_bundle, tmp_path):
+    """The loop must not spin, nor fill the log; silent connections make room."""
+    limit = ["bash", "-c", 'ulimit -n 400; exec "$@"', "limited"]
+    with serving("-m", str(toy_bundle), "-q", cwd=tmp_path, before=limit) as (process, url):
+        with contextlib.ExitStack() as stack:
+            for _ in range(600):
+                stack.enter_context(connected(url))
+            started = time.monotonic()
+            assert is_well(url)
+            assert time.monotonic() - started < 5
+        process.terminate()
+        assert len(log_of(process).read()) < 2000
+
+
+def test_clients_that_vanish_in_mid_stream(server):
+    body = json.dumps(GOOD["/v1/chat/completions"] | {"stream": True, "n": 16}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    for _ in range(50):
+        with connected(server) as client:
+            client.sendall(head.encode() + body)
+            client.recv(10)
+    assert is_well(server)
+    waiting = [
+        line
+        for line in httpx.get(f"{server}/metrics").text.splitlines()
+        if "waiting_texts{" in line
+    ]
+    assert all(line.endswith(" 0") for line in waiting)
+
+
+def test_the_log_shows_what_was_sent_as_one_harmless_line(toy_bundle, tmp_path):
+    with serving("-m", str(toy_bundle), "--log-text", cwd=tmp_path) as (process, url):
+        nasty = "red\x1b]0;taken\x07\r\n2099-01-01 forged \u202e line"
+        httpx.post(f"{url}/translate", json={"q": nasty, "source": "auto", "target": "de"})
+        httpx.get(f"{url}/health")
+        lines = []
+        for line in log_of(process):
+            lines.append(line)
+            if "/health" in line and "200" in line and any("forged" in old for old in lines):
+                break
+    assert all(line.rstrip("\n").isprintable() for line in lines)
+    assert not any(line.startswith("2099") for line in lines)
+
+
+def test_too_much_is_refused_and_it_recovers(toy_bundle, tmp_path):
+    """Four times what fits: some come again later, the others are answered, then all is well."""
+    limits = ["--queue-characters", "2000", "--threads", "1"]
+    with serving("-m", str(toy_bundle), *limits, "-q", cwd=tmp_path) as (_, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        body = {"q": "red dog " * 100, "source": pair["code"], "target": pair["targets"][0]}
+
+        def ask(_: int) -> httpx.Response:
+            return httpx.post(f"{url}/translate", json=body, timeout=60)
+
+        with ThreadPoolExecutor(32) as pool:
+            found = list(pool.map(ask, range(64)))
+        assert {one.status_code for one in found} == {200, 429}
+        refused = next(one for one in found if one.status_code == 429)
+        assert int(refused.headers["retry-after"]) >= 1
+        started = time.monotonic()
+        while ask(0).status_code != 200:
+            assert time.monotonic() - started < 10
+
+
+def test_a_reload_under_load_loses_nothing(toy_bundle, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(toy_bundle, model)
+    with serving("-m", str(model), "-q", cwd=tmp_path) as (process, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        body = {"q": "red dog", "source": pair["code"], "target": pair["targets"][0]}
+        found, is_over = [], threading.Event()
+
+        def ask() -> None:
+            with httpx.Client(timeout=60) as client:
+                while not is_over.is_set():
+                    found.append(client.post(f"{url}/translate", json=body))
+
+        with ThreadPoolExecutor(4) as pool:
+            asking = [pool.submit(ask) for _ in range(4)]
+            for second in range(1, 4):
+                os.utime(model / "bundle.json", (second, second))
+                time.sleep(1.2)
+                process.send_signal(signal.SIGHUP)
+            is_over.set()
+            assert all(future.exception() is None for future in asking)
+        assert len(found) > 10
+        assert {(one.status_code, one.text) for one in found} == {(200, found[0].text)}
+
+
+def test_sigterm_answers_what_was_accepted(toy_bundle, tmp_path):
+    with serving("-m", str(toy_bundle), "--threads", "1", "-q", cwd=tmp_path) as (process, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        texts = ["red dog two cats run"] * 1500
+        body = {"q": texts, "source": pair["code"], "target": pair["targets"][0]}
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(httpx.post, f"{url}/translate", json=body, timeout=60)
+            while "waiting_texts{" not in (
+                text := httpx.get(f"{url}/metrics").text
+            ) or text.rstrip().endswith(" 0"):
+                assert not asked.done()
+            process.terminate()
+            assert len(asked.result().json()["translatedText"]) == len(texts)
