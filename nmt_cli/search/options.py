@@ -4,6 +4,7 @@ Standard library only.
 """
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -74,6 +75,7 @@ class _Options:
             raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None
 
     @classmethod
+    @functools.cache
     def _kinds(cls) -> dict[str, str]:
         """Return the annotation of each option, such as "float | None", by name."""
         return {field.name: str(field.type) for field in dataclasses.fields(cls)}
