@@ -89,7 +89,8 @@ def test_two_machines_train_what_one_trains(toy_corpus, tmp_path, run_nmt):
         for run in (one, two)
     )
     for name, array in tensors.items():
-        assert np.abs(array - same[name]).max() < 1e-4 * np.abs(array).max(), name
+        # Adam makes more of what float32 sums lose; a batch left out would change a hundredth.
+        assert np.abs(array - same[name]).max() < 1e-3 * np.abs(array).max(), name
     # The other machine has its encoded text and nothing else.
     made = {path.name for path in (tmp_path / "machine-1/runs/toy/worker-1").iterdir()}
     assert not made & {"config.yaml", "checkpoints", "model", "events.jsonl", "tensorboard"}
