@@ -1,7 +1,6 @@
 """A socket, an event loop and a way to end: what runs the application."""
 
 import contextlib
-import ctypes
 import errno
 import ipaddress
 import json
@@ -24,8 +23,6 @@ _MOST_CONNECTIONS = 4000  # open at a time; fewer where the process may open few
 _BACKLOG = 128  # accepted in one turn of the loop
 _TURNS = 4  # from the one that accepts a connection to the one that has closed it
 _OTHER_FILES = _TURNS * _BACKLOG + 88
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
-_KEPT_BYTES = 65536
 _HEAD_SECONDS = 10  # until the first request of a connection has come
 _IDLE_SECONDS = 20
 _DRAIN_SECONDS = 30
@@ -79,17 +76,6 @@ def _allow_connections() -> int:
     return max(1, allowed - _OTHER_FILES)
 
 
-def _give_memory_back() -> None:
-    """Let glibc return large blocks to the system when they are freed.
-
-    By default it keeps them, scattered over an arena for each thread, and a server grows for hours.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
-        mallopt(_MMAP_THRESHOLD, _KEPT_BYTES)
-
-
 def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], None]) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
@@ -104,7 +90,6 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
         ModelFileError: A model cannot be loaded.
         SystemExit: After SIGTERM, with 143.
     """
-    _give_memory_back()
     with _bound(host, port) as listening:
         app = create(settings)
         port = listening.getsockname()[1]
