@@ -25,6 +25,7 @@ from nmt_cli.encoding import AUTO, UTF8, WIDE, Found, encoding_of, find_encoding
 from nmt_cli.errors import DataError, NmtError, TrainingError
 
 _HASH_BLOCK = 1 << 20
+_PREVIOUS = ".previous"  # ends the name of a folder that was replaced
 _UMASK_LOCK = threading.Lock()
 _TEXT_BLOCK = 1 << 20  # bytes of a file that are decoded at a time
 
@@ -277,8 +278,13 @@ def remove_dir(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what a killed process had half written or half deleted in `folder`."""
-    for leftover in (*folder.glob(".*.writing-*"), *folder.glob(".*.removing-")):
+    """Delete what a killed process had half written, half deleted or just replaced in `folder`."""
+    replaced = (
+        path
+        for path in folder.glob(f".*{_PREVIOUS}")
+        if path.with_name(path.name[1:].removesuffix(_PREVIOUS)).exists()
+    )
+    for leftover in (*folder.glob(".*.writing-*"), *folder.glob(".*.removing-"), *replaced):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
@@ -309,7 +315,7 @@ def os_errors_as(kind: type[NmtError], doing: str, *, hint: str | None = None) -
 
 def _previous(path: Path) -> Path:
     path = path.resolve()
-    return path.with_name(f".{path.name}.previous")
+    return path.with_name(f".{path.name}{_PREVIOUS}")
 
 
 def _umask() -> int:

@@ -233,6 +233,7 @@ def encode_corpora(
 def seal(folder: Path) -> None:
     """Write down the checksum of each file of an encoded split, unless that was done already."""
     if not (folder / _CHECKSUMS).exists():
+        remove_leftovers(folder)
         sums = {file.name: crc32_of(file) for file in folder.iterdir() if file.is_file()}
         write_text(folder / _CHECKSUMS, json.dumps(sums))
 

@@ -173,8 +173,8 @@ def state_of(folder: Path) -> dict[str, Any]:
     events = [json.loads(line) for line in (run_folder / "events.jsonl").read_text().splitlines()]
     timeless = [{k: v for k, v in e.items() if k != "seconds"} for e in events]
     found["events"] = [e for e in timeless if e["event"] in ("StepDone", "Evaluated")]
-    found["leftovers"] = [str(path.relative_to(folder)) for path in run_folder.rglob(".*")]
-    return found
+    leftovers = (str(path.relative_to(folder)) for path in run_folder.rglob(".*"))
+    return found | {f"{name} is left over": True for name in leftovers}
 
 
 def write_texts(folder: Path) -> None:

@@ -411,6 +411,8 @@ class TestAtomicDir:
         assert existing_dir(old) == old
         assert names(old) == ["new"]
         assert names(old.parent) == [".model.previous", "model"]
+        remove_leftovers(old.parent)
+        assert names(old.parent) == ["model"]
         self.write_new(old)
         assert names(old) == ["sub"]
         assert names(old.parent) == ["model"]
@@ -468,8 +470,9 @@ class TestExistingDir:
         assert existing_dir(tmp_path / "model") == tmp_path / ".model.previous"
 
 
-def test_remove_leftovers_takes_half_written_things_only(tmp_path):
-    for name in (".a.writing-123", ".b.previous", "c.writing-1", "step-1", ".hidden"):
+def test_remove_leftovers_takes_only_what_nobody_will_read(tmp_path):
+    gone = (".a.writing-123", ".step-1.previous")
+    for name in (*gone, ".b.previous", "c.writing-1", "step-1", ".hidden"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").touch()
     (tmp_path / ".x.txt.writing-abc").touch()

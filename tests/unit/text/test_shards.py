@@ -10,7 +10,7 @@ from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import TrainingError
 from nmt_cli.text import shards
 from nmt_cli.text.corpus import Example
-from nmt_cli.text.shards import Encoder, encode_corpora, remove_other_shards
+from nmt_cli.text.shards import Encoder, encode_corpora, remove_damaged, remove_other_shards, seal
 from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 from nmt_cli.text.tokenizer import Subwords
 
@@ -192,6 +192,14 @@ class TestEncodeCorpus:
             "dtype": "uint16",
             "sizes": [3],
         }
+
+
+def test_what_a_killed_run_had_half_written_is_not_sealed(encoder, tmp_path):
+    encode_corpora([[Example(("hello",), "hallo")]], encoder, tmp_path / "train")
+    (tmp_path / "train" / ".blank.json.writing-abc").touch()
+    seal(tmp_path / "train")
+    assert not list((tmp_path / "train").glob(".*"))
+    assert not remove_damaged(tmp_path / "train")
 
 
 def test_remove_other_shards(tmp_path):
