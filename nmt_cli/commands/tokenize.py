@@ -14,11 +14,11 @@ def tokenize(
     data_dir: opt.DataDir = None,
     show: Annotated[
         str | None,
-        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of this text."),
+        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of a text."),
     ] = None,
-    json: opt.Json = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Train the BPE vocabulary of a configuration, or reuse the one its run already has.
+    """Train the BPE vocabulary of a configuration; a second run uses it again.
 
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """

@@ -1,12 +1,14 @@
-"""The interface of a task: everything that differs from task to task.
+"""What a task does in its own way; all the rest of nmt is the same for all of them.
 
-A new task needs an entry in `config/tasks.py`, a file here, and a line in `task_of`. Methods import
-what they need when they are called, since not all of them need TensorFlow.
+A new task is an entry in `config/tasks.py`, a file here, and a line of `task_of`. Methods import
+what they need when they are called: TensorFlow is not needed by all of them.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from nmt_cli.config import tasks
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Task(ABC):
-    """A task."""
+    """The ways of a task."""
 
     @abstractmethod
     def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> Any:
-        """Return a new model, whose initial weights depend only on the seed.
+        """Return a new model, with first weights that follow from the seed.
 
         Args:
             config: The configuration; its labels are known if it has any.
@@ -36,12 +38,12 @@ class Task(ABC):
 
     @abstractmethod
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """Return the loss function."""
+        """Return what a model is trained by."""
 
     @property
     @abstractmethod
     def validator(self) -> "type[Validator]":
-        """The class that scores a model during training."""
+        """What scores a model in training."""
 
     @abstractmethod
     def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
@@ -49,8 +51,21 @@ class Task(ABC):
 
     @abstractmethod
     def evaluate(self, evaluator: "Evaluator") -> "Evaluation | LabelComparison":
-        """Return the scores of a model on examples, and of those it is compared with."""
+        """Return the scores of a model on examples, beside those of others."""
 
     @abstractmethod
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """Return the attention of a model for the given texts."""
+        """Return what a model looks at, for texts that a user gave."""
+
+
+def task_of(facts: tasks.TaskFacts) -> Task:
+    """Return the ways of a task."""
+    from nmt_cli.tasks.classification import Classification
+    from nmt_cli.tasks.writing import Writing
+
+    ways: dict[tasks.TaskFacts, Task] = {
+        tasks.TRANSLATION: Writing(),
+        tasks.CHAT: Writing(),
+        tasks.CLASSIFICATION: Classification(),
+    }
+    return ways[facts]

@@ -1,1 +1,0 @@
-"""Models of others -> bundles: one small file for each family of them."""
