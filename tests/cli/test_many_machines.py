@@ -21,6 +21,9 @@ from nmt_cli.distributed.cluster import split_address
 
 STEPS = 50
 SECONDS_TO_NOTICE = 60
+ENDLESS = {
+    "train.max_steps": 1_000_000, "train.eval_steps": 1_000_000, "train.checkpoint_steps": 10,
+}  # fmt: skip
 TWO = ("--workers", "127.0.0.1:1,127.0.0.1:2", "--worker-index", "0")
 
 
@@ -36,7 +39,7 @@ def two_workers(
         for free in (one, other):
             free.bind(("127.0.0.1", 0))
         addresses = [f"127.0.0.1:{free.getsockname()[1]}" for free in (one, other)]
-    options = [f"--set=train.{key}={value}" for key, value in settings.items()]
+    options = [f"--set={key}={value}" for key, value in settings.items()]
     workers = []
     for index in range(count):
         folder = cwd / f"machine-{index}"
@@ -72,8 +75,11 @@ def wait_for_step(run: Path, step: int) -> None:
 
 
 def test_two_machines_train_what_one_trains(toy_corpus, tmp_path, run_nmt):
-    settings = {"max_steps": STEPS, "eval_steps": STEPS // 2, "accumulate_steps": 2}
-    options = [f"--set=train.{key}={value}" for key, value in settings.items()]
+    steps = {"max_steps": STEPS, "eval_steps": STEPS // 2, "accumulate_steps": 2}
+    settings = {f"train.{key}": value for key, value in steps.items()}
+    # Sums in another order may fall on the other side of a kink of ReLU; GELU has none.
+    settings["model.activation"] = "gelu"
+    options = [f"--set={key}={value}" for key, value in settings.items()]
     with two_workers(toy_corpus / "toy.yaml", tmp_path, **settings) as workers:
         alone = run_nmt("train", str(toy_corpus / "toy.yaml"), *options, cwd=tmp_path)
         assert alone.returncode == 0, alone.stderr
@@ -83,15 +89,13 @@ def test_two_machines_train_what_one_trains(toy_corpus, tmp_path, run_nmt):
 
     one, two = tmp_path / "runs" / "toy", tmp_path / "machine-0" / "runs" / "toy"
     assert len(dev_losses(one)) == len(dev_losses(two)) == 3  # and one of an average
-    assert dev_losses(two) == pytest.approx(dev_losses(one), rel=1e-4)
+    assert dev_losses(two) == pytest.approx(dev_losses(one), abs=1e-5)
     tensors, same = (
         load_file(run / "checkpoints" / f"step-{STEPS:08d}" / "weights.safetensors")
         for run in (one, two)
     )
     for name, array in tensors.items():
-        # Sums in another order. A few weights go astray: next to a kink of ReLU, or with so small a
-        # gradient that Adam makes a full step of its rounding. One step left out: 0.0007 to 0.02.
-        assert np.median(np.abs(array - same[name])) < 1e-3 * np.abs(array).max(), name
+        assert np.abs(array - same[name]).max() < 1e-5 * np.abs(array).max(), name
     # The other machine has its encoded text and nothing else.
     made = {path.name for path in (tmp_path / "machine-1/runs/toy/worker-1").iterdir()}
     assert not made & {"config.yaml", "checkpoints", "model", "events.jsonl", "tensorboard"}
@@ -111,8 +115,7 @@ def is_let_in(port: int, source: str) -> bool:
 
 def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
-    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
-    with two_workers(config, tmp_path, **endless) as (chief, other):
+    with two_workers(config, tmp_path, **ENDLESS) as (chief, other):
         wait_for_step(run, 10)
         has_guard = addresses.can_admit(["127.0.0.1"])
         for worker in (chief, other):
@@ -129,7 +132,7 @@ def test_a_killed_machine_ends_the_other_and_both_go_on(toy_corpus, tmp_path):
         assert stderr.startswith("warning: TensorFlow's connections between machines have no pass")
 
     reached = max(int(path.name[5:13]) for path in run.glob("checkpoints/step-*"))
-    with two_workers(config, tmp_path, **endless | {"max_steps": reached + 20}) as workers:
+    with two_workers(config, tmp_path, **ENDLESS | {"train.max_steps": reached + 20}) as workers:
         for worker in workers:
             _, stderr = worker.communicate(timeout=300)
             assert worker.returncode == 0, stderr
@@ -149,8 +152,7 @@ def test_sigterm_ends_a_machine_that_waits_for_the_others(toy_corpus, tmp_path):
 
 def test_a_stop_on_one_machine_is_told_by_all_and_ends_none_as_finished(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
-    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
-    with two_workers(config, tmp_path, **endless) as (chief, other):
+    with two_workers(config, tmp_path, **ENDLESS) as (chief, other):
         wait_for_step(run, 10)
         other.send_signal(signal.SIGTERM)
         _, of_other = other.communicate(timeout=120)
@@ -176,8 +178,7 @@ def test_other_settings_are_named_on_every_machine(toy_corpus, tmp_path):
 @pytest.mark.slow
 def test_a_machine_that_stalls_is_waited_for_and_then_given_up(toy_corpus, tmp_path):
     config, run = toy_corpus / "toy.yaml", tmp_path / "machine-0" / "runs" / "toy"
-    endless = {"max_steps": 1_000_000, "eval_steps": 1_000_000, "checkpoint_steps": 10}
-    with two_workers(config, tmp_path, **endless) as (chief, other):
+    with two_workers(config, tmp_path, **ENDLESS) as (chief, other):
         wait_for_step(run, 10)
         other.send_signal(signal.SIGSTOP)
         time.sleep(20)  # TensorFlow by itself gives up after ten seconds
