@@ -1,6 +1,6 @@
-"""nmt: train, use and understand Transformers for translation and chat.
+"""nmt: train, use and understand Transformers for translation, chat and classification.
 
-From Python (see README.md beside this file):
+From Python (see README.md in this folder):
 
     import nmt_cli
 
@@ -16,14 +16,26 @@ if TYPE_CHECKING:
     from nmt_cli.api.functions import check, evaluate, tokenize, train
     from nmt_cli.api.model import Model, load
     from nmt_cli.errors import NmtError
+    from nmt_cli.pretrained.importing import import_model
 
 __version__ = "0.1.0"
-__all__ = ["Model", "NmtError", "check", "evaluate", "events", "load", "tokenize", "train"]
+__all__ = [
+    "Model",
+    "NmtError",
+    "check",
+    "evaluate",
+    "events",
+    "import_model",
+    "load",
+    "tokenize",
+    "train",
+]
 
 _HOMES = {
     "Model": "nmt_cli.api.model",
     "load": "nmt_cli.api.model",
     "NmtError": "nmt_cli.errors",
+    "import_model": "nmt_cli.pretrained.importing",
     "check": "nmt_cli.api.functions",
     "evaluate": "nmt_cli.api.functions",
     "tokenize": "nmt_cli.api.functions",
@@ -32,7 +44,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for: importing the package alone must cost nothing."""
+    """Import a name on first use: importing the package alone must cost nothing."""
     if name == "events":
         return importlib.import_module("nmt_cli.events")
     if name not in _HOMES:

@@ -17,7 +17,9 @@ def main() -> None:
     packages = Path(__file__).parent.parent
     made_for = (packages / MADE_FOR).read_text(encoding="utf-8").strip()
     if made_for != this_machine():
-        sys.stderr.write(f"error: this program is for {made_for}; here is {this_machine()}\n")
+        sys.stderr.write(
+            f"error: this program needs {made_for}; this machine has {this_machine()}\n"
+        )
         sys.exit(_WRONG_MACHINE)
     os.environ["NMT_MODEL"] = str(packages / MODEL)
     if sys.argv[1:2] == [] or sys.argv[1] not in _COMMANDS + _VERSION:

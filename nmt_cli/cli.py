@@ -4,12 +4,13 @@ Nothing heavy is imported here or at the top of `commands/`: `nmt --help` must a
 """
 
 import contextlib
+import errno
 import os
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -25,6 +26,7 @@ from nmt_cli.commands.classify import classify
 from nmt_cli.commands.data import get, list_sets
 from nmt_cli.commands.evaluate import evaluate
 from nmt_cli.commands.export import export
+from nmt_cli.commands.import_ import import_model
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
 from nmt_cli.commands.score import score
@@ -32,11 +34,14 @@ from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
 from nmt_cli.commands.train import train
 from nmt_cli.commands.translate import translate
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import DataError, NmtError
 from nmt_cli.terminal import completion, console
 
 _BUG = 1
 _NOT_INSTALLED = 5  # as a training that cannot go on
+# What the system may have against a name that was typed, or against writing; wherever that is.
+_REFUSED = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EROFS}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _DEBUG = "nmt_cli.debug"
 _COMPLETION = ("--install-completion", "--show-completion")
 # Options that had another name until 0.2: command, old, new.
@@ -60,6 +65,8 @@ class _Group(TyperGroup):
         second: Typer checks their values with pydantic, which it imports for the first one.
         """
         if args[:1] == ["help"]:
+            if ctx.resilient_parsing:  # Tab behind it proposes commands
+                return list(super().parse_args(ctx, args[1:]))
             self._help(ctx, args[1:])
         while args and args[0] in ("--help", "-h", "--version", "-V", "--debug", *_COMPLETION):
             option = args.pop(0)
@@ -84,8 +91,9 @@ class _Group(TyperGroup):
         from nmt_cli.terminal.help_pages import TOPICS, show_topic, topic_list
 
         is_command = not names or self.get_command(ctx, names[0]) is not None
-        if is_command:
-            self.main([*names, "--help"], "nmt", standalone_mode=False)
+        help_of = [*names, "--help"]
+        if is_command and (code := self.main(help_of, "nmt", standalone_mode=False)):
+            raise typer.Exit(code)
         if not names:
             typer.echo(f"\n{topic_list()}")
         elif not is_command:
@@ -119,9 +127,12 @@ class _Group(TyperGroup):
             if isinstance(error, ModuleNotFoundError) and error.name in ("tensorflow", "keras"):
                 console.error(
                     f"this needs {error.name}, which is not installed",
-                    "pip install tensorflow   (--engine ctranslate2 does without)",
+                    "pip install tensorflow   (--engine ctranslate2 does not need it)",
                 )
                 raise typer.Exit(_NOT_INSTALLED) from error
+            if isinstance(error, OSError) and error.errno in _REFUSED | _FULL:
+                _report_refusal(error, show=bool(ctx.meta.get(_DEBUG)))
+                raise typer.Exit(DataError.exit_code) from error
             _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
             raise typer.Exit(_BUG) from error
 
@@ -142,6 +153,14 @@ def _with_second(args: list[str]) -> Iterator[str]:
         is_next_option = args[number + 1 : number + 2] == [] or args[number + 1].startswith("-")
         if number and args[number - 1] in _PAIRS and is_next_option:
             yield ""
+
+
+def _report_refusal(error: OSError, *, show: bool) -> None:
+    if show:
+        traceback.print_exc()
+    where = f"{error.filename}: " if error.filename else ""
+    hint = "is $TMPDIR full? TMPDIR=FOLDER names another place" if error.errno in _FULL else None
+    console.error(f"{where}{error.strerror}", hint)
 
 
 def _report_bug(error: Exception, *, show: bool) -> None:
@@ -199,9 +218,23 @@ class _Command(TyperCommand):
                 args = [new if arg == old else arg for arg in args]
         if ctx.info_name == "init":
             args = list(_with_second(args))
-        if texts := [b for a, b in pairwise(["", *args]) if _is_text(b) and not a.startswith("-")]:
-            args = [*(arg for arg in args if arg not in texts), "--", *texts]
+        if any(map(_is_text, args)):
+            args = self._with_texts_last(ctx, args)
         return list(super().parse_args(ctx, args))
+
+    def _with_texts_last(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put what is no option behind "--", so that a text may begin with a dash."""
+        options = [param for param in self.get_params(ctx) if param.param_type_name == "option"]
+        values = {name: o.nargs for o in options if not o.is_flag for name in o.opts}
+        flags, texts, rest = list[str](), list[str](), iter(args)
+        for arg in rest:
+            if arg == "--":
+                texts += rest
+            elif arg != "-" and arg.startswith("-") and not _is_text(arg):
+                flags += [arg, *islice(rest, values.get(arg, 0))]
+            else:
+                texts.append(arg)
+        return [*flags, "--", *texts]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, `--help` too, with our own conversion of their values."""
@@ -209,7 +242,7 @@ class _Command(TyperCommand):
         for param in params:
             plain = _PlainValue(param.type_descriptor.annotation)
             param.get_runtime_param = lambda plain=plain: plain
-            if values := completion.VALUES.get(param.name):
+            if values := completion.values_of(ctx.info_name, param.name):
                 param.shell_complete = completion.completer(values)
         return params
 
@@ -239,8 +272,9 @@ app = typer.Typer(
 _COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score)
 for _command in (*_COMMANDS, serve, export, bench, info):
     app.command(cls=_Command)(_command)
+app.command("import", cls=_Command)(import_model)
 
-_data = typer.Typer(**_SETTINGS, help="Known public data sets: what they are, and getting them.")
+_data = typer.Typer(**_SETTINGS, help="List and download known public data sets.")
 _data.command("list", cls=_Command)(list_sets)
 _data.command("get", cls=_Command)(get)
 app.add_typer(_data, name="data")
@@ -248,7 +282,7 @@ app.add_typer(_data, name="data")
 _plot = typer.Typer(
     **_SETTINGS,
     help=(
-        "Draw training, data and models: a .png, .svg or .html with -o, else text.\n\n"
+        "Draw training, data and models: as a .png, .svg or .html with -o, otherwise as text.\n\n"
         'Example: nmt plot attention "The old man reads a book." -o attention.html'
     ),
 )

@@ -1,11 +1,15 @@
 """Which encoding a text file is in: its byte order mark decides, or the statistics of its text."""
 
 import codecs
+import functools
 import gzip
+import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import category
 
 UTF8, AUTO = "utf-8", "auto"
 WIDE = ("utf-16", "utf-32", "utf_16", "utf_32")  # whose lines do not end with one byte
@@ -16,16 +20,45 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CANDIDATES = (
-    "cp949", "cp932", "euc_jp", "gb18030", "big5",
-    "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256",
-)  # fmt: skip
 _SEARCHED, _SAMPLE = 1 << 24, 20_000  # bytes
-_CERTAIN = 0.2  # of charset-normalizer's coherence: letters as frequent as in the language
-_ASCII, _FEW = 128, 16  # bytes that are not ASCII, for a guess to be certain
-_KOREAN = 0.8  # of the characters that are not ASCII, Korean syllables in common use
-_PAIR = 2
-_MOSTLY = 0.3  # of the bytes of UTF-16 without a mark, zeros
+_NO_TEXT = ("Cc", "Cn", "Co")  # controls, unassigned, private
+_DAMAGE = 0.25  # of the bytes of a text with a few control characters; of UTF-16 there are more
+
+# An encoding is told by how many of the characters that are not ASCII are usual in a language.
+_LIKELY, _CERTAIN = 0.4, 0.8  # of them
+_AHEAD = 3  # characters that only this encoding makes usual
+_WESTERN = ("cp1252", "cp850", "macintosh")
+_CENTRAL = ("cp1250", "cp852", "iso-8859-2")
+_CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso-8859-5")
+_SIGNS = "“”„‘’‚«»–—…°€§·、。，！？「」『』（）：；《》〈〉～・"  # noqa: RUF001
+_LATIN = (
+    ("German", _WESTERN, "äöüßÄÖÜ"),
+    ("French", _WESTERN, "éèêëàâçîïôûùœÉÈÀÇÊ"),
+    ("Spanish", _WESTERN, "áéíóúñü¿¡ÁÉÍÓÚ"),
+    ("Portuguese", _WESTERN, "ãõáéíóúâêôçàÉÁ"),
+    ("Italian", _WESTERN, "àèéìòùÈ"),
+    ("a Nordic language", _WESTERN, "åäöæøÅÄÖÆØéðþ"),
+    ("Polish", _CENTRAL, "ąćęłńóśźżŁŚŻÓ"),
+    ("Czech or Slovak", _CENTRAL, "áčďéěíňóřšťúůýžäľôŠČŽŘÚ"),
+    ("Hungarian", _CENTRAL, "áéíóöőúüűÁÉÖÓ"),
+    ("Croatian or Slovenian", _CENTRAL, "čćđšžČŠŽĐ"),
+    ("Romanian", ("cp1250", "iso-8859-2"), "ăâîşţŞÎ"),
+    ("Turkish", ("cp1254",), "ışğçöüâîİŞÇÖÜ"),
+)
+_ALPHABETS = (
+    ("Russian", _CYRILLIC, "оеаинтсрвлкмдпуяыьзбгч"),
+    ("Ukrainian", ("cp1251",), "оаинітверскдулмпяьзбгєї"),
+    ("Greek", ("cp1253", "iso-8859-7"), "αοιετσνηυρπκμλςωγδάόίέήύώ"),
+    ("Hebrew", ("cp1255",), "יוהלאתרבשמנםעדפקחכ"),
+    ("Arabic", ("cp1256",), "اليمنوترةبعدسفهكقأحج"),
+)
+_KANA = "".join(map(chr, range(0x3041, 0x30FF)))
+_SYLLABIC = (  # codec and first bytes of what is in common use; what else is
+    ("Korean", ("cp949", "johab"), ("euc_kr", 0xB0, 0xC8), ""),
+    ("Japanese", ("cp932", "euc-jp"), ("euc_jp", 0xB0, 0xCF), _KANA),
+    ("Chinese", ("gb18030",), ("gb2312", 0xB0, 0xD7), ""),
+    ("Chinese", ("big5",), ("big5", 0xA4, 0xC6), ""),
+)
 
 
 class Found(NamedTuple):
@@ -52,7 +85,7 @@ def check_encoding(name: str) -> None:
         if name != AUTO and "\n".encode(name).decode(name) != "\n":
             raise LookupError
     except (LookupError, ValueError) as error:
-        raise ValueError(f"'{name}' is no encoding of text (utf-8, cp949, auto, ...)") from error
+        raise ValueError(f"'{name}' is not a text encoding (utf-8, cp949, auto, ...)") from error
 
 
 def find_encoding(path: Path) -> Found | None:
@@ -69,15 +102,17 @@ def encoding_of(raw: bytes) -> Found | None:
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return Found(encoding)
-    if raw.count(0) > _MOSTLY * len(raw):
-        return Found("utf-16-le" if raw[1::2].count(0) > raw[::2].count(0) else "utf-16-be")
+    if wide := _wide_without_mark(raw[:_SAMPLE]):
+        return Found(wide)
     lines = raw.split(b"\n")
     if len(raw) == _SEARCHED:
         lines.pop()  # may be half of one
     foreign = [line for line in lines if not line.isascii()]
     if sum(map(is_utf8, foreign)) >= len(foreign) / 2:  # or a line or two are damaged
         return Found(UTF8)
-    return _by_statistics(b"\n".join(foreign))
+    text = b"\n".join(foreign)
+    end = text.find(b"\n", _SAMPLE)
+    return _by_statistics(text[:end] if end > 0 else text)
 
 
 def is_utf8(line: bytes) -> bool:
@@ -89,33 +124,92 @@ def is_utf8(line: bytes) -> bool:
     return True
 
 
-def _by_statistics(text: bytes) -> Found | None:
-    sample = text[: text.find(b"\n", _SAMPLE)] if text.find(b"\n", _SAMPLE) > 0 else text
-    if _is_korean(sample):
-        return Found("cp949", "Korean")
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - it is seldom needed
-
-    matches = list(from_bytes(sample, cp_isolation=list(_CANDIDATES)))
-    if not matches:
+def _wide_without_mark(sample: bytes) -> str | None:
+    """Return the UTF-16 that bytes are in; in it, a space or the end of a line has a zero byte."""
+    if 0 not in sample:
         return None
-    # Of several that read alike, the one that comes first in the list is the commonest.
-    best = min(matches[:2], key=lambda match: (match.encoding != "cp1252", matches.index(match)))
-    encoding = next(name for name in _CANDIDATES if name in best.could_be_from_charset)
-    is_certain = len(matches) == 1 or best.coherence >= _CERTAIN
-    is_certain &= sum(byte >= _ASCII for byte in sample) >= _FEW
-    return Found(encoding, "" if best.language == "Unknown" else best.language, is_certain)
+    controls = sum(byte < ord(" ") and byte not in b"\t\n\r" for byte in sample)
+    if is_utf8(sample) and controls < _DAMAGE * len(sample):
+        return None
+    # In the wrong order, bytes are characters that do not exist: a line's end is U+0A00.
+    is_little = sample[1::2].count(0) > sample[::2].count(0)
+    for encoding in ("utf-16le", "utf-16be")[:: 1 if is_little else -1]:
+        text = _decoded(sample, encoding)
+        is_spaced = "\n" in text or (b"\n" not in sample and " " in text)
+        if is_spaced and all(c in "\t\n\r" or category(c) not in _NO_TEXT for c in text):
+            return encoding
+    return None
 
 
-def _is_korean(sample: bytes) -> bool:
-    """Return whether nearly all that is not ASCII is among the 2,350 syllables of KS X 1001.
+def _decoded(raw: bytes, encoding: str) -> str:
+    """Return the text of bytes; nothing if they are not in the encoding."""
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError:
+        return ""
 
-    In Chinese or Japanese bytes that could be Korean, too, Chinese characters are as frequent.
+
+def _by_statistics(sample: bytes) -> Found | None:
+    """Return the encoding in which most of what is not ASCII is usual in one language."""
+    readings = [_reading(sample, *names) for names in _languages()]
+    # Korean bytes are usual Chinese characters, too, but not the other way round. Of encodings
+    # that read alike, the first is the commonest.
+    best = max(readings, key=lambda one: (one.is_korean, one.usual))
+    if best.usual < _LIKELY:
+        return None
+    rival = max(one.usual for one in readings if one.text != best.text)
+    ahead = best.usual - (0 if best.is_korean else rival)
+    is_certain = best.usual >= _CERTAIN and ahead * best.foreign >= _AHEAD
+    return Found(best.encoding, best.language, is_certain)
+
+
+class _Reading(NamedTuple):
+    """A text in an encoding: how many characters are not ASCII, and the share of usual ones."""
+
+    language: str
+    encoding: str
+    text: str
+    foreign: int
+    usual: float
+
+    @property
+    def is_korean(self) -> bool:
+        return self.language == "Korean" and self.usual >= _CERTAIN
+
+
+def _reading(
+    sample: bytes, language: str, encoding: str, usual: frozenset[str], place: re.Pattern[str]
+) -> _Reading:
+    text = _decoded(sample, encoding)
+    foreign = sum(not character.isascii() for character in text)
+    counts = Counter("".join(place.findall(text)))
+    share = sum(n for c, n in counts.items() if c in usual) / max(1, foreign)
+    return _Reading(language, encoding, text, foreign, share)
+
+
+@functools.cache
+def _languages() -> list[tuple[str, str, frozenset[str], re.Pattern[str]]]:
+    """Return languages, their encodings, usual characters, and where these must stand to count.
+
+    A Latin letter with an accent stands beside plain ones; those of another alphabet do not.
     """
-    text = sample.decode("cp949", "replace")
-    counts = Counter(character for character in text if not character.isascii())
-    syllables = sum(n for c, n in counts.items() if "가" <= c <= "힣" and _is_usual(c))
-    return syllables >= _KOREAN * max(1, counts.total())
+    beside_ascii = re.compile(r"(?<![^\0-\x7f])[^\0-\x7f]|[^\0-\x7f](?![^\0-\x7f])")
+    in_words = re.compile(r"(?<![A-Za-z])[^\0-\x7f]{2,}+(?![A-Za-z])")
+    anywhere = re.compile(r"[^\0-\x7f]")
+    known = [
+        *((*one, beside_ascii) for one in _LATIN),
+        *((*one, in_words) for one in _ALPHABETS),
+        *((n, e, "".join([*_in_use(*codec), o]), anywhere) for n, e, codec, o in _SYLLABIC),
+    ]
+    return [
+        (language, encoding, frozenset(usual + _SIGNS), place)
+        for language, encodings, usual, place in known
+        for encoding in encodings
+    ]
 
 
-def _is_usual(syllable: str) -> bool:
-    return len(syllable.encode("euc_kr")) == _PAIR  # the others are spelt in four pairs
+def _in_use(codec: str, first: int, last: int) -> Iterator[str]:
+    """Yield the characters of two bytes, the first of them in a range: those of everyday text."""
+    for lead in range(first, last + 1):
+        for second in range(0x40, 0xFF):
+            yield from _decoded(bytes((lead, second)), codec)

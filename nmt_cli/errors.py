@@ -1,7 +1,7 @@
-"""What can go wrong for a user, and the exit code of each kind.
+"""The errors a user can run into, and the exit code of each kind.
 
-Every room raises these deep down with the file, line and key it knows about; `cli.py` prints them
-once as an `error:` and a `hint:` line. Anything else that escapes is a bug in nmt (exit code 1).
+They are raised where the problem is found, with the file, line and key; `cli.py` prints them once,
+as an `error:` and a `hint:` line. Anything else that escapes is a bug in nmt (exit code 1).
 """
 
 import difflib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class NmtError(Exception):
-    """A problem that the user can mend.
+    """A problem that the user can solve.
 
     Args:
         message: One line that names the file, line or key and what is wrong with it.
@@ -58,7 +58,7 @@ class ModelFileError(NmtError):
 
 
 class TrainingError(NmtError):
-    """Training cannot go on: no disk space, nothing to train on, a loss that is not finite, ..."""
+    """Training cannot continue: no disk space, no text, a loss that is not finite, ..."""
 
     exit_code = 5
 
@@ -66,7 +66,8 @@ class TrainingError(NmtError):
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close.
 
-    The same letters in another order are closest; the first word of a long name counts, too.
+    A choice with the same letters in another order is closest; the first word of a long name also
+    counts.
     """
     names = list(choices)
     by_first_word = {name.split("_")[0]: name for name in reversed(names)}

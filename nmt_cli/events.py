@@ -1,6 +1,6 @@
-"""What happens in a training run, one frozen record each: shown, logged and tested by.
+"""The events of a training run, as frozen records: for the console, the log and tests.
 
-Standard library only: whoever follows a run need not load what trains.
+Standard library only: code that follows a run need not load TensorFlow.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ STOPPED = "stopped"  # the reason of a run that ended on request
 
 
 class StopRequested(Exception):
-    """Training shall save and end: for a signal, or 0, that a machine got; None is this one."""
+    """Training must save and stop; the signal or 0, and the machine that got it (None: this)."""
 
     def __init__(self, number: int = 0, worker: int | None = None) -> None:
         super().__init__(number, worker)
@@ -26,14 +26,14 @@ class StopRequested(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """Training has not begun: what is known of the machines that are not there yet."""
+    """Training has not begun; the text names the machines that are still missing."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Started:
-    """Training begins, or goes on at `step`; `environment` is what it runs on."""
+    """Training begins, or resumes at `step`; `environment` describes the machine."""
 
     step: int
     parameters: int
@@ -44,9 +44,9 @@ class Started:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One optimizer step; losses in nats per target token, or per example that gets labels.
+    """One optimizer step; the loss is in nats per target token, or per example of a classifier.
 
-    `last_step` is where the run will end as far as one can tell now, patience aside.
+    `last_step` is the expected end of the run, without regard to patience.
     """
 
     step: int
@@ -70,9 +70,9 @@ class Skipped:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """Training resumes from the state of an earlier step, with the batches that come now.
+    """Training resumes from the state of an earlier step, but with the batches that come next.
 
-    `rate_factor` multiplies the learning rate from now on; warnings are about damaged checkpoints.
+    `rate_factor` multiplies the learning rate from here on; warnings are about damaged checkpoints.
     """
 
     step: int
@@ -92,9 +92,9 @@ class MicroBatchesHalved:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Scores on dev. `score` is what the best model is chosen by; higher is better.
+    """Scores on dev. `score` chooses the best model; higher is better.
 
-    `warning` says what is odd about the outputs, if anything; `by_label` is a classifier's.
+    `warning` describes what is odd about the outputs, if anything; `by_label` is for classifiers.
     """
 
     step: int
@@ -110,7 +110,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint is on disk; training has gone on while it was written."""
+    """A checkpoint is on disk; training continued while it was written."""
 
     step: int
     path: str
@@ -118,10 +118,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run is over, or was stopped on request and can go on.
+    """The run is over, or was stopped on request and can be resumed.
 
     `bundle` is None when stopped, and on machines other than the chief, which writes it. `signal`
-    is the number of what stopped it, and `stopped_by` the name of the machine if it was another.
+    is the number of the signal that stopped it, and `stopped_by` the machine that got it, if that
+    was another one.
     """
 
     step: int
@@ -139,7 +140,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Exported:
-    """The bundle has a form for CTranslate2 in one more number format."""
+    """The bundle got a CTranslate2 form in another number format."""
 
     step: int
     measured: "Measured"
@@ -160,5 +161,5 @@ Event = (
 
 
 def as_json(event: Event) -> dict[str, Any]:
-    """Return an event as a line of `events.jsonl` has it."""
+    """Return an event as it is written to `events.jsonl`."""
     return {"event": type(event).__name__, **dataclasses.asdict(event)}

@@ -19,15 +19,17 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from nmt_cli.encoding import AUTO, UTF8, WIDE, Found, encoding_of, find_encoding, is_utf8
 from nmt_cli.errors import DataError, NmtError, TrainingError
 
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _HASH_BLOCK = 1 << 20
 _PREVIOUS = ".previous"  # ends the name of a folder that was replaced
 _UMASK_LOCK = threading.Lock()
 _TEXT_BLOCK = 1 << 20  # bytes of a file that are decoded at a time
+_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST = 1 << 27, 50  # bytes, and times the packed size
 
 
 def read_lines(
@@ -44,14 +46,14 @@ def read_lines(
         DataError: The file cannot be read, or a line is in another encoding; names file and line.
     """
     name = "standard input" if str(path) == "-" else str(path)
-    if encoding == AUTO:
-        found = None if str(path) == "-" else find_encoding(Path(path))
-        encoding = found.encoding if found is not None and found.is_certain else UTF8
+    refuse_spreadsheet(path)
     # What is no ordinary file may be still growing: its lines are passed on one by one.
     block = _TEXT_BLOCK if Path(path).is_file() else 1
     number = 1
     try:
         with _open_bytes(path) as stream:
+            if encoding == AUTO:
+                encoding = _certain_encoding(path, stream)
             lines = _Recoded(stream, encoding) if encoding.startswith(WIDE) else stream
             within = UTF8 if encoding.startswith(WIDE) else encoding
             while raw_lines := lines.readlines(block):
@@ -62,6 +64,24 @@ def read_lines(
         raise DataError(f"{name}: cannot be read: {reason}") from error
     except UnicodeError as error:
         raise DataError(f"{name}: not valid {encoding.upper()}: {error}") from error
+
+
+def refuse_spreadsheet(path: str | Path) -> None:
+    """Raise DataError, which says how to make it text, for a file of a spreadsheet's name."""
+    if Path(path).suffix.lower() in _SPREADSHEETS:
+        hint = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
+        raise DataError(f"{path}: a spreadsheet is not text", hint=hint)
+
+
+def _certain_encoding(path: str | Path, stream: io.BufferedReader) -> str:
+    """Return the encoding of a file, or of what a stream has so far; UTF-8 where it is unsure."""
+    if Path(path).is_file():
+        found = find_encoding(Path(path))
+    else:
+        head = stream.peek()
+        whole = head[: head.rfind(b"\n") + 1] if 0 not in head else head[: len(head) // 2 * 2]
+        found = encoding_of(whole or head)
+    return found.encoding if found is not None and found.is_certain else UTF8
 
 
 class _Recoded:
@@ -89,10 +109,20 @@ def _decode_block(
         text = b"".join(raw_lines).decode(encoding)
     except UnicodeDecodeError:
         return _decode_each(raw_lines, path, first, mend, encoding)
+    if "\0" in text and mend is None and first == 1:
+        _refuse_wide(raw_lines, path)
     lines = text.replace("\r\n", "\n").split("\n")
     if not lines[-1]:  # behind the last line's end, or a file with nothing but the mark
         lines.pop()
     return lines
+
+
+def _refuse_wide(raw_lines: list[bytes], path: str | Path) -> None:
+    """Raise DataError if the beginning of a text is UTF-16, which may be valid UTF-8, too."""
+    found = encoding_of(b"".join(raw_lines))
+    if found is not None and found.encoding.startswith(WIDE):
+        name = "standard input" if str(path) == "-" else path
+        raise DataError(f"{name}:1: not UTF-8", hint=_advice(found, path))
 
 
 def _decode_each(
@@ -120,20 +150,25 @@ def _encoding_hint(raw_lines: list[bytes], path: str | Path, encoding: str) -> s
     """Return how to mend a file; to convert one that is mostly UTF-8 would garble all of it."""
     found = find_encoding(Path(path)) if str(path) != "-" else encoding_of(b"".join(raw_lines))
     if found is not None and found.encoding.startswith(WIDE):
-        return _conversion(found, path)
+        return _advice(found, path)
     if encoding == UTF8 and any(not raw.isascii() and is_utf8(raw) for raw in raw_lines):
-        return "lines beside it are UTF-8: mend this one (nmt check --fix leaves out such lines)"
-    return None if found is None or found.encoding == encoding else _conversion(found, path)
+        return "the lines around it are UTF-8: fix this one (nmt check --fix leaves such lines out)"
+    return None if found is None or found.encoding == encoding else _advice(found, path)
 
 
-def _conversion(found: Found, path: str | Path) -> str:
+def _advice(found: Found, path: str | Path) -> str:
+    use = f"use --encoding {found.encoding} (in a configuration: data.encoding)"
+    return f"{found}: {use}, or convert it: {conversion(found, path)}"
+
+
+def conversion(found: Found, path: str | Path) -> str:
+    """Return the command that makes a file UTF-8."""
     name = "IN" if str(path) == "-" else shlex.quote(str(path))
-    convert = f"iconv -f {found.encoding.upper()} -t UTF-8 {name} > NEW"
-    use = f"say so with --encoding {found.encoding} (in a configuration: data.encoding)"
-    return f"{found}: {use}, or convert it: {convert}"
+    convert = f"iconv -f {found.encoding.upper()} -t UTF-8"
+    return f"zcat {name} | {convert} > NEW" if name.endswith(".gz") else f"{convert} {name} > NEW"
 
 
-def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]]:
+def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[io.BufferedReader]:
     if str(path) == "-":
         return contextlib.nullcontext(_stdin_bytes())
     if str(path).endswith(".gz"):
@@ -141,7 +176,7 @@ def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[IO[bytes]
     return Path(path).open("rb")
 
 
-def _stdin_bytes() -> IO[bytes]:
+def _stdin_bytes() -> io.BufferedReader:
     """Return standard input with a buffer of its own.
 
     A thread may wait in it when the program ends; Python would wait for the buffer of `sys.stdin`.
@@ -149,7 +184,7 @@ def _stdin_bytes() -> IO[bytes]:
     try:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
     except (OSError, ValueError):  # a test's, or none at all
-        return sys.stdin.buffer
+        return io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
 
 
 def sha256_of(path: Path) -> str:
@@ -168,6 +203,11 @@ def crc32_of(path: Path) -> int:
         while block := stream.read(_HASH_BLOCK):
             checksum = zlib.crc32(block, checksum)
     return checksum
+
+
+def most_unpacked(packed: Path) -> int:
+    """Return how many bytes a packed file may become: text shrinks to a quarter, not to a 50th."""
+    return max(_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST * packed.stat().st_size)
 
 
 @contextlib.contextmanager
@@ -215,7 +255,7 @@ def temporary_folder() -> Iterator[Path]:
     told = os_errors_as(
         TrainingError,
         "temporary files cannot be written",
-        hint="TMPDIR=FOLDER names a place with some space",
+        hint="set TMPDIR=FOLDER to a folder on a disk with space",
     )
     with told, tempfile.TemporaryDirectory(prefix="nmt-") as name:
         yield Path(name)

@@ -102,6 +102,12 @@ def toy_bundle(toy_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return _trained(toy_corpus / "toy.yaml", tmp_path_factory.mktemp("toy-run"))
 
 
+@pytest.fixture(scope="session")
+def train_toy() -> Callable[[Path, Path], Path]:
+    """The function that runs a configuration to its end in a folder and returns the bundle."""
+    return _trained
+
+
 def _trained(config: Path, folder: Path) -> Path:
     """Run a configuration to its end in a folder; return the bundle."""
     from nmt_cli.config.reading import load_config
@@ -265,8 +271,12 @@ def make_pair(
             decoder_layers=config.decoder_layers,
             norm=config.norm,
             activation=config.activation,
+            embedding_norm=config.embedding_norm,
             positions=config.positions,
             turn_embeddings=config.turn_embeddings,
+            norm_epsilon=config.norm_epsilon,
+            attention_bias=config.attention_bias,
+            output_bias=config.output_bias,
         )
         is_shared = model.source_table is model.output_table
         tied = "all" if is_shared else "output" if config.tie_embeddings else "none"

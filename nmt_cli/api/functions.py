@@ -16,6 +16,7 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.languages import Languages
 from nmt_cli.training.auto_values import VOCAB_SIZE, resolve, unfilled
 from nmt_cli.training.run_folder import RunFolder
 
@@ -31,7 +32,7 @@ Settings = Mapping[str, Any] | Sequence[str] | None
 
 
 def _ignore(*_: Any) -> None:
-    """Drop what the caller does not want to know."""
+    """Ignore the arguments."""
 
 
 def configuration(
@@ -41,11 +42,11 @@ def configuration(
 
     Args:
         config: A YAML file or a bundled name; None is the bundled sample.
-        settings: Such as `{"train.max_steps": 200}`, or `["train.max_steps=200"]`.
-        data_dir: Where the text is, if not where the configuration says.
+        settings: Keys to change, as `{"train.max_steps": 200}` or `["train.max_steps=200"]`.
+        data_dir: The folder of the text, in place of `data.dir`.
 
     Raises:
-        ConfigError: It cannot be read, or has a key or a value that cannot be.
+        ConfigError: It cannot be read, or has an unknown key or an invalid value.
     """
     if isinstance(settings, Mapping):
         texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in settings.items()}
@@ -65,29 +66,29 @@ def train(
     should_stop: Callable[[], int] = lambda: 0,
     on_note: Callable[[str], None] = _ignore,
 ) -> "Iterator[Event]":
-    """Train a model, or resume its training; yield what happens.
+    """Train a model, or resume its training; yield events.
 
     Args:
         config: See `configuration`.
-        set: Keys with other values.
-        data_dir: Where the text is.
-        fresh: Forget the run's checkpoints and start over.
-        time_limit: Seconds that the whole run may take.
-        should_stop: Asked after every step; when true, a checkpoint is saved and the run ends.
-        on_note: Told of each choice and stage, in one line.
+        set: Keys to change; see `configuration`.
+        data_dir: The folder of the text.
+        fresh: Discard the run's checkpoints and start over.
+        time_limit: Seconds for the whole run.
+        should_stop: Called after every step; if true, a checkpoint is saved and the run stops.
+        on_note: Called with a line of text for each choice and stage.
 
     Yields:
         Events, frozen records of `nmt_cli.events`; the last is `Finished`.
 
     Raises:
-        NmtError: As `nmt train` reports it.
+        NmtError: Whatever `nmt train` reports as an error.
 
     Example:
         for event in nmt_cli.train("my.yaml", set={"train.max_steps": 200}):
             if isinstance(event, nmt_cli.events.Evaluated):
                 print(event.step, event.scores["bleu"].score)
     """
-    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
 
     loaded = configuration(config, set, data_dir)
@@ -98,7 +99,11 @@ def train(
         )
         for warning in prepared.warnings:
             on_note(warning)
-        yield from train_here(prepared, should_stop, time_limit=time_limit)
+        from nmt_cli.training.loop import (
+            train as train_prepared,
+        )  # after faults of the text were found
+
+        yield from train_prepared(prepared, should_stop, time_limit=time_limit)
 
 
 def evaluate(
@@ -110,36 +115,45 @@ def evaluate(
     compare: Sequence[str] = (),
     data_dir: str | None = None,
     target_lang: str | None = None,
+    to: str | None = None,
+    from_: str | None = None,
     set: Sequence[str] = (),
     on_progress: Callable[[int, int], None] = _ignore,
     **options: Any,
 ) -> "Evaluation | LabelComparison":
-    """Return the scores of a model, beside those of others if these are named.
+    """Return the scores of a model, and of others to compare it with if these are named.
 
     Args:
         model: See `load`.
-        split: "dev" or "test" of the model's own configuration.
-        source: A file of sources in its place; with `reference`.
-        reference: Their references.
+        split: Which text of the model's configuration: "dev" or "test".
+        source: A file of sources instead; needs `reference`.
+        reference: The file of references for `source`.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
-        data_dir: Where the model's text is now.
-        target_lang: Code of the target language, if not the model's.
-        set: Settings of search or of a conversation, such as "length_penalty=0.6".
-        on_progress: Called with the number of examples that are done, and of all.
+        data_dir: The folder of the model's text.
+        target_lang: Code of the target language; default: the model's.
+        to: The language to translate to, of a model of several; default: all that the text has.
+        from_: The language to translate from.
+        set: Search or chat options, such as "length_penalty=0.6".
+        on_progress: Called with the number of examples done and their total.
         options: See `EngineOptions`.
 
     Raises:
-        NmtError: As `nmt evaluate` reports it.
+        NmtError: Whatever `nmt evaluate` reports as an error.
 
     Example:
         print(nmt_cli.evaluate("runs/my").scores[0]["bleu"]["score"])
     """
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
-    from nmt_cli.tasks.task import task_of
+    from nmt_cli.tasks import task_of
 
     bundle = find_bundle(None if model is None else str(model))
     examples, language = read_examples(
-        bundle, split=split, source=source, reference=reference, data_dir=data_dir
+        bundle,
+        split=split,
+        source=source,
+        reference=reference,
+        data_dir=data_dir,
+        way=(from_ or "", to or ""),
     )
     evaluator = Evaluator(
         bundle=bundle,
@@ -161,34 +175,36 @@ def check(
     on_progress: Callable[[str, int], None] = _ignore,
     on_note: Callable[[str], None] = _ignore,
 ) -> "Report":
-    """Return what is wrong with the text of a configuration, where, and how much of it.
+    """Return what is wrong with the text of a configuration, where, and how often.
 
     Args:
-        config: See `configuration`; or one that was read.
-        set: Keys with other values.
-        data_dir: Where the text is.
-        on_progress: Called with what is being done, and with the number of pairs.
-        on_note: Told of each choice, in one line.
+        config: See `configuration`; or a configuration that was already loaded.
+        set: Keys to change; see `configuration`.
+        data_dir: The folder of the text.
+        on_progress: Called with the name of the stage and the number of pairs done.
+        on_note: Called with a line of text for each choice.
 
     Raises:
-        NmtError: As `nmt check` reports it.
+        NmtError: Whatever `nmt check` reports as an error.
     """
     from nmt_cli.doctor.checkup import check_up
     from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
     loaded = config if isinstance(config, LoadedConfig) else configuration(config, set, data_dir)
     folder = RunFolder.of(loaded.config)
-    if folder.has_begun:  # the configuration as its run was begun
+    if folder.has_begun:  # the configuration with which its run was started
         resolved = resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=on_note)
         loaded = replace(loaded, config=resolved, auto=frozenset())
     has_vocabulary = any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0]))
-    vocabularies = Vocabularies.load(folder.path) if has_vocabulary else None
+    vocabularies = None
+    if has_vocabulary:
+        vocabularies = Vocabularies.load(folder.path, Languages.of(loaded.config))
     return check_up(loaded, vocabularies, on_progress=on_progress)
 
 
 @dataclass(frozen=True)
 class Tokenized:
-    """The vocabulary of a run folder: whether it was trained just now, and what is odd about it."""
+    """The vocabulary of a run folder; `is_new` if it was just trained; maybe a warning."""
 
     folder: Path
     vocabularies: "Vocabularies"
@@ -203,12 +219,12 @@ def tokenize(
     data_dir: str | Path | None = None,
     on_note: Callable[[str], None] = _ignore,
 ) -> Tokenized:
-    """Train the vocabulary of a configuration, or read it where its run has one.
+    """Train the vocabulary of a configuration, or read the one that its run has.
 
-    `on_note` is told of each choice, in one line; for the others see `configuration`.
+    `on_note` is called with a line of text for each choice; for the others see `configuration`.
 
     Raises:
-        NmtError: As `nmt tokenize` reports it.
+        NmtError: Whatever `nmt tokenize` reports as an error.
 
     Example:
         print(nmt_cli.tokenize("my.yaml").vocabularies.source.encode("Good morning!"))

@@ -1,7 +1,7 @@
 """A trained model as a Python object: translate, score, classify, chat.
 
-Nothing here prints or exits. What goes wrong is raised as an `NmtError`; what is worth knowing is
-told to the functions that the caller passes.
+Nothing here prints or exits. Errors are raised as `NmtError`; warnings and notes go to functions
+that the caller passes.
 """
 
 import functools
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 
 def _ignore(_: str) -> None:
-    """Drop a message that the caller does not want."""
+    """Ignore a message."""
 
 
 class Model:
     """A trained model.
 
-    What it needs is loaded when it is first used. Several threads may share one: their calls wait
-    for each other, as each of them uses all cores. Pickled, it travels as a path and its options.
+    It is loaded on first use. Several threads may share one: their calls run one after the other,
+    since each uses all cores. It is pickled as its path and options.
 
     Args:
         bundle: The model folder.
-        options: How and where it runs.
-        on_warning: Told, in one line, of anything unusual about an input.
-        on_note: Told, in one line, what may be of interest.
+        options: Engine, number format, threads and device.
+        on_warning: Called with a line of text for anything unusual about an input.
+        on_note: Called with a line of text that may be of interest.
 
     Example:
         with nmt_cli.load("runs/quickstart") as model:
@@ -84,7 +84,7 @@ class Model:
         self.close()
 
     def close(self) -> None:
-        """Let go of the memory; the next use loads the model again."""
+        """Free the memory; the next use loads the model again."""
         with self._lock:
             for name in ("vocabularies", "engine", "labeller"):
                 self.__dict__.pop(name, None)
@@ -92,23 +92,21 @@ class Model:
     @functools.cached_property
     def vocabularies(self) -> "Vocabularies":
         """The model's subwords."""
-        from nmt_cli.text.vocabulary import Vocabularies
-
-        return Vocabularies.load(self.bundle.path)
+        return self.bundle.load_vocabularies()
 
     @functools.cached_property
     def engine(self) -> "Engine":
-        """What searches: see `search/engine.py`."""
+        """The search engine; see `search/engine.py`."""
         return load_engine(self.bundle, self.vocabularies, self.options, on_note=self._on_note)
 
     @functools.cached_property
     def labeller(self) -> "Labeller":
-        """What gives labels, of a classifier."""
+        """The labeller of a classifier."""
         return load_labeller(self.bundle, self.options)
 
     @property
     def engine_description(self) -> str:
-        """What the model runs on, and why, for people."""
+        """A text that says which engine and number format are used, and why."""
         running = self.labeller.scorer if self.bundle.manifest.facts.has_labels else self.engine
         return described(running, self.bundle, self.options)
 
@@ -117,7 +115,7 @@ class Model:
         return search_options(self.bundle, settings, **changes)
 
     def translator(self, *, split: bool = True) -> "Translator":
-        """Return what translates lines; `split` ones longer than those of the training text."""
+        """Return a translator; `split` makes it split lines longer than the training text has."""
         from nmt_cli.search.translator import Translator
 
         check_task(self.bundle, TRANSLATION)
@@ -133,53 +131,61 @@ class Model:
         Args:
             texts: Sentences or longer lines; line ends within one become spaces.
             split: See `translator`.
-            search: Search options such as `beam_size=5`; see `nmt help translate`.
+            search: Search options such as `beam_size=5`; see `nmt help translate`. Of a model of
+                several languages: `to="fr"` and `from_="en"`.
 
         Raises:
-            ConfigError: There is no such option, or it cannot have that value.
-            ModelFileError: It is no translation model, or damaged.
+            ConfigError: An option is unknown, or its value is invalid; or the model has several
+                target languages, and `to` does not say which.
+            ModelFileError: It is not a translation model, or is damaged.
         """
         options = self.search_options(**search)
         with self._lock:
             return [*self.translator(split=split).translate(_one_line_each(texts), options)]
 
-    def score(
-        self, pairs: Iterable[tuple[str, str]], *, length_penalty: float | None = None
-    ) -> "list[PairScore]":
+    def score(self, pairs: Iterable[tuple[str, str]], **options: Any) -> "list[PairScore]":
         """Return how likely the model finds each second text, given the first.
 
         Args:
-            pairs: Sources with their translations.
-            length_penalty: alpha of the score; None is the model's own, 0 a plain log-probability.
+            pairs: Each a source and its translation.
+            options: `length_penalty`, alpha of the score (default: the model's own; 0 gives
+                log-probabilities); `to` and `from_` as for `translate`.
         """
         with self._lock:
-            return [*self.iter_scores(pairs, length_penalty=length_penalty)]
+            return [*self.iter_scores(pairs, **options)]
 
     def iter_scores(
-        self, pairs: Iterable[tuple[str, str]], *, length_penalty: float | None = None
+        self, pairs: Iterable[tuple[str, str]], **options: Any
     ) -> "Iterator[PairScore]":
-        """Yield what `score` returns, as pairs come."""
+        """Yield the results of `score` as pairs arrive."""
         from nmt_cli.search.translator import score_pairs
 
         check_task(self.bundle, TRANSLATION)
-        alpha = self.search_options(length_penalty=length_penalty).length_penalty
+        search = self.search_options(**options)
         return score_pairs(
-            self.engine, self.vocabularies, pairs, length_penalty=alpha, on_warning=self._on_warning
+            self.engine,
+            self.vocabularies,
+            pairs,
+            length_penalty=search.length_penalty,
+            way=(search.from_ or "", search.to or ""),
+            on_warning=self._on_warning,
         )
 
-    def explain(self, source: str, target: str) -> "list[ExplainedWord]":
+    def explain(
+        self, source: str, target: str, way: tuple[str, str] = ("", "")
+    ) -> "list[ExplainedWord]":
         """Return each word of a translation with its probability and the words it comes from."""
         from nmt_cli.search.translator import explain_pair
 
         check_task(self.bundle, TRANSLATION)
         with self._lock:
-            return explain_pair(self.engine, self.vocabularies, source, target)
+            return explain_pair(self.engine, self.vocabularies, source, target, way)
 
     def classify(self, texts: "Iterable[str | tuple[str, str]]") -> "list[Labelled]":
         """Return the labels of each text, with the probabilities of all labels.
 
         Args:
-            texts: Texts, or pairs of texts where the model reads two.
+            texts: Texts, or pairs of texts if the model reads two.
         """
         check_task(self.bundle, CLASSIFICATION)
         rows = ["\t".join(text) if isinstance(text, tuple) else text for text in texts]
@@ -188,13 +194,13 @@ class Model:
             return [*self.labeller.label_windows([lines], on_warning=self._on_warning)]
 
     def chat(self, *, seed: int | None = None, **options: Any) -> "ChatSession":
-        """Return a conversation that begins.
+        """Return a new conversation.
 
-        Its `reply(text)` and `stream(text)` answer, and `turns` is what was said. A session is for
-        one thread at a time.
+        Its `reply(text)` and `stream(text)` answer, and `turns` has all that was said. A session is
+        for one thread at a time.
 
         Args:
-            seed: Repeats a sampled conversation, if no other is held meanwhile; None draws one.
+            seed: The same seed repeats a conversation, if no other runs meanwhile; None draws one.
             options: Search options such as `temperature=0.7`, and those of a conversation, such as
                 `persona="I am a cook."` or `history_turns=5`.
         """
@@ -230,17 +236,17 @@ def load(
     on_note: "Callable[[str], None]" = _ignore,
     **options: Any,
 ) -> Model:
-    """Return a model that was trained.
+    """Return a trained model.
 
     Args:
-        model: A model folder, a run folder, or a file that was made to be shared; None is the
-            newest below `runs/`, or what `$NMT_MODEL` names.
+        model: A model folder, a run folder, or a shared file; None is what `$NMT_MODEL` names,
+            otherwise the newest below `runs/`.
         on_warning: See `Model`.
         on_note: See `Model`.
         options: See `EngineOptions`: `engine`, `number_format`, `threads`, `device`.
 
     Raises:
-        ConfigError: An option has no such value.
+        ConfigError: The value of an option is invalid.
         ModelFileError: There is no such model, or it is damaged.
     """
     bundle = find_bundle(None if model is None else str(model))

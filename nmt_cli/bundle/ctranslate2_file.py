@@ -27,13 +27,15 @@ def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str
     """
     file = folder / "model.bin"
     try:
+        if odd := [entry.name for entry in folder.iterdir() if not entry.is_file()]:
+            raise ValueError(f"not an ordinary file: {odd[0]}")
         with file.open("rb") as stream:
             _check_variables(stream, file.stat().st_size, model, vocabulary)
         for file in sorted(folder.glob("*.json")):
             _check_json(file, json.loads(file.read_text(encoding="utf-8")), vocabulary)
     except (OSError, ValueError, RecursionError, struct.error) as error:
         raise ModelFileError(
-            f"{file}: damaged: {error}", hint=f"nmt export --format {folder.name} writes it anew"
+            f"{file}: damaged: {error}", hint=f"nmt export --format {folder.name} writes it again"
         ) from error
 
 
@@ -66,7 +68,7 @@ def _check_variables(
         shape = tuple(_number(stream, "I") for _ in range(min(_number(stream, "B"), 4)))
         kind, length = _number(stream, "B"), _number(stream, "I")
         if kind >= len(_BYTES) or math.prod(shape) * _BYTES[kind] != length:
-            raise ValueError(f"'{name}' has not the size of its shape {shape}")
+            raise ValueError(f"'{name}' does not have the size of its shape {shape}")
         _check_shape(name, shape, shapes)
         if name.endswith("/num_heads"):
             heads = int.from_bytes(stream.read(length), "little")
@@ -78,7 +80,7 @@ def _check_variables(
     for _ in range(_count(stream)):
         alias, name = _text(stream), _text(stream)
         if name not in variables:
-            raise ValueError(f"'{alias}' stands for '{name}', which is not there")
+            raise ValueError(f"'{alias}' is an alias of '{name}', which is missing")
         _check_shape(alias, variables[name], shapes)
     if stream.tell() != size:
         raise ValueError(f"{size} bytes, of which {stream.tell()} belong to the model")
@@ -113,10 +115,15 @@ def _shapes(model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> dict[str
         "gamma": (d,),
         "beta": (d,),
         "self_attention/linear_0/weight": (3 * d, d),
+        "self_attention/linear_0/bias": (3 * d,),
         "self_attention/linear_1/weight": (d, d),
+        "self_attention/linear_1/bias": (d,),
         "attention/linear_0/weight": (d, d),
+        "attention/linear_0/bias": (d,),
         "attention/linear_1/weight": (2 * d, d),
+        "attention/linear_1/bias": (2 * d,),
         "attention/linear_2/weight": (d, d),
+        "attention/linear_2/bias": (d,),
         "linear_0/weight": (ff, d),
         "linear_0/bias": (ff,),
         "linear_0_noact/weight": (ff, d),
@@ -140,5 +147,5 @@ def _count(stream: IO[bytes]) -> int:
 def _text(stream: IO[bytes]) -> str:
     raw = stream.read(_number(stream, "H"))
     if not raw.endswith(b"\0") or b"\0" in raw[:-1]:
-        raise ValueError("a name has no end")
+        raise ValueError("a name does not end")
     return raw[:-1].decode("utf-8")

@@ -20,8 +20,7 @@ import ml_dtypes
 from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec, TransformerSpec
 from ctranslate2.specs.common_spec import Activation, EmbeddingsMerge
 
-from nmt_cli.model import LAYER_NORM_EPSILON
-from nmt_cli.model.weights import Arrays, output_bias, sinusoids
+from nmt_cli.model.weights import Arrays, never_written_bias, sinusoids
 
 NUMBER_FORMATS = (
     "float32",
@@ -34,10 +33,12 @@ NUMBER_FORMATS = (
     "int16",
 )
 _TURNS = "encoder.turns"
+_OLD_EPSILON = 1e-6  # of models that were written before it could be chosen
 _SELF_PARTS, _CROSS_PARTS = ("query_key_value", "output"), ("query", "key_value", "output")
 _ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,  # the exact form, as in model/layers.py; GELUTanh approximates it
+    "silu": Activation.SWISH,
     "swiglu": Activation.SWISH,
 }
 
@@ -50,11 +51,12 @@ class Conversion:
     weights: Arrays  # every weight by name
     source_tokens: Sequence[str]  # the source vocabulary in the order of its ids
     target_tokens: Sequence[str]  # the target vocabulary in the order of its ids
+    num_tags: int = 0  # tokens of languages in it
 
     def write(self, folder: Path, number_format: str = "float32") -> None:
         """Write `model.bin`, `config.json` and the vocabulary into a folder, made if missing."""
         spec = self._spec()
-        spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON  # CTranslate2 would take 1e-5
+        spec.config.layer_norm_epsilon = self.model.get("norm_epsilon", _OLD_EPSILON)
         spec.validate()
         spec.optimize(quantization=number_format.replace("bfloat16", "float32"))
         if number_format.endswith("bfloat16"):
@@ -80,7 +82,8 @@ class Conversion:
         spec.encoder.embeddings[0].weight = weights.get("source_embedding", shared)
         spec.decoder.embeddings.weight = target
         spec.decoder.projection.weight = weights.get("output_embedding", target)
-        spec.decoder.projection.bias = output_bias(len(self.target_tokens))
+        bias = never_written_bias(len(self.target_tokens), self.num_tags)
+        spec.decoder.projection.bias = bias + weights.get("output_bias", 0.0)
         # No token is unknown; a name that is no token would be added beyond the table.
         spec.config.unk_token = self.target_tokens[0]
         if _TURNS in weights:
@@ -105,6 +108,7 @@ class Conversion:
             "pre_norm": self.model["norm"] == "pre",
             "activation": _ACTIVATIONS[self.model["activation"]],
             "ffn_glu": self.model["activation"] == "swiglu",
+            "layernorm_embedding": self.model.get("embedding_norm", "none") != "none",
         }
 
     def _fill_stack(self, spec: Any, side: str) -> None:
@@ -112,10 +116,14 @@ class Conversion:
         model, weights = self.model, self.weights
         spec.scale_embeddings = True
         spec.position_encodings.encodings = (
-            weights[f"{side}.positions"]
-            if model["positions"] == "learned"
-            else sinusoids(model["max_length"], model["d_model"])
+            sinusoids(model["max_length"], model["d_model"])
+            if model["positions"] == "sinusoidal"
+            else weights[f"{side}.positions"]
         )
+        if (normed := model.get("embedding_norm", "none")) in (side, "both"):
+            self._fill_norm(spec.layernorm_embedding, f"{side}.embedding_norm")
+        elif normed != "none":
+            del spec.layernorm_embedding  # both sides were given one
         if model["norm"] == "pre":
             self._fill_norm(spec.layer_norm, f"{side}.norm")
         for number, layer in enumerate(spec.layer, start=1):
@@ -129,6 +137,8 @@ class Conversion:
         self._fill_norm(spec.layer_norm, f"{name}.norm")
         for linear, part in zip(spec.linear, parts, strict=True):
             linear.weight = self.weights[f"{name}.{part}"].T
+            if self.model.get("attention_bias"):
+                linear.bias = self.weights[f"{name}.{part}_bias"]
 
     def _fill_feed_forward(self, spec: Any, name: str) -> None:
         """Set the feed-forward part; the activation acts on `linear_0`, in SwiGLU on the gate."""

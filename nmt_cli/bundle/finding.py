@@ -59,7 +59,7 @@ def _bundle_dir(path: Path) -> Path:
     if not path.is_dir():
         raise ModelFileError(f"{path}: is a file, not a model folder")
     raise ModelFileError(
-        f"{path}: holds no model ({MANIFEST} is missing)",
+        f"{path}: contains no model ({MANIFEST} is missing)",
         hint="name a model folder or a run folder such as runs/quickstart",
     )
 
@@ -72,5 +72,5 @@ def _newest_bundle(tasks: tuple[TaskFacts, ...]) -> Bundle:
             return open_bundle(path.parent)
     raise ModelFileError(
         f"no {_named(tasks)} model below {RUNS_DIR}/",
-        hint=f"make one with: {tasks[0].made_by}   (or name one with --model)",
+        hint=f"train one with: {tasks[0].made_by}   (or name one with --model)",
     )

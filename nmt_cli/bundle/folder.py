@@ -34,6 +34,7 @@ from nmt_cli.files import (
     sha256_of,
     write_text,
 )
+from nmt_cli.text.languages import Languages
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.ctranslate2_form import Conversion
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from nmt_cli.text.vocabulary import Vocabularies
 
 WEIGHTS = "model.safetensors"
+HEAD = "head.safetensors"  # a shared classifier's outputs, which CTranslate2 does not have
 _CARD = "README.md"
 _MOST_SUMMED = 1 << 26  # bytes of a file whose checksum is looked at whenever it is read
 PLAIN_FORMAT = "float32"
@@ -78,7 +80,7 @@ class Bundle:
                     f"{file}: missing from the model folder", hint=_mend_hint(name)
                 )
             if not file.resolve().is_relative_to(self.path.resolve()):
-                raise ModelFileError(f"{file}: a link out of the model folder")
+                raise ModelFileError(f"{file}: links to a file outside the model folder")
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
@@ -104,24 +106,31 @@ class Bundle:
         """Read the weights whose names begin so; ModelFileError if one is damaged or no number."""
         from safetensors import SafetensorError, safe_open
 
-        if WEIGHTS not in self.manifest.files:
+        source = HEAD if prefix == "head." and HEAD in self.manifest.files else WEIGHTS
+        if source not in self.manifest.files:
             raise ModelFileError(
                 f"{self.path / WEIGHTS}: this model was shared without its weights",
-                hint="ask for them: nmt export --share FILE --with-weights",
+                hint="ask the sender for: nmt export --share FILE --with-weights",
             )
         try:
-            with safe_open(self.path / WEIGHTS, "numpy") as file:
+            with safe_open(self.path / source, "numpy") as file:
                 names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
                 weights = {name: file.get_tensor(name) for name in names}
         except (SafetensorError, OSError, TypeError) as error:
-            raise ModelFileError(f"{self.path / WEIGHTS}: damaged: {error}") from error
-        self._check_sum(WEIGHTS)
+            raise ModelFileError(f"{self.path / source}: damaged: {error}") from error
+        self._check_sum(source)
         if name := _not_finite(weights):
             raise ModelFileError(
-                f"{self.path / WEIGHTS}: '{name}' holds what is no finite number",
-                hint=_mend_hint(WEIGHTS),
+                f"{self.path / source}: '{name}' has numbers that are not finite",
+                hint=_mend_hint(source),
             )
         return weights
+
+    def load_vocabularies(self) -> "Vocabularies":
+        """Read the vocabularies; ModelFileError when one is missing or damaged."""
+        from nmt_cli.text.vocabulary import Vocabularies
+
+        return Vocabularies.load(self.path, self.manifest.known_languages)
 
     def ctranslate2_folder(self, number_format: str | None = None) -> Path:
         """Return the folder that CTranslate2 loads; without a number format, the one of choice.
@@ -132,7 +141,7 @@ class Bundle:
         if wanted not in self.manifest.ctranslate2.get("formats", {}):
             option = f" --format {number_format}" if number_format else ""
             raise ModelFileError(
-                f"{self.path}: holds nothing for CTranslate2"
+                f"{self.path}: has no form for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
                 hint=f"make it with: nmt export --model {shlex.quote(str(self.path))}{option}"
                 + ("" if self.manifest.facts.has_labels else "   (or use: --engine tensorflow)"),
@@ -153,20 +162,22 @@ def save_bundle(
     weights: "Arrays",
     scores: dict[str, dict[str, dict[str, Any]]],
     training: dict[str, Any],
+    number_format: str = PLAIN_FORMAT,
 ) -> Bundle:
     """Write a whole bundle; an older one of that name is replaced in one rename, or stays whole.
 
-    Scores and training are those of the `Manifest`. A weight that is not finite is a TrainingError.
+    Scores and training are those of the `Manifest`; the number format is that of CTranslate2's
+    form. A weight that is not finite is a TrainingError.
     """
     import numpy as np
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     from nmt_cli.bundle.model_card import model_card
-    from nmt_cli.config.reading import to_yaml
+    from nmt_cli.config.reading import RUN_CONFIG, to_yaml
 
     if name := _not_finite(weights):
-        raise TrainingError(f"the weights '{name}' are no finite numbers: nothing was written")
+        raise TrainingError(f"the weights '{name}' are not finite: nothing was written")
     with atomic_dir(path) as folder:
         vocabularies.save(folder)
         try:
@@ -174,17 +185,19 @@ def save_bundle(
             save_file({n: np.ascontiguousarray(a) for n, a in weights.items()}, folder / WEIGHTS)
         except SafetensorError as error:
             raise OSError(None, str(error)) from error
-        (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
+        (folder / RUN_CONFIG).write_text(to_yaml(config), encoding="utf-8")
         conversion = conversion_of(config.model.model_dump(mode="json"), weights, vocabularies)
-        conversion.write(folder / CTRANSLATE2 / PLAIN_FORMAT, PLAIN_FORMAT)
+        conversion.write(folder / CTRANSLATE2 / number_format, number_format)
+        known = vocabularies.languages
+        languages = known if known.tokens else Languages.of(config)
         parts = Counter[str]()  # weights by the first word of their names
         for name, array in weights.items():
             parts[name.split(".")[0]] += int(array.size)
         manifest = Manifest(
             name=config.name,
             task=config.task,
-            source_lang=config.data.source_lang,
-            target_lang=config.data.target_lang,
+            source_lang=languages.default[0],
+            target_lang=languages.default[1],
             parameters=parts.total(),
             model=config.model.model_dump(mode="json"),
             decode=config.decode.model_dump(mode="json"),
@@ -193,10 +206,11 @@ def save_bundle(
             scores=scores,
             training=training,
             versions=versions(),
-            ctranslate2={"auto": PLAIN_FORMAT, "formats": {PLAIN_FORMAT: {}}},
+            ctranslate2={"auto": number_format, "formats": {number_format: {}}},
             parts=dict(parts),
             licence=config.data.licence,
             classification=classification_of(config),
+            languages=languages.as_json(),
         )
         (folder / _CARD).write_text(model_card(manifest), encoding="utf-8")
         manifest = replace(manifest, files=_describe_files(folder, folder))
@@ -206,9 +220,7 @@ def save_bundle(
 
 def add_ctranslate2(bundle: Bundle, number_format: str) -> Bundle:
     """Write one more form for CTranslate2 into a bundle, or anew; it is whole at every moment."""
-    from nmt_cli.text.vocabulary import Vocabularies
-
-    vocabularies = Vocabularies.load(bundle.path)
+    vocabularies = bundle.load_vocabularies()
     conversion = conversion_of(bundle.manifest.model, bundle.load_weights(), vocabularies)
     folder = bundle.path / CTRANSLATE2 / number_format
     with changing(bundle) as now:
@@ -236,8 +248,8 @@ def changing(bundle: Bundle) -> Iterator[Bundle]:
         now = read_manifest(bundle.path / MANIFEST)
         if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
             raise ModelFileError(
-                f"{bundle.path}: a training run wrote another model there meanwhile",
-                hint="run the same command again when training has ended",
+                f"{bundle.path}: a training run has written another model there meanwhile",
+                hint="run the same command again when training has finished",
             )
         for folder in (bundle.path, bundle.path / CTRANSLATE2):
             remove_leftovers(folder)
@@ -257,8 +269,10 @@ def _mend_hint(name: str) -> str:
     """Return what to do about a file of a bundle that is missing or damaged."""
     parts = name.split("/")
     if parts[0] == CTRANSLATE2:
-        return f"nmt export --format {parts[1]} writes it anew; --engine tensorflow does without"
-    return "copy the model folder again, or run nmt train again to write it anew"
+        return (
+            f"nmt export --format {parts[1]} writes it again; --engine tensorflow does not need it"
+        )
+    return "copy the model folder again, or write it again with nmt train"
 
 
 def _not_finite(weights: "Arrays") -> str | None:
@@ -268,13 +282,15 @@ def _not_finite(weights: "Arrays") -> str | None:
     return next((name for name, a in weights.items() if not np.isfinite(a).all()), None)
 
 
+def describe_file(file: Path) -> dict[str, Any]:
+    """Return what a manifest says of a file."""
+    size = file.stat().st_size
+    return {"bytes": size, "sha256": sha256_of(file), "crc32": crc32_of(file)}
+
+
 def _describe_files(folder: Path, root: Path) -> dict[str, dict[str, Any]]:
     return {
-        file.relative_to(root).as_posix(): {
-            "bytes": file.stat().st_size,
-            "sha256": sha256_of(file),
-            "crc32": crc32_of(file),
-        }
+        file.relative_to(root).as_posix(): describe_file(file)
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
@@ -292,6 +308,7 @@ def conversion_of(
         weights=weights,
         source_tokens=vocabularies.source.all_tokens(),
         target_tokens=vocabularies.target.all_tokens(),
+        num_tags=len(vocabularies.target.tags),
     )
 
 
@@ -299,7 +316,8 @@ def classification_of(config: "Config") -> dict[str, Any]:
     """Return what the manifest says of a configuration's `classification`; see there."""
     if not config.facts.has_labels:
         return {}
-    return config.classification.model_dump(mode="json") | {"texts": config.num_texts}
+    found = config.classification.model_dump(mode="json") | {"texts": config.num_texts}
+    return found | {"labels": found["labels"] or []}  # of an imported encoder there are none yet
 
 
 def versions() -> dict[str, str]:
@@ -320,5 +338,8 @@ def open_bundle(path: Path) -> Bundle:
     """
     path = existing_dir(path)
     bundle = Bundle(path, read_manifest(path / MANIFEST))
+    for entry in path.iterdir():
+        if not (entry.is_file() or entry.is_dir()):  # to read it might never end
+            raise ModelFileError(f"{entry}: not an ordinary file")
     bundle.check_files(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
     return bundle

@@ -19,18 +19,19 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
     ]
     table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
     size, facts = manifest.model, manifest.facts
+    trained = "imported" not in manifest.training
+    pairs = f", {manifest.training.get('pairs', 0):,} {manifest.examples}" if trained else ""
     labels = manifest.classification.get("labels", [])
     text = "" if facts.has_turns else ' "..."'
     return "\n".join(
         [
-            *_front_matter(manifest),
+            *front_matter(manifest),
             "",
             f"# {manifest.name}",
             "",
-            f"A {manifest.task} Transformer trained with nmt {manifest.versions['nmt']}: "
+            f"A {manifest.task} Transformer {_origin(manifest)}: "
             f"{manifest.layers} layers, width {size['d_model']}, "
-            f"{manifest.parameters:,} parameters, {manifest.training.get('pairs', 0):,} "
-            f"{manifest.examples}.",
+            f"{manifest.parameters:,} parameters{pairs}.",
             *(["", f"Labels: {', '.join(labels)}"] if labels else []),
             "",
             "    pip install nmt-cli",
@@ -41,19 +42,35 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
     )
 
 
-def _front_matter(manifest: "Manifest") -> list[str]:
+def _origin(manifest: "Manifest") -> str:
+    """Return where a model comes from, for people."""
+    version, origin = manifest.versions["nmt"], manifest.training.get("imported")
+    if origin is None:
+        return f"trained with nmt {version}"
+    revision = f", revision {origin['revision']}" if origin["revision"] else ""
+    return f"imported with nmt {version} from {origin['source']}{revision}"
+
+
+def front_matter(manifest: "Manifest", library: str = "nmt") -> list[str]:
     """Return the YAML that model hubs read; JSON's strings and lists are YAML."""
-    languages = filter(None, (manifest.source_lang, manifest.target_lang))
+    languages = (*manifest.known_languages.source, *manifest.known_languages.target)
     fields = {
-        "library_name": "nmt",
+        "library_name": library,
         "pipeline_tag": manifest.facts.pipeline,
         "tags": ["nmt", manifest.task],
         "language": list(dict.fromkeys(languages)),
         "license": manifest.licence,
+        "base_model": _base(manifest),
         "model-index": _results(manifest),
     }
     lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value]
     return ["---", *lines, "---"]
+
+
+def _base(manifest: "Manifest") -> str:
+    """Return the hub's name of the model that was imported; "" if it is from elsewhere."""
+    origin = manifest.training.get("imported") or {}
+    return str(origin.get("source", "")) if origin.get("revision") else ""
 
 
 def _results(manifest: "Manifest") -> list[dict[str, object]]:

@@ -1,7 +1,8 @@
 """A model as one file, with only what is needed to use it; and such a file as a model folder again.
 
 The file is a .zip, a .tar.gz or a .tar.zst. It may come from anybody, so unpacking takes plain
-files alone, with names within the folder, and no more bytes than were announced.
+files alone, with names within the folder, and no more bytes than were announced or than a model
+can hold. What comes out is checked by its hashes before it is kept.
 """
 
 import gzip
@@ -20,15 +21,16 @@ from typing import IO, Any, Literal
 
 from backports import zstd
 
-from nmt_cli.bundle.folder import WEIGHTS, Bundle, open_bundle
+from nmt_cli.bundle.folder import HEAD, WEIGHTS, Bundle, describe_file, open_bundle
 from nmt_cli.bundle.manifest import CTRANSLATE2, MANIFEST, as_text
 from nmt_cli.bundle.model_card import model_card
 from nmt_cli.errors import ConfigError, ModelFileError
-from nmt_cli.files import atomic_dir, sha256_of
+from nmt_cli.files import atomic_dir, most_unpacked, sha256_of
 from nmt_cli.resources import user_cache_dir
 
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar.zst")
-_MOST_BYTES, _MOST_FILES = 1 << 36, 1000
+_MOST_FILES = 1000
+_BLOCK = 1 << 20
 _DAMAGED = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, zstd.ZstdError),
     *(struct.error, EOFError, ValueError, LookupError, OverflowError),
@@ -76,6 +78,11 @@ def _fill(
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle.path / file, folder / file)
+    if manifest.facts.has_labels and not with_weights:
+        from safetensors.numpy import save_file
+
+        save_file(bundle.load_weights("head."), folder / HEAD)
+        files[HEAD] = describe_file(folder / HEAD)
     facts = manifest.ctranslate2["formats"][number_format]
     shared = replace(
         manifest,
@@ -106,14 +113,35 @@ def unpacked(file: Path) -> Bundle:
         raise ModelFileError(f"{file}: cannot be read: {error.strerror}") from error
     folder = user_cache_dir() / "models" / digest[:32]
     if not folder.exists():
-        try:
-            with atomic_dir(folder) as temporary, _members(file) as members:
-                _unpack(members, temporary)
-        except _DAMAGED as error:
-            raise ModelFileError(f"{file}: not a shared model: {error}") from error
-        except _UNREADABLE as error:
-            raise ModelFileError(f"{file}: cannot be unpacked: {error}") from error
+        with _unpacking_told(file), atomic_dir(folder) as temporary:
+            with _members(file) as members:
+                _unpack(members, temporary, most_unpacked(file))
+            _check(temporary)
     return open_bundle(folder)
+
+
+def _check(folder: Path) -> None:
+    """Raise ValueError unless a folder is a model, whole, as its manifest has it."""
+    try:
+        open_bundle(folder).verify()
+    except ModelFileError as error:
+        raise ValueError(str(error).replace(f"{folder.resolve()}/", "")) from error
+
+
+def unpack(file: Path, folder: Path) -> None:
+    """Unpack an archive into an empty folder; ModelFileError if that cannot be."""
+    with _unpacking_told(file), _members(file) as members:
+        _unpack(members, folder, most_unpacked(file))
+
+
+@contextmanager
+def _unpacking_told(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED as error:
+        raise ModelFileError(f"{file}: not a shared model: {error}") from error
+    except _UNREADABLE as error:
+        raise ModelFileError(f"{file}: cannot be unpacked: {error}") from error
 
 
 @contextmanager
@@ -127,8 +155,25 @@ def _members(file: Path) -> Iterator[Iterator[tuple[str, int, Any]]]:
                 for info in infos
             )
     else:
-        with _tar_stream(file, "rb") as stream, tarfile.open(fileobj=stream) as archive_:
-            yield _tar_members(archive_)
+        with _tar_stream(file, "rb") as stream:
+            limited: Any = _Limited(stream, most_unpacked(file))
+            with tarfile.open(fileobj=limited, mode="r|", bufsize=_BLOCK) as archive_:
+                yield _tar_members(archive_)
+
+
+class _Limited:
+    """Reads up to a limit: what tarfile reads by itself, such as a header, may be a bomb, too."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream, self._left = stream, most
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes; ValueError when they are too many."""
+        block = self._stream.read(size)
+        self._left -= len(block)
+        if self._left < 0:
+            raise ValueError("it contains too much")
+        return block
 
 
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Any]]:
@@ -136,18 +181,18 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Any]]:
         if info.isdir():
             continue
         if not info.isfile():
-            raise ValueError(f"{info.name} is no plain file")
+            raise ValueError(f"{info.name} is not a regular file")
         yield info.name, info.size, lambda info=info: archive.extractfile(info)
 
 
-def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path) -> None:
+def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path, most: int) -> None:
     total = 0
     for number, (name, size, opened) in enumerate(members):
         path, total = PurePosixPath(name), total + size
         if path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
             raise ValueError(f"it holds {name!r}")
-        if number >= _MOST_FILES or total > _MOST_BYTES:
-            raise ValueError("it holds too much")
+        if number >= _MOST_FILES or total > most:
+            raise ValueError("it contains too much")
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with opened() as source, target.open("xb") as stream:
@@ -157,8 +202,8 @@ def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path) -> None:
 def _copy(source: IO[bytes], stream: IO[bytes], size: int) -> None:
     """Copy as many bytes as were announced, and no more."""
     left = size
-    while left and (block := source.read(min(left, 1 << 20))):
+    while left and (block := source.read(min(left, _BLOCK))):
         stream.write(block)
         left -= len(block)
     if left or source.read(1):
-        raise ValueError("a file in it has another size than it says")
+        raise ValueError("a file in it does not have the size it claims")

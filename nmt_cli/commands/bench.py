@@ -14,32 +14,29 @@ _HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 def bench(
     model: opt.Model = None,
     input_file: Annotated[
-        str | None, typer.Option("--input", "-i", metavar="FILE", help="Lines to measure with.")
+        str | None, typer.Option("--input", "-i", metavar="FILE", help="Measure with these lines.")
     ] = None,
-    data_dir: Annotated[
-        str | None, typer.Option("--data-dir", metavar="DIR", help="Where the dev data lies now.")
-    ] = None,
+    data_dir: opt.DataDir = None,
     engine: opt.Engine = "auto",
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", metavar="F", help="CTranslate2's; may be repeated. All it has."),
-    ] = None,
+    formats: opt.Formats = None,
     batch: Annotated[
-        str, typer.Option("--batch", metavar="N,N,...", help="Sentences in a call.")
+        str, typer.Option("--batch", metavar="N,N,...", help="Batch sizes, in sentences.")
     ] = "1,8,64",
+    to: opt.To = None,
+    from_: opt.From = None,
     beam: opt.Beam = None,
     threads: opt.Threads = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", help="Longest time of one measurement.")
+        float, typer.Option("--seconds", metavar="S", help="Longest time for one measurement.")
     ] = 5.0,
     json: opt.Json = False,
 ) -> None:
     """Measure how fast a model works here, with each engine and number format.
 
-    Sentences come from --input, or from the model's development data. Each engine runs in a process
-    of its own. Times are those of a call with one batch; start is a whole command for one sentence,
-    memory the most that the process ever held. Tokens are those that are written, or that a
-    classifier, which runs on CTranslate2 alone, reads.
+    Sentences come from --input, or from the model's development text. Each engine runs in its own
+    process. Latency is the time of one batch, start the time of a whole command for one sentence,
+    and memory the peak of the process. Tokens per second counts output tokens; for a classifier,
+    which always runs on CTranslate2, input tokens.
 
     Example: nmt bench -i sentences.txt --format int8 --batch 1,32
 
@@ -52,15 +49,18 @@ def bench(
     from nmt_cli.evaluation.number_formats import sentences
     from nmt_cli.search.loading import EngineOptions
 
-    EngineOptions(engine=engine, threads=threads)  # or the error that says what is wrong
+    EngineOptions(engine=engine, threads=threads)  # raises the error for a wrong value
     batch_sizes = [int(size) if size.strip().isdecimal() else 0 for size in batch.split(",")]
     if min(batch_sizes) < 1:
-        raise ConfigError(f"--batch must be sizes such as 1,8,64 (it is {batch})")
+        raise ConfigError(f"--batch must be a list of sizes such as 1,8,64 (it is {batch})")
     if not seconds > 0:
         raise ConfigError(f"--seconds must be above 0 (it is {seconds})")
     bundle = find_bundle(model)
-    options = search_options_of(bundle, engine, beam)
-    texts, sources = sentences(bundle, input_file, data_dir, console.warn)
+    options = search_options_of(bundle, engine, beam, to, from_)
+    direction = bundle.load_vocabularies().direction(from_, to)
+    if options is not None:
+        options = options.override(prefix=direction.output)
+    texts, sources = sentences(bundle, input_file, data_dir, console.warn, direction)
     rows = []
     if not json:
         unit = "sentences" if options else "texts"
@@ -79,7 +79,7 @@ def bench(
 
 
 def _show(row: dict[str, Any]) -> None:
-    """Print an engine's rows; what belongs to all of them stands in the first."""
+    """Print an engine's rows; the first also shows what is the same for all of them."""
     name = " ".join(filter(None, (row["engine"], row["format"])))
     once = (f"{row['start_up_seconds']:.2f}", f"{row['peak_memory_mb']:,.0f}")
     for speed in row["speeds"]:

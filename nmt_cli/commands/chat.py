@@ -20,39 +20,31 @@ if TYPE_CHECKING:
 def chat(
     text: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Say this and leave; else a prompt, or stdin."),
+        typer.Argument(metavar="[TEXT]...", help="Messages; default: prompt or stdin."),
     ] = None,
     model: opt.Model = None,
     goes_on: Annotated[
-        bool, typer.Option("--continue", help="Go on with the last conversation.")
+        bool, typer.Option("--continue", help="Continue the last conversation.")
     ] = False,
     beam: opt.Beam = None,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="Sample; below 1 is safer.")
+        float | None, typer.Option("--temperature", metavar="T", help="Sample; lower is safer.")
     ] = None,
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", metavar="K", help="Sample among the K likeliest tokens."),
+        typer.Option("--top-k", metavar="K", help="Sample from the K most likely tokens."),
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option("--top-p", metavar="P", help="Sample among the likeliest P share."),
+        typer.Option("--top-p", metavar="P", help="Sample from the most likely share P."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Repeat a sampled conversation.")
+        int | None, typer.Option("--seed", metavar="N", help="Seed; repeats a conversation.")
     ] = None,
     max_length: opt.MaxLength = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="As /set, e.g. rerank=8; may be repeated."),
-    ] = None,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            "--attention", metavar="FILE", help="At the end draw all heads for the last reply."
-        ),
-    ] = None,
-    no_log: Annotated[bool, typer.Option("--no-log", help="Keep nothing of what is said.")] = False,
+    settings: opt.ChatSet = None,
+    attention: opt.Attention = None,
+    no_log: Annotated[bool, typer.Option("--no-log", help="Do not save the conversation.")] = False,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -60,23 +52,23 @@ def chat(
     json: opt.Json = False,
     verbose: opt.Verbose = False,
 ) -> None:
-    """Chat with a model. In a pipe: a line in, a line out.
+    """Chat with a model. In a pipe, each line gets a reply of one line.
 
-    --beam searches for the likeliest reply; the sampling options draw a different one each time.
-    --set rerank=N finds N replies and says the one that least would fit anything. At the prompt,
-    /help shows the commands. Conversations are kept in your data folder (~/.local/share/nmt).
+    --beam searches for the most likely reply; the sampling options draw a different one each time.
+    --set rerank=N finds N replies and gives the least generic one. At the prompt, /help shows the
+    commands. Conversations are saved in your data folder (~/.local/share/nmt).
 
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
     from nmt_cli.files import read_lines
-    from nmt_cli.search.options import ChatSettings
+    from nmt_cli.search.chat_session import ChatSettings
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.prompts import ChatPrompt
 
-    if text and Path(text[0]).is_dir():
+    if text and _is_folder(text[0]):
         raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
     if any(value is not None for value in (temperature, top_k, top_p)) and beam is not None:
-        raise ConfigError("--beam searches; it does not go with the sampling options")
+        raise ConfigError("--beam cannot be combined with the sampling options")
     pictures.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
     path, turns = None, list[str]()
@@ -110,13 +102,21 @@ def chat(
         _pipe(conversation, text or read_lines("-"), as_json=json)
     if attention is not None:
         if (ids := session.last_ids()) is None:
-            console.warn("there is no reply to draw the attention of")
+            console.warn("there is no reply whose attention could be drawn")
         else:
             pictures.show_attention(loaded, ids, attention)
 
 
+def _is_folder(text: str) -> bool:
+    """Return whether a text is the name of a folder; many are too long for a name."""
+    try:
+        return Path(text).is_dir()
+    except OSError:
+        return False
+
+
 def _pipe(conversation: "Conversation", lines: "Iterable[str]", *, as_json: bool) -> None:
-    """Answer each line with one line; commands answer on stderr."""
+    """Answer each line with one line; slash commands answer on stderr."""
     from nmt_cli.terminal.chat_commands import ChatCommands
 
     commands = ChatCommands(conversation, lambda pieces: console.note("".join(pieces)))

@@ -22,14 +22,14 @@ def check(
     data_dir: opt.DataDir = None,
     fix: Annotated[
         str | None,
-        typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy of the text there."),
+        typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy to this folder."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: opt.Json = False,
 ) -> None:
-    """Check the text of a configuration: what is wrong, where, and how much of it.
+    """Check the text of a configuration: what is wrong, where, and how often.
 
-    Exit code 3 when there are errors. --fix leaves out what is wrong in training text, mends
-    garbled characters, and writes a configuration for the copy.
+    The exit code is 3 if there are errors. --fix leaves faulty rows out of the training text,
+    repairs garbled characters, and writes a configuration for the copy.
 
     Example: nmt check my.yaml --fix clean
     """
@@ -59,7 +59,7 @@ def check(
         free = next(name for name in names if not Path(name).exists())
         console.note(f"next: nmt check{named} --fix {free}")
     elif not json:
-        console.note(f"mend the errors by hand, then again: nmt check{named}")
+        console.note(f"fix the errors by hand, then run again: nmt check{named}")
     if report.has_errors:
         raise typer.Exit(DataError.exit_code)
 
@@ -75,6 +75,6 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
     with os_errors_as(DataError, f"{folder}: cannot be written"):
         config, done = clean(loaded.config, report, loaded.data_dir, folder)
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
-    console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} mended")
+    console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} repaired")
     console.note(f"wrote {path}")
     console.note(f"next: nmt train {shlex.quote(str(path))}")

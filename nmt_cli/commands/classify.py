@@ -20,17 +20,12 @@ def classify(
     input_file: opt.Input = None,
     output_file: opt.Output = None,
     top: Annotated[
-        int | None, typer.Option("--top", metavar="N", help="The N likeliest labels, with tabs.")
+        int | None, typer.Option("--top", metavar="N", help="Print the N most likely labels.")
     ] = None,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Each label's probability after it, with a tab.")
+        bool, typer.Option("--proba", help="Print the probability after each label.")
     ] = False,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one text."
-        ),
-    ] = None,
+    attention: opt.Attention = None,
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
@@ -42,9 +37,9 @@ def classify(
 ) -> None:
     """Give labels to texts, a file, standard input, or what you type.
 
-    Every input line gives one output line, in order: its label, or its labels as they stand in the
-    training text. A blank line stays blank. A model of sentence pairs reads two texts with a tab
-    between them. --json has the probabilities of all labels, or of the --top likeliest.
+    Every input line gives one output line, in order: its label, or its labels with the separator of
+    the training text. A blank line stays blank. A model of text pairs reads two texts with a tab
+    between them. --json gives the probabilities of all labels, or of the --top most likely.
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
@@ -62,7 +57,7 @@ def classify(
     )
     reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
     if input_file and column is None and text_lines.is_table(input_file) and reads_one:
-        hint = "name the column of the text with --column"
+        hint = "name the column that holds the text: --column NAME"
         raise ConfigError(f"{input_file} is a table", hint=hint)
     if verbose:
         console.note_engine(loaded.engine_description)

@@ -38,7 +38,7 @@ def list_sets(json: opt.Json = False) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A set that nmt data list names.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from nmt data list.")],
     mirror: Annotated[
         str | None,
         typer.Option(
@@ -47,15 +47,15 @@ def get(
     ] = None,
     folder: Annotated[
         str | None,
-        typer.Option("--data-dir", metavar="DIR", help="Where to; data/NAME if left out."),
+        typer.Option("--data-dir", metavar="DIR", help="Folder to write to; default: data/NAME."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Accept the licence without being asked.")
     ] = False,
 ) -> None:
-    """Get a public data set, after its licence was shown: data/NAME has it then.
+    """Download a public data set into data/NAME, after showing its licence.
 
-    The same command, run again, goes on where a download broke off.
+    If a download breaks off, the same command resumes it.
 
     Example: nmt data get multi30k-en-de
     """
@@ -64,11 +64,11 @@ def get(
 
     if name not in DATA_SETS:
         raise ConfigError(
-            f"{name}: no known data set.{did_you_mean(name, DATA_SETS)}",
+            f"{name}: unknown data set.{did_you_mean(name, DATA_SETS)}",
             hint="nmt data list shows all of them",
         )
     if mirror is not None and not is_address(mirror) and not Path(mirror).is_dir():
-        raise ConfigError(f"--from {mirror}: neither an http(s) address nor a folder")
+        raise ConfigError(f"--from {mirror}: neither an http(s) address nor an existing folder")
     data_set = DATA_SETS[name]
     goal = Path(folder) if folder else data_set.folder
     missing = missing_files(data_set, goal)
@@ -83,7 +83,7 @@ def get(
 def _show(data_set: "DataSet") -> None:
     source, target = data_set.languages
     languages = source if source == target else f"{source}-{target}"
-    pairs = f"{data_set.pairs:,} pairs" if data_set.pairs else "pairs not counted"
+    pairs = f"{data_set.pairs:,} pairs" if data_set.pairs else "number of pairs unknown"
     console.result(
         f"{data_set.name:<22} {data_set.task} {languages}, {pairs}, about {data_set.megabytes:,} MB"
     )
@@ -93,17 +93,17 @@ def _show(data_set: "DataSet") -> None:
 
 
 def _show_licence(data_set: "DataSet", *, ask: bool) -> None:
-    """Say under what terms a set is; on a terminal go on only after a yes."""
+    """Show the terms of a set; on a terminal, continue only after a yes."""
     console.note(f"{data_set.name}: {data_set.about}; about {data_set.megabytes:,} MB")
     console.note(f"licence: {data_set.licence} ({data_set.homepage})")
     console.note(f"cite: {data_set.citation}")
     is_asked = ask and sys.stdin.isatty() and sys.stderr.isatty()
     if is_asked and not typer.confirm("Use it under this licence?", default=True, err=True):
-        raise ConfigError("nothing was fetched: the licence was not accepted")
+        raise ConfigError("nothing was downloaded: the licence was not accepted")
 
 
 def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str | None) -> None:
-    """Get one file; a problem of the connection comes with what to do by hand."""
+    """Download one file; if the connection fails, say how to get it by hand."""
     from nmt_cli.datasets.download import FetchError, fetch_of_set
 
     try:
@@ -117,13 +117,13 @@ def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str
         hint = "; ".join(filter(None, (error.hint, by_hand)))
         raise type(error)(str(error), hint=hint) from error
     except KeyboardInterrupt:
-        console.note("stopped; what has come is kept: the same command resumes from there")
+        console.note("stopped; the part already downloaded is kept: the same command resumes")
         raise
 
 
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator["OnProgress"]:
-    """Show bytes and rate while a file comes, and a line when it has."""
+    """Show bytes and rate during a download, and one line after it."""
     columns = []
     if console.is_live():
         from rich.progress import DownloadColumn, TransferSpeedColumn

@@ -20,43 +20,46 @@ if TYPE_CHECKING:
 
 def export(
     model: opt.Model = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", metavar="F", help="Number format, e.g. int8; may be repeated."),
-    ] = None,
+    formats: opt.Formats = None,
     saved_model: Annotated[
         str | None, typer.Option("--saved-model", metavar="DIR", help="Write a SavedModel here.")
     ] = None,
     share: Annotated[
         str | None,
-        typer.Option("--share", metavar="FILE", help="Write one file to hand on: .zip, .tar.zst."),
+        typer.Option("--share", metavar="FILE", help="Write one file to share: .zip, .tar.zst."),
     ] = None,
     with_weights: Annotated[
-        bool, typer.Option("--with-weights", help="Of --share: the weights, to train on, too.")
+        bool, typer.Option("--with-weights", help="With --share: include the weights.")
     ] = False,
     app: Annotated[
         str | None,
-        typer.Option("--app", metavar="FILE.pyz", help="Write a program: the model, ready to run."),
+        typer.Option("--app", metavar="FILE.pyz", help="Write a program that contains the model."),
+    ] = None,
+    huggingface: Annotated[
+        str | None,
+        typer.Option("--huggingface", metavar="DIR", help="Write a folder for `transformers`."),
     ] = None,
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:
     """Write a model in other number formats for CTranslate2, into its own folder.
 
-    Each is scored and timed on the development set, and the fastest whose BLEU, or of a classifier
-    accuracy, is at most 0.2 below float32's becomes the one that is used. Without --format: all
-    that this processor computes in. Formats: float32, float16, bfloat16, int8, int16,
-    int8_float32, int8_float16, int8_bfloat16; what the processor cannot compute in it converts when
-    it loads the model.
+    Each format is scored and timed on the development text. The fastest one becomes the default if
+    its BLEU (for a classifier: accuracy) is at most 0.2 below that of float32. Formats: float32,
+    float16, bfloat16, int8, int16, int8_float32, int8_float16, int8_bfloat16; without --format, all
+    that this processor supports. A model in another format is converted when it is loaded.
 
-    --saved-model writes a TensorFlow SavedModel instead, for TensorFlow Serving, with the
-    signatures greedy and beam: padded ids with </s> in, ids and scores out.
+    --saved-model writes a TensorFlow SavedModel for TensorFlow Serving instead, with the signatures
+    greedy and beam: padded ids with </s> in, ids and scores out.
 
-    --share writes a file, or a folder, with what is needed to use the model and no more: one form
-    (the one in use, or --format), vocabulary and card. Its recipient uses it with -m FILE.
+    --share writes a file, or a folder, with everything needed to use the model: one number format
+    (the default, or --format), the vocabulary and the model card. Use it with -m FILE.
 
-    --app writes a program with the model and all that it needs, to run on the same platform with
-    nothing but the same Python: `python my-model.pyz "text"`, and `serve`, `chat`, `-i FILE`.
+    --app writes the model as a program. It runs on the same platform with the same version of
+    Python and needs nothing else: `python my-model.pyz "text"`, also `serve`, `chat`, `-i FILE`.
+
+    --huggingface writes a translation model as a folder that Hugging Face `transformers` loads,
+    with the same logits: as MarianMTModel with norm: post, as Pegasus with norm: pre.
 
     Example: nmt export --format int8
 
@@ -71,17 +74,22 @@ def export(
                 f"--format must be one of {', '.join(NUMBER_FORMATS)} (it is {name})."
                 f"{did_you_mean(name, NUMBER_FORMATS)}"
             )
-    if len([way for way in (saved_model, share, app) if way is not None]) > 1:
-        raise ConfigError("--saved-model, --share and --app do not go together")
-    if saved_model is not None and formats:
-        raise ConfigError("--saved-model and --format do not go together")
+    ways = {"--saved-model": saved_model, "--huggingface": huggingface}
+    ways |= {"--share": share, "--app": app}
+    given = [way for way, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise ConfigError(f"{' and '.join(given)} cannot be combined")
+    if formats and given in (["--saved-model"], ["--huggingface"]):
+        raise ConfigError(f"{given[0]} and --format cannot be combined")
     handed_over = app if share is None else share
     if handed_over is not None and (formats or [])[1:]:
-        raise ConfigError("--share and --app take one --format")
+        raise ConfigError("--share and --app take only one --format")
     if share is not None:
         _share(find_bundle(model), Path(share), formats, with_weights=with_weights)
     elif app is not None:
         _app(find_bundle(model), Path(app), formats)
+    elif huggingface is not None:
+        _huggingface(find_bundle(model), Path(huggingface))
     elif saved_model is not None:
         _saved_model(find_bundle(model, TRANSLATION, CHAT), Path(saved_model), data_dir, json=json)
     else:
@@ -97,7 +105,7 @@ def _formats(
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.evaluation.number_formats import measure_formats
     from nmt_cli.files import os_errors_as
-    from nmt_cli.tasks.task import task_of
+    from nmt_cli.tasks import task_of
     from nmt_cli.terminal.training_view import describe
 
     loaded, dev = _dev(bundle, data_dir)
@@ -132,10 +140,10 @@ def _saved_model(bundle: "Bundle", target: Path, data_dir: str | None, *, json: 
 
 def _dev(bundle: "Bundle", data_dir: str | None) -> "tuple[LoadedConfig, list[Example]]":
     """Return the configuration of a model, and the text that it is scored on."""
-    from nmt_cli.config.reading import load_config
+    from nmt_cli.config.reading import RUN_CONFIG, load_config
     from nmt_cli.evaluation.number_formats import dev_examples
 
-    loaded = load_config(str(bundle.path / "config.yaml"), opt.with_data_dir(None, data_dir))
+    loaded = load_config(str(bundle.path / RUN_CONFIG), opt.with_data_dir(None, data_dir))
     return loaded, dev_examples(loaded, console.warn) if bundle.manifest.facts.has_score else []
 
 
@@ -153,7 +161,17 @@ def _share(
     weights = "with" if with_weights else "without"
     console.note(f"{target}: {size:.1f} MB, {number_format}, {weights} the weights")
     given = shlex.join(["nmt", shared.manifest.facts.command, "-m", str(target)])
-    console.note(f"its recipient types: pip install nmt-cli, then {given}")
+    console.note(f"to use it: pip install nmt-cli, then {given}")
+
+
+def _huggingface(bundle: "Bundle", target: Path) -> None:
+    from nmt_cli.files import os_errors_as
+    from nmt_cli.pretrained.exporting import write_huggingface
+
+    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
+        name = write_huggingface(bundle, target)
+    size = sum(file.stat().st_size for file in target.iterdir()) / 1e6
+    console.note(f"{target}: {size:.1f} MB, a {name} for transformers")
 
 
 def _app(bundle: "Bundle", target: Path, formats: list[str] | None) -> None:
@@ -164,13 +182,13 @@ def _app(bundle: "Bundle", target: Path, formats: list[str] | None) -> None:
         bundle, number_format = _with_format(bundle, formats)
         write_app(bundle, target, number_format)
     console.note(f"{target}: {target.stat().st_size / 1e6:.1f} MB, {number_format}")
-    console.note(f"its recipient needs {this_machine()} and nothing else, and types:")
+    console.note(f"it needs {this_machine()} and nothing else; to use it:")
     example = [] if bundle.manifest.facts.has_turns else ["your text"]
     console.note("  " + shlex.join(["python", target.name, *example]))
 
 
 def _with_format(bundle: "Bundle", formats: list[str] | None) -> "tuple[Bundle, str]":
-    """Return the model with the form that was named, made if need be; or the one in use."""
+    """Return the model in the format that was named, made if need be, or in its default."""
     from nmt_cli.bundle.folder import add_ctranslate2
 
     known = bundle.manifest.ctranslate2

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def info(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="A model or run folder; newest if left out."),
+        typer.Argument(metavar="[MODEL]", help="A model or run folder; default: the newest."),
     ] = None,
     model_option: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="DIR", help="The same.")
+        str | None, typer.Option("--model", "-m", metavar="DIR", help="The same as MODEL.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
     json: opt.Json = False,
@@ -41,10 +41,9 @@ def info(
         return
     size, words = manifest.model, manifest.vocabulary
     parts = ", ".join(f"{name} {count:,}" for name, count in manifest.parts.items())
-    languages = " -> ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
     rows = {
         "model": str(bundle.path),
-        "task": f"{manifest.task} {languages}".strip(),
+        "task": f"{manifest.task} {manifest.known_languages.text}".strip(),
         "architecture": f"{manifest.layers} layers, "
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "
         f"{size['norm']}-norm, {size['activation']}, {size['positions']} positions"
@@ -53,19 +52,19 @@ def info(
         "vocabulary": f"{words['source']:,} tokens, joint"
         if words["joint"]
         else f"{words['source']:,} source and {words['target']:,} target tokens",
-        "trained on": f"{manifest.training['pairs']:,} {manifest.examples} "
-        f"({manifest.training['fingerprint']})",
-        "best at step": f"{manifest.training['step']:,}",
+        **_origin(manifest),
     }
     if manifest.facts.has_labels:
         head = manifest.classification
         labels, kind = head["labels"], "any" if head["multi_label"] else "one"
-        rows["labels"] = f"{len(labels):,}, {kind} a text: {', '.join(labels)}"
+        rows["labels"] = (
+            f"{len(labels):,}, {kind} a text: {', '.join(labels)}" if labels else "none"
+        )
         rows["pooling"] = head["pooling"]
     if manifest.dev_loss:
         rows["dev loss"] = manifest.dev_loss
     rows |= _scores(manifest) | _formats(manifest)
-    rows["licence"] = manifest.licence or "not stated (data.licence)"
+    rows["licence"] = manifest.licence or "not stated (set data.licence)"
     rows["versions"] = ", ".join(f"{name} {v}" for name, v in manifest.versions.items())
     if verify:
         rows["files"] = f"{len(manifest.files)} verified"
@@ -73,8 +72,20 @@ def info(
         console.result(f"{name:<13} {text}")
 
 
+def _origin(manifest: "Manifest") -> dict[str, str]:
+    """Return what it was trained on, or where it was imported from."""
+    training = manifest.training
+    if origin := training.get("imported"):
+        at = f" at {origin['revision']}" if origin["revision"] else ""
+        return {"imported": f"{origin['family']} from {origin['source']}{at}"}
+    return {
+        "trained on": f"{training['pairs']:,} {manifest.examples} ({training['fingerprint']})",
+        "best at step": f"{training['step']:,}",
+    }
+
+
 def _scores(manifest: "Manifest") -> dict[str, str]:
-    """Return the scores, each with how the outputs were searched where there was a search."""
+    """Return the scores, each with the beam size of its search if there was one."""
     beam = f" (beam {manifest.decode['beam_size']})"
     search = {"dev": " (greedy)", "test": beam} if manifest.facts.best_by == "bleu" else {}
     return {
@@ -85,7 +96,7 @@ def _scores(manifest: "Manifest") -> dict[str, str]:
 
 
 def _formats(manifest: "Manifest") -> dict[str, str]:
-    """Return the number formats of CTranslate2: size, and what was measured of them."""
+    """Return the number formats of CTranslate2: size, score and speed."""
     rows = {}
     for name, facts in manifest.ctranslate2.get("formats", {}).items():
         text = f"{facts.get('megabytes', manifest.megabytes(name)):.1f} MB"

@@ -15,50 +15,46 @@ from nmt_cli.terminal import console
 
 def init(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="The file to write.")
+        str, typer.Argument(metavar="[FILE]", help="The configuration to write.")
     ] = DEFAULT_FILE,
     data: Annotated[
         str, typer.Option("--data-dir", metavar="DIR", help="The folder to look for text in.")
     ] = ".",
     train: Annotated[
         tuple[str, str] | None,
-        typer.Option("--train", metavar="SRC TGT", help="Training files, or a table; else found."),
+        typer.Option("--train", metavar="SRC TGT", help="Training files or a table."),
     ] = None,
     dev: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            "--dev", metavar="SRC TGT", help="Development files; else taken out of train."
-        ),
+        typer.Option("--dev", metavar="SRC TGT", help="Development files; default: rows of train."),
     ] = None,
     test: Annotated[
         tuple[str, str] | None,
-        typer.Option("--test", metavar="SRC TGT", help="Test files; else taken out of train."),
+        typer.Option("--test", metavar="SRC TGT", help="Test files; default: rows of train."),
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="TASK", help="translation, chat or classification."),
+        typer.Option("--task", metavar="TASK", help="Task: translation, chat or classification."),
     ] = None,
     reverse: Annotated[
-        bool, typer.Option("--reverse", help="Translate what is found the other way round.")
+        bool, typer.Option("--reverse", help="Swap source and target of the text that is found.")
     ] = False,
     preset: Annotated[
         str | None,
-        typer.Option(
-            "--preset", metavar="NAME", help="Sizes of a bundled configuration; auto if left out."
-        ),
+        typer.Option("--preset", metavar="NAME", help="Use the sizes of a bundled configuration."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Replace the file if it exists.")
     ] = False,
     json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="Print a JSON schema for editors, write nothing.")
+        bool, typer.Option("--json-schema", help="Print a JSON schema for editors.")
     ] = False,
 ) -> None:
     """Write a configuration with every key explained, then print the next command.
 
-    Finds two text files (ko.txt en.txt, train.ko.gz train.en.gz), tables,
-    dialogues and text with labels by itself, tells the languages, and takes
-    development and test rows out of train where there are none.
+    Finds parallel files (ko.txt en.txt, train.ko.gz train.en.gz), tables, dialogues and text with
+    labels by itself, recognises the languages, and takes development and test rows out of train if
+    there are no such files.
 
     Example: nmt init
 
@@ -75,26 +71,28 @@ def init(
         return
     path = Path(file)
     if path.exists() and not yes:
-        raise ConfigError(f"{path} exists", hint="--yes replaces it")
+        raise ConfigError(f"{path} exists already", hint="--yes replaces it")
     if task not in (None, *TASKS):
         raise ConfigError(
-            f"--task {task}: is none of {', '.join(TASKS)}.{did_you_mean(str(task), TASKS)}"
+            f"--task {task}: not one of {', '.join(TASKS)}.{did_you_mean(str(task), TASKS)}"
         )
     if train is None and (dev or test):
         raise ConfigError("--dev and --test need --train SRC TGT")
     if train and reverse:
-        raise ConfigError("--reverse is for text that nmt init finds: swap the names after --train")
+        raise ConfigError(
+            "--reverse is for text that nmt init finds; with --train, swap the two names"
+        )
     draft = Draft(path, TASKS[task] if task else None, console.note, console.warn)
     if train:
         tree = draft.of_files({"train": train, "dev": dev, "test": test})
     else:
         tree = draft.of_folder(Path(data), reverse=reverse)
     with os_errors_as(DataError, f"{path}: cannot be written"):
-        path.parent.mkdir(parents=True, exist_ok=True)  # names of files go by way of it
+        path.parent.mkdir(parents=True, exist_ok=True)  # paths in the file are relative to it
     text = draft.text(tree, preset)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)
     console.note(f"wrote {path}")
-    with contextlib.suppress(DataError):  # nmt check tells what is wrong where
+    with contextlib.suppress(DataError):  # nmt check says what is wrong, and where
         tell_time(load_config(str(path)))
     console.note(f"next: {shlex.join(['nmt', 'check', str(path)])}")

@@ -11,7 +11,7 @@ from nmt_cli.terminal.pictures import check_output, show
 
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; else text."),
+    typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; default: text."),
 ]
 
 
@@ -35,14 +35,12 @@ def positions(
     model: opt.Model = None,
     d_model: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Sinusoids of this width; no model is needed then."),
+        typer.Option(metavar="N", help="Draw sinusoids of this width; needs no model."),
     ] = None,
-    length: Annotated[
-        int | None, typer.Option(metavar="N", help="Positions; as many as the model has.")
-    ] = None,
+    length: Annotated[int | None, typer.Option(metavar="N", help="Number of positions.")] = None,
     output: Output = None,
 ) -> None:
-    """Draw the position matrix of a model: sinusoids, or what it learned for each side.
+    """Draw the position matrix of a model: sinusoids, or learned vectors for each side.
 
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
@@ -59,7 +57,7 @@ def positions(
 def curves(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Run folders, or names below runs/; the newest."),
+        typer.Argument(metavar="[RUN]...", help="Run folders or names; default: the newest."),
     ] = None,
     output: Output = None,
 ) -> None:
@@ -77,10 +75,10 @@ def lengths(
     config: opt.Config = None,
     overrides: opt.Set = None,
     unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="pieces (needs a vocabulary), words or characters.")
+        str, typer.Option(metavar="UNIT", help="pieces (that is, tokens), words or characters.")
     ] = "words",
     split: Annotated[
-        str, typer.Option(metavar="SPLIT", help="Lines of train, dev or test.")
+        str, typer.Option(metavar="SPLIT", help="Which text: train, dev or test.")
     ] = "train",
     output: Output = None,
 ) -> None:
@@ -115,29 +113,29 @@ def attention(
         str | None,
         typer.Argument(
             metavar="[TARGET]",
-            help="Its translation, the model's own if left out; or the second text of a pair.",
+            help="Its translation (default: the model's own), or the second text of a pair.",
         ),
     ] = None,
     model: opt.Model = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="KIND", help="cross, encoder (of a classifier) or decoder."),
+        typer.Option("--kind", metavar="KIND", help="cross, encoder or decoder."),
     ] = None,
     layer: Annotated[
         int | None,
-        typer.Option("--layer", metavar="N", help="From 1; all, on a terminal the last."),
+        typer.Option("--layer", metavar="N", help="Layer, from 1; default: all, in text the last."),
     ] = None,
     head: Annotated[
         int | None,
-        typer.Option("--head", metavar="N", help="From 1; all, on a terminal their mean."),
+        typer.Option("--head", metavar="N", help="Head, from 1; default: all, in text their mean."),
     ] = None,
-    tokens: Annotated[bool, typer.Option("--pieces", help="Tokens instead of words.")] = False,
+    tokens: Annotated[bool, typer.Option("--pieces", help="Show tokens instead of words.")] = False,
     output: Output = None,
 ) -> None:
-    """Draw what each head of each layer looks at. The .html holds all kinds, layers and heads.
+    """Draw what each attention head looks at. A .html holds all kinds, layers and heads.
 
-    A classifier has the self-attention of its encoder; two texts of a pair are two arguments, or
-    have a tab between them.
+    For a classifier this is the self-attention of its encoder. A pair of texts is given as two
+    arguments, or with a tab between them.
 
     Example: nmt plot attention "The old man reads a book." -o attention.html
 
@@ -145,7 +143,7 @@ def attention(
     """
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.report.attention import attention_of, check_choice
-    from nmt_cli.tasks.task import task_of
+    from nmt_cli.tasks import task_of
 
     check_output(output)
     bundle = find_bundle(model)
@@ -162,7 +160,7 @@ def confusion(
     data_dir: opt.DataDir = None,
     output: Output = None,
 ) -> None:
-    """Draw which labels a classifier takes for which.
+    """Draw the confusion matrix of a classifier: which labels it takes for which.
 
     Example: nmt plot confusion -m runs/sentiment -o confusion.png
     """

@@ -19,13 +19,10 @@ def score(
         typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
     ] = None,
     model: opt.Model = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--input", "-i", metavar="FILE", help="Source lines; with --reference."),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("--reference", metavar="FILE", help="Their translations.")
-    ] = None,
+    source: opt.Source = None,
+    target: opt.Reference = None,
+    to: opt.To = None,
+    from_: opt.From = None,
     length_penalty: opt.LengthPenalty = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -35,10 +32,10 @@ def score(
     json: opt.Json = False,
     verbose: opt.Verbose = False,
 ) -> None:
-    """Print the log-probability of given translations, one a line, as a search would score them.
+    """Print the log-probability of given translations, one per line, as a search would score them.
 
-    A score is the sum over the target's tokens divided by their number to the power of
-    --length-penalty; 0 prints plain log-probabilities. --json adds those of the tokens.
+    A score is the sum over the tokens of the target, divided by their number to the power of
+    --length-penalty; with 0 it is the plain log-probability. --json adds that of each token.
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
@@ -60,5 +57,5 @@ def score(
     else:
         examples = read_parallel(Path(str(source)), Path(str(target)), checked_encoding(encoding))
         pairs = ((example.source[0], example.target) for example in examples)
-    for found in loaded.iter_scores(pairs, length_penalty=length_penalty):
+    for found in loaded.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_):
         console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")

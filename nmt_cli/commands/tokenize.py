@@ -14,11 +14,11 @@ def tokenize(
     data_dir: opt.DataDir = None,
     show: Annotated[
         str | None,
-        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of a text."),
+        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of this text."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: opt.Json = False,
 ) -> None:
-    """Train the BPE vocabulary of a configuration; a second run uses it again.
+    """Train the BPE vocabulary of a configuration, or reuse the one its run already has.
 
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """

@@ -1,5 +1,6 @@
-"""`nmt train`: tokenizer if missing, shards, model, evaluation, bundle. Run again = go on."""
+"""`nmt train`: from text to a model; the same command, run again, resumes."""
 
+import json
 import os
 import shlex
 import time
@@ -22,47 +23,51 @@ def train(
     config: opt.Config = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="DIR", help="Fine-tune this model; sets train.from."),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, build the model, train nothing.")
+        bool, typer.Option("--dry-run", help="Check everything, but do not train.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the run's checkpoints and start over.")
+        bool, typer.Option("--fresh", help="Discard the run's checkpoints and start over.")
     ] = False,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--time", metavar="TIME", help="Be done by then, e.g. 90s, 30m or 2h, model and all."
-        ),
+        typer.Option("--time", metavar="TIME", help="Limit for the whole run, e.g. 90s, 30m, 2h."),
     ] = None,
     workers: Annotated[
         str | None, typer.Option(metavar="HOST:PORT,...", help="The machines that train together.")
     ] = None,
     worker_index: Annotated[
-        int | None, typer.Option(metavar="N", help="Which of them this one is, from 0.")
+        int | None, typer.Option(metavar="N", help="Number of this machine, from 0.")
     ] = None,
     token_file: Annotated[
         str | None,
         typer.Option(
             "--cluster-token-file",
             metavar="FILE",
-            help="A secret, the same on all, against strangers.",
+            help="A secret that all machines share.",
         ),
     ] = None,
     is_trusted: Annotated[
         bool,
-        typer.Option(
-            "--trusted-network", help="Accept public addresses: nobody else reaches them."
-        ),
+        typer.Option("--trusted-network", help="The network is private: accept any address."),
     ] = False,
 ) -> None:
-    """Train a model: from raw text to a model that translates or chats.
+    """Train a model on raw text: for translation, chat or classification.
 
-    The same command, run again, resumes from the last checkpoint. With --time
-    the learning rate falls so that the run ends well within that time; what can
-    be left out at the end, test scores, averages, other number formats, is done
-    if it fits.
+    The same command, run again, resumes from the last checkpoint. With --time the learning rate
+    falls so that the run ends within that time. Test scores, averages of checkpoints and other
+    number formats are left out if there is no time for them.
+
+    With --from a trained or imported model learns from your text: sizes and
+    vocabulary are its own, and `auto` chooses a gentler training.
 
     Example: nmt train my.yaml --time 30m
+
+    Example: nmt train my.yaml --from runs/general
     """
     started = time.monotonic()
     from nmt_cli.config.pace import seconds_of
@@ -79,15 +84,17 @@ def train(
         cluster = replace(cluster, token=read_token(token_file))
     opt.note_stand_in(config, "train")
     settings = opt.with_data_dir(overrides, data_dir)
-    loaded = load_config(config, settings)
+    tuning = [f"train.from={json.dumps(start)}"] if start is not None else []
+    loaded = load_config(config, settings + tuning)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if not dry_run:
         _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
         return
     run_dry(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
     options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
+    options += [f"--from={start}"] if start is not None else []
     command = shlex.join(["nmt", "train", *([config] if config else []), *options])
-    console.note(f"all is well; train it with: {command}")
+    console.note(f"everything is fine; train with: {command}")
 
 
 def _train(
@@ -96,7 +103,7 @@ def _train(
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
-    from nmt_cli.training.device import ThisMachine, train_here
+    from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.rehearsal import foretell
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
@@ -123,14 +130,18 @@ def _train(
             foretell(prepared.config, *sizes, time_limit, tell=console.note, warn=console.warn)
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
+        from nmt_cli.training.loop import (
+            train as train_prepared,
+        )  # after faults of the text were found
+
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:
             left = ends_at - time.monotonic() - _EXIT_S
-            for event in train_here(prepared, stop.number, time_limit=left):
+            for event in train_prepared(prepared, stop.number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
                 report.follow(event)
                 view.show(event)
     stop.exit_if_set(view.signal)
     if (late := time.monotonic() - ends_at) > 0:
-        console.warn(f"--time was too short: the run took {late:,.0f} s longer")
+        console.warn(f"--time was too short: the run took {late:,.0f} s more")

@@ -19,6 +19,8 @@ def translate(
     model: opt.Model = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
+    to: opt.To = None,
+    from_: opt.From = None,
     beam: opt.Beam = None,
     n_best: Annotated[
         int | None, typer.Option("--n-best", metavar="N", help="Print the N best with scores.")
@@ -34,17 +36,12 @@ def translate(
     ] = None,
     settings: opt.SearchSet = None,
     align: Annotated[
-        bool, typer.Option("--align", help="Add word pairs, source-target; attention with --json.")
+        bool, typer.Option("--align", help="Add word alignments; attention with --json.")
     ] = False,
     token_scores: Annotated[
-        bool, typer.Option("--token-scores", help="Add each token's log-probability to --json.")
+        bool, typer.Option("--token-scores", help="Add token log-probabilities to --json.")
     ] = False,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            "--attention", metavar="FILE", help="Draw all heads: .html, .png or .svg; one sentence."
-        ),
-    ] = None,
+    attention: opt.Attention = None,
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
     ] = False,
@@ -61,10 +58,10 @@ def translate(
 ) -> None:
     """Translate sentences, a file, standard input, or what you type at a prompt.
 
-    Every input line gives one output line, in order. Lines longer than what the model was trained
-    on are split into sentences. --set reaches every search option: sample, temperature, top_k,
-    top_p, seed, coverage_penalty, min_length, min_length_ratio, max_length_ratio,
-    no_repeat_ngram_size, repetition_penalty.
+    Every input line gives one output line, in order. Lines longer than those of the training text
+    are split into sentences. A model of several languages needs --to, and may need --from. --set
+    sets every search option: sample, temperature, top_k, top_p, seed, coverage_penalty, min_length,
+    min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
@@ -93,7 +90,10 @@ def translate(
         n_best=n_best,
         length_penalty=length_penalty,
         max_length=max_length,
+        to=to,
+        from_=from_,
     )
+    loaded.vocabularies.direction(options.from_, options.to)  # or the error that asks for it
     if verbose:
         console.note_engine(loaded.engine_description)
     target = loaded.vocabularies.target

@@ -30,7 +30,7 @@ Device = Literal["cpu", "gpu"]
 class Choice(NamedTuple):
     """A value for one key, and why it is this one, in a few words."""
 
-    value: int | float | str
+    value: int | float | str | list[str]
     reason: str
 
 
@@ -151,6 +151,12 @@ _STEPS_AN_EPOCH, _QUICK_STEPS_AN_EPOCH = 60, 20
 _WARMUP_A_COLUMN = 3
 _MOST_FOR_MUON = 0.35  # half the steps, measured where it was 0.31
 _FEWEST_STEPS, _MOST_CPU_STEPS = 2_000, 30_000
+# Fine-tuning: a fifth of the epochs, ten evaluations.
+_FINE_TUNING_SHARE, _FINE_TUNING_EVALUATIONS = 5, 10
+_TUNING_RATE, _ADAPTERS_FASTER = 0.1, 5  # times the width
+_TUNING_TOKENS = 2048  # with which 75 million weights learn in 5.5 GB
+_LEAST_DROPOUT = 0.1
+_FEW_PAIRS = 2_000
 _EVALUATION_TOKENS = 15_000  # what could be trained on while a bundle is written and converted
 _EVALUATION_SHARE = 0.05  # of the time
 
@@ -219,7 +225,15 @@ def _num_heads(config: Config, plan: _Plan) -> Choice:
     return Choice(heads, f"{d_model // heads} columns a head")
 
 
-def _inner_dropout(config: Config, plan: _Plan) -> Choice:
+def _attention_dropout(config: Config, plan: _Plan) -> Choice:
+    if _is_fine_tuning(config):
+        return Choice(config.model.attention_dropout, "of the start model")
+    return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
+
+
+def _activation_dropout(config: Config, plan: _Plan) -> Choice:
+    if _is_fine_tuning(config):
+        return Choice(config.model.activation_dropout, "of the start model")
     return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
 
 
@@ -234,6 +248,17 @@ def _needed(dropout: float, config: Config, plan: _Plan) -> float:
     return round(dropout * share, 2)
 
 
+def _dropout(config: Config, plan: _Plan) -> Choice:
+    if _is_fine_tuning(config):
+        return Choice(max(_LEAST_DROPOUT, config.model.dropout), "of the start model, or more")
+    needed = _needed(plan.size.dropout, config, plan)
+    return Choice(needed, f"{plan.told}: less text wants more")
+
+
+def _is_fine_tuning(config: Config) -> bool:
+    return config.train.start is not None
+
+
 def _max_length(config: Config, plan: _Plan) -> Choice:
     longest = plan.tokens.longest
     length = min(512, max(64, 32 * math.ceil(1.1 * longest / 32)))
@@ -243,35 +268,44 @@ def _max_length(config: Config, plan: _Plan) -> Choice:
 def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
     if config.facts.has_turns and config.chat.history_turns > 0:
         return Choice(True, f"chat.history_turns is {config.chat.history_turns}")
-    return Choice(False, "there are no earlier turns to tell apart")
+    return Choice(False, "there are no earlier turns to distinguish")
 
 
 def _tokens_per_batch(config: Config, plan: _Plan) -> Choice:
     """Return the batch: a power of two, small enough that an epoch has a good many steps.
 
-    Under a time limit it may have fewer: small steps do not use what the machine can do.
+    Under a time limit it may have fewer: small steps do not use what the machine can do. So it may
+    in fine-tuning, which has few epochs but wants steady steps; a large model must fit, too.
     """
     most, epoch = plan.size.tokens_per_batch, plan.epoch_tokens
-    steps = _STEPS_AN_EPOCH if plan.seconds == math.inf else _QUICK_STEPS_AN_EPOCH
+    if _is_fine_tuning(config) and plan.device == "cpu":
+        most = min(most, _TUNING_TOKENS)
+    is_short = plan.seconds < math.inf or _is_fine_tuning(config)
+    steps = _QUICK_STEPS_AN_EPOCH if is_short else _STEPS_AN_EPOCH
     tokens = min(most, max(256, 2 ** int(math.log2(max(1, epoch / steps)))))
     return Choice(tokens, f"{plan.told}, {epoch:,} target tokens an epoch")
 
 
 def _max_steps(config: Config, plan: _Plan) -> Choice:
     epochs = _EPOCHS * (_EPOCHS_PAIRS / plan.text.pairs) ** 0.3
+    fewest = _FEWEST_STEPS
+    if _is_fine_tuning(config) and not config.facts.has_labels:  # an output layer is new
+        epochs, fewest = epochs / _FINE_TUNING_SHARE, fewest // _FINE_TUNING_SHARE
     steps_an_epoch = plan.epoch_tokens / config.train.tokens_per_batch
-    steps = max(_FEWEST_STEPS, _round_up(epochs * steps_an_epoch))
+    steps = max(fewest, _round_up(epochs * steps_an_epoch))
     if plan.seconds < math.inf:
         most, planned = _MOST_EPOCHS * steps, plan.steps(config)
         reason = f"the most that is of use; there is time for {planned:,.0f}"
         return Choice(most, reason if planned < most else f"{reason}: the run will end early")
     if plan.device == "cpu":
         steps = min(steps, _MOST_CPU_STEPS)
-    return Choice(steps, f"{steps / steps_an_epoch:,.1f} epochs; patience may end it before")
+    return Choice(steps, f"{steps / steps_an_epoch:,.1f} epochs; patience may end it earlier")
 
 
 def _optimizer(config: Config, plan: _Plan) -> Choice:
     """Return Muon where its products are few beside those of a step, as it needs half the steps."""
+    if _is_fine_tuning(config):
+        return Choice("adam", "muon would change most what the text says least about")
     adam, muon = (
         step_seconds(
             with_values(config, {"train.optimizer": rule}, "auto"), plan.tokens.mean, plan.machine
@@ -293,11 +327,19 @@ def _warmup_steps(config: Config, plan: _Plan) -> Choice:
 
 
 def _learning_rate(config: Config, plan: _Plan) -> Choice:
-    """Return the peak rate: it falls with the root of the width, as in Vaswani et al. 2017."""
+    """Return the peak rate: it falls with the root of the width, as in Vaswani et al. 2017.
+
+    In fine-tuning it is smaller and falls with the width: 5e-5 for a post-norm model of 512, which
+    is usual. Adapters, which have fewer ways to go, take larger steps.
+    """
     d_model, train = config.model.d_model, config.train
     peak = _PEAK_RATE * math.sqrt(_PEAK_RATE_WIDTH / d_model)
     reason = f"a model of width {d_model}"
-    if plan.freshness:
+    if _is_fine_tuning(config) and not config.classification.freeze_encoder:
+        peak, reason = _TUNING_RATE / d_model, f"{reason} that has learned already"
+        if train.lora_rank:
+            peak, reason = _ADAPTERS_FASTER * peak, f"{reason}, by adapters"
+    elif plan.freshness:
         peak *= 1 + _FRESH_RATE * plan.freshness
         reason = f"{reason} that sees the text {plan.seen:,.1f} times"
     if config.model.norm == "post":  # diverges at rates that pre-norm learns fast with
@@ -311,6 +353,9 @@ def _learning_rate(config: Config, plan: _Plan) -> Choice:
 def _eval_steps(config: Config, plan: _Plan) -> Choice:
     """Return the interval; translating a token costs about what training on a token does."""
     train = config.train
+    if _is_fine_tuning(config):  # what makes it worse than it began shall show soon
+        steps = _round_up(_planned_steps(config, plan) / _FINE_TUNING_EVALUATIONS)
+        return Choice(min(steps, train.max_steps), f"{_FINE_TUNING_EVALUATIONS} times in the run")
     cost = (plan.tokens.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
     steps = _round_up(max(cost / _EVALUATION_SHARE, _planned_steps(config, plan) / 40))
     reason = f"{plan.tokens.dev:,} tokens of dev take about the time of {cost:,.0f} steps"
@@ -319,7 +364,16 @@ def _eval_steps(config: Config, plan: _Plan) -> Choice:
 
 def _checkpoint_steps(config: Config, plan: _Plan) -> Choice:
     steps = _planned_steps(config, plan)
+    if _is_fine_tuning(config):
+        return Choice(config.train.eval_steps, "whenever the model is evaluated")
     return Choice(max(1, _round_up(steps / 150)), f"1/150 of {steps:,.0f} steps")
+
+
+def _freeze(config: Config, plan: _Plan) -> Choice:
+    pairs, train = plan.text.pairs, config.train
+    if _is_fine_tuning(config) and pairs < _FEW_PAIRS and not train.lora_rank:
+        return Choice(["embeddings"], f"{pairs:,} pairs have few of the tokens")
+    return Choice([], "all parts learn")
 
 
 def _planned_steps(config: Config, plan: _Plan) -> float:
@@ -341,17 +395,16 @@ PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {  # in the order of the
     "model.num_heads": _num_heads,
     "model.encoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
     "model.decoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
-    "model.dropout": lambda config, plan: Choice(
-        _needed(plan.size.dropout, config, plan), f"{plan.told}: less text wants more"
-    ),
-    "model.attention_dropout": _inner_dropout,
-    "model.activation_dropout": _inner_dropout,
+    "model.dropout": _dropout,
+    "model.attention_dropout": _attention_dropout,
+    "model.activation_dropout": _activation_dropout,
     "model.turn_embeddings": _turn_embeddings,
     "model.max_length": _max_length,
+    "train.freeze": _freeze,
     "train.tokens_per_batch": _tokens_per_batch,
     "train.max_steps": _max_steps,
     "train.optimizer": _optimizer,
-    "train.schedule": lambda *_: Choice("cosine", "the number of steps is known"),
+    "train.schedule": lambda *_: Choice("cosine", "the number of steps is fixed"),
     "train.warmup_steps": _warmup_steps,
     "train.learning_rate": _learning_rate,
     "train.eval_steps": _eval_steps,

@@ -118,5 +118,7 @@ def seconds_of(limit: str | None) -> float:
     is_time = "".join(map("".join, parts)) == limit
     seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) if is_time else 0
     if not 0.0 < seconds < math.inf:
-        raise ConfigError(f"--time: '{limit}' is no time", hint="write it like 90s, 30m or 1h30m")
+        raise ConfigError(
+            f"--time: '{limit}' is not a time", hint="write it like 90s, 30m or 1h30m"
+        )
     return seconds

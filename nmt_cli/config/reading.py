@@ -28,8 +28,8 @@ _MOST_VALUES = 20_000
 AUTO = "auto"  # the value of a key, or of a section, that `config/auto.py` shall choose
 _COMMENT_COLUMN = 44
 _WHOLE_SECTION = (
-    "# Sized to the text and the device. To set keys yourself, cut `auto` here and the # of",
-    "# all lines below, then write your values.",
+    "# Chosen to suit the text and the device. To set keys yourself, remove `auto` here and the #",
+    "# before each line below, then change the values.",
 )
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -84,7 +84,7 @@ def _construct_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
-        problem = "half of a surrogate pair is no character"
+        problem = "half of a surrogate pair is not a character"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
 
 
@@ -126,7 +126,7 @@ def _find(name: str) -> Path:
         if candidate is not None and candidate.is_file():
             return candidate
     if path.is_dir():
-        raise ConfigError(f"{name}: is a folder, and no run folder ({RUN_CONFIG} is missing)")
+        raise ConfigError(f"{name}: is a folder, but not a run folder ({RUN_CONFIG} is missing)")
     raise ConfigError(
         f"{name}: no such file, and no bundled configuration of that name."
         f"{did_you_mean(name, configs)}",
@@ -205,7 +205,7 @@ def _collect_lines(
     node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
 ) -> None:
     if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
-        raise ConfigError(f"{shown}: it has more than {_MOST_VALUES:,} values")
+        raise ConfigError(f"{shown}: has more than {_MOST_VALUES:,} values")
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             lines[(*loc, index)] = item.start_mark.line + 1

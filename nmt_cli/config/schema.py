@@ -13,18 +13,23 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     create_model,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
+from nmt_cli.config.limits import within
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.encoding import check_encoding
+from nmt_cli.errors import did_you_mean
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+PARTS = ("embeddings", "encoder", "decoder")  # of a model, for `train.freeze`
 
 
 def key(
@@ -79,13 +84,21 @@ class CorpusConfig(Section):
     )
     weight: float = key(
         1.0,
-        "how often each pair is seen in an epoch (train only): 2.0 twice, 0.5 another half each",
+        "how often each pair is seen per epoch (train only): 2.0 is twice, 0.5 half of the pairs",
         ge=0.001,
         le=1000.0,
     )
     rows: int | None = key(
         None, "instead of files: this many rows taken out of train by a seeded hash", ge=1
     )
+    source_lang: str = key("", "language code of its source, where it is not data.source_lang")
+    target_lang: str = key("", "language code of its target, where it is not data.target_lang")
+
+    @model_serializer(mode="wrap")
+    def _without_empty_languages(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is not given: what runs were begun with has no such keys."""
+        found: dict[str, Any] = serialise(self)
+        return {k: v for k, v in found.items() if v or k not in ("source_lang", "target_lang")}
 
     @property
     def label(self) -> str:
@@ -100,11 +113,15 @@ class CorpusConfig(Section):
         if sum(kind is not None for kind in kinds) != 1:
             raise ValueError("give either source and target, or file, or rows")
         if (self.source is None) != (self.target is None):
-            raise ValueError("source and target go together")
+            raise ValueError("source and target must be given together")
         if self.columns is not None and (self.file is None or len(self.columns) not in (2, 3)):
-            raise ValueError("columns names two columns of file, or three: two texts and a label")
+            raise ValueError(
+                "columns must name two columns of file, or three: two texts and a label"
+            )
         if any(isinstance(column, int) and column < 1 for column in self.columns or []):
             raise ValueError("columns are numbered from 1")
+        if self.rows is not None and (self.source_lang or self.target_lang):
+            raise ValueError("rows of train have the languages that they have there")
         return self
 
 
@@ -115,24 +132,48 @@ class DataConfig(Section):
         ".", "folder of the files below; relative to this file, then to the working folder"
     )
     source_lang: str = live_key(
-        "", "language code of the source, for the model's card (en, de, ko, ...)"
+        "", "language code of the source, for the model card (en, de, ko, ...)"
     )
     target_lang: str = live_key("", "language code of the target")
-    licence: str = live_key("", "what the text allows, for the model's card: cc-by-4.0, mit, ...")
+    licence: str = live_key("", "licence of the text, for the model card: cc-by-4.0, mit, ...")
     encoding: str = key(
-        "utf-8", "how the files are encoded: a name that Python and iconv know, or auto to find out"
+        "utf-8", "encoding of the files: a name that Python and iconv know, or auto to detect it"
     )
     train: list[CorpusConfig] = key(..., "training corpora", min_length=1)
     dev: list[CorpusConfig] = key(
         ..., "development corpora: they choose the best model", min_length=1
     )
     test: list[CorpusConfig] = live_key([], "test corpora: scored once, at the end")
+    temperature: float = key(
+        1.0,
+        "T: of an epoch a train corpus has a share like its pairs to the power of 1/T, times its "
+        "weight; 1 is as large as they are, 5 nearly evens them out (Arivazhagan et al. 2019)",
+        ge=1.0,
+        le=100.0,
+    )
 
     @property
     def files(self) -> list[str]:
         """The names of all files, relative to `dir`."""
         corpora = (*self.train, *self.dev, *self.test)
         return [name for c in corpora for name in (c.source, c.target, c.file) if name]
+
+    def way_of(self, corpus: CorpusConfig) -> tuple[str, str]:
+        """Return the languages of source and target of a corpus; "" where not told."""
+        return corpus.source_lang or self.source_lang, corpus.target_lang or self.target_lang
+
+    @model_validator(mode="after")
+    def _all_languages_told(self) -> Self:
+        corpora = [c for c in (*self.train, *self.dev, *self.test) if c.rows is None]
+        ways = [(corpus.label, *self.way_of(corpus)) for corpus in corpora]
+        if len({way[1:] for way in ways}) < 2:
+            return self
+        for label, source, target in ways:
+            if not source or not target:
+                raise ValueError(f"{label}: needs source_lang and target_lang, as others have")
+            if source == target:
+                raise ValueError(f"{label}: source_lang and target_lang are the same")
+        return self
 
     @field_validator("encoding")
     @classmethod
@@ -146,7 +187,7 @@ class DataConfig(Section):
         if any(corpus.weight != 1.0 for corpus in corpora):
             raise ValueError("weight is for train only")
         if sum(corpus.rows is not None for corpus in corpora) > 1:
-            raise ValueError("give rows once")
+            raise ValueError("give rows only once")
         return corpora
 
     @field_validator("train")
@@ -162,7 +203,7 @@ class TokenizerConfig(Section):
 
     vocab_size: int = auto_key(
         10000,
-        "tokens, the 256 bytes and the control tokens included",
+        "number of tokens, including the 256 bytes and the control tokens",
         unit="tokens",
         ge=264,
         le=500000,
@@ -189,17 +230,30 @@ class ModelConfig(Section):
     attention_dropout: Probability = auto_key(0.0, "dropout on attention weights")
     activation_dropout: Probability = auto_key(0.0, "dropout inside the feed-forward layers")
     norm: Literal["pre", "post"] = key("pre", "layer normalisation before or after each sublayer")
-    activation: Literal["relu", "gelu", "swiglu"] = key("relu", "feed-forward activation")
-    positions: Literal["sinusoidal", "learned"] = key("sinusoidal", "position encoding")
+    norm_epsilon: float = key(1e-6, "added to the variance in layer normalisation", gt=0.0, le=0.1)
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = key("relu", "feed-forward activation")
+    attention_bias: bool = key(False, "add a bias after each projection of attention")
+    output_bias: bool = key(
+        False, "add a bias to the output, which training leaves as it is; imported models have one"
+    )
+    embedding_norm: Literal["none", "encoder", "both"] = key(
+        "none",
+        "which side's embeddings are normalised after positions are added, as in BERT",
+    )
+    positions: Literal["sinusoidal", "learned", "table"] = key(
+        "sinusoidal",
+        "position encoding; a table is kept with the weights and not trained: that of an imported "
+        "model, else sinusoids",
+    )
     turn_embeddings: bool = auto_key(
         False,
-        "chat: learn a vector for how many turns ago each token was said, which is added to its "
-        "embedding; what is to be answered is then soon told from what was said before",
+        "chat: add to each token's embedding a learned vector for how many turns ago it was said, "
+        "which tells the last turn from those before it",
     )
     tie_embeddings: bool = key(
         True, "one matrix for the output layer and the target (and joint source) embeddings"
     )
-    max_length: int = auto_key(256, "longest sequence a side", unit="tokens with </s>", ge=2)
+    max_length: int = auto_key(256, "longest sequence on each side", unit="tokens with </s>", ge=2)
 
     @field_validator("num_heads")
     @classmethod
@@ -213,8 +267,8 @@ class ModelConfig(Section):
     @classmethod
     def _sinusoids_need_pairs(cls, positions: str, info: ValidationInfo) -> str:
         d_model = info.data.get("d_model")
-        if positions == "sinusoidal" and d_model is not None and d_model % 2:
-            raise ValueError(f"sinusoidal positions need an even d_model (it is {d_model})")
+        if positions != "learned" and d_model is not None and d_model % 2:
+            raise ValueError(f"{positions} positions need an even d_model (it is {d_model})")
         return positions
 
 
@@ -234,8 +288,22 @@ _FROM: dict[str, Any] = {
 class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
     """The training run."""
 
+    freeze: list[str] = auto_key(
+        [],
+        "parts that stay as they are: embeddings (of tokens and learned positions), encoder, "
+        "decoder; they take no memory of the optimizer",
+    )
+    lora_rank: Count = key(
+        0,
+        "columns of the low-rank adapters that learn in the place of the matrices of the layers, "
+        "8 is usual; all else stays as it is; 0 is none",
+    )
     max_steps: Positive = key(
-        8000, "stop after this many", unit="optimizer steps", may_change=True, may_be_auto=True
+        8000,
+        "stop after this many steps",
+        unit="optimizer steps",
+        may_change=True,
+        may_be_auto=True,
     )
     tokens_per_batch: Positive = auto_key(
         4096, "target tokens in an effective batch, padding not counted", unit="tokens"
@@ -243,27 +311,27 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     accumulate_steps: Positive = key(1, "micro-batches that make one effective batch")
     length_width: int = key(
         2,
-        "targets whose lengths differ by less, and sources by less than half of it, come together "
-        "in a batch: a small one has little padding, a large one makes small batches fair samples",
+        "in a batch, lengths of targets differ by less than this, and of sources by less than half "
+        "of it: a small width means little padding, a large one more varied batches",
         unit="tokens",
         ge=2,
     )
     optimizer: Literal["adam", "muon"] = auto_key(
         "adam",
-        "muon moves the matrices of the layers equally far in every direction, which learns in "
-        "fewer steps; Adam then moves the rest",
+        "muon moves the matrices of the layers equally far in every direction and needs fewer "
+        "steps; Adam then trains the other weights",
     )
     muon_rms: float = key(
         0.4,
-        "how large the elements of a step by muon are before the learning rate, root mean square: "
-        "less is better for small batches",
+        "root mean square of the elements of a Muon step, before the learning rate: small batches "
+        "need less",
         gt=0.0,
     )
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = auto_key(
         "inverse_sqrt", "how the learning rate rises and falls"
     )
     learning_rate: float = auto_key(
-        3e-3, "the peak rate; for noam the factor before d_model^-0.5", gt=0.0
+        3e-3, "the peak rate; for noam the factor of d_model^-0.5", gt=0.0
     )
     warmup_steps: Positive = auto_key(
         1000, "steps from zero to the peak rate", unit="optimizer steps"
@@ -271,44 +339,61 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     label_smoothing: Probability = key(
         0.1, "probability spread evenly over the tokens that an output can hold"
     )
-    clip_norm: float = key(1.0, "largest norm of the gradient; 0 never clips", ge=0.0)
+    clip_norm: float = key(1.0, "largest norm of the gradient; 0 turns clipping off", ge=0.0)
     weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
-        "auto", "number format of activations; auto takes bfloat16 where the processor has it"
+        "auto", "number format of activations; auto is bfloat16 where it is faster"
     )
     lanes: Literal["auto"] | Positive = key(
         "auto",
-        "parts of each batch that a processor computes side by side, which keeps its cores busy "
-        "with a small model; auto is one a core, for a wide model or a GPU just one",
+        "parts of each batch that a CPU computes in parallel, which keeps its cores busy with a "
+        "small model; auto is one per core, and 1 for a wide model or a GPU",
     )
     devices: Literal["auto"] | Positive = live_key(
         "auto", "GPUs of each machine to train on; auto is all"
     )
     eval_steps: Positive = key(
-        500, "evaluate on dev every", unit="optimizer steps", may_change=True, may_be_auto=True
+        500,
+        "evaluate on dev every this many steps",
+        unit="optimizer steps",
+        may_change=True,
+        may_be_auto=True,
     )
     checkpoint_steps: Positive = key(
-        500, "save a checkpoint every", unit="optimizer steps", may_change=True, may_be_auto=True
+        500,
+        "save a checkpoint every this many steps",
+        unit="optimizer steps",
+        may_change=True,
+        may_be_auto=True,
     )
-    keep_checkpoints: Positive = live_key(10, "the last checkpoints that stay on disk")
+    keep_checkpoints: Positive = live_key(10, "how many of the last checkpoints to keep on disk")
     average_checkpoints: Positive = live_key(
         10,
-        "at the end, try the average of the last and of the best this many of keep_checkpoints "
-        "(so many of the best stay on disk, too); 1 does not",
+        "at the end, try the average of the last and of the best checkpoints, this many each (as "
+        "many of the best stay on disk, too); 1 is none",
     )
     average_decay: Probability = key(
-        0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 keeps none"
+        0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 is none"
     )
     patience: Count = key(
         10,
-        "stop after this many evaluations without a better score; 0 never",
+        "stop after this many evaluations without a better score; 0 never stops",
         may_change=True,
         may_be_auto=True,
     )
     tensorboard: bool = live_key(
         False,
-        "write runs/NAME/tensorboard, too (pip install 'nmt-cli[tensorboard]' has the viewer)",
+        "also write runs/NAME/tensorboard (the viewer: pip install 'nmt-cli[tensorboard]')",
     )
+
+    @field_validator("freeze")
+    @classmethod
+    def _known_parts(cls, parts: list[str]) -> list[str]:
+        for part in parts:
+            if part not in PARTS:
+                known = ", ".join(PARTS)
+                raise ValueError(f"'{part}' is none of {known}.{did_you_mean(part, PARTS)}")
+        return parts
 
     @property
     def start(self) -> str | None:
@@ -320,44 +405,67 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
 class DecodeConfig(Section):
     """Default search options of the trained model; every command can override them."""
 
-    beam_size: int = live_key(5, "hypotheses kept at each step; 1 is greedy", ge=1, le=512)
-    length_penalty: float = live_key(1.0, "alpha: score = log-probability / length^alpha", ge=0.0)
+    beam_size: int = live_key(5, "hypotheses kept at each step; 1 is greedy", **within("beam_size"))
+    length_penalty: float = live_key(
+        1.0, "alpha: score = log-probability / length^alpha", **within("length_penalty")
+    )
     coverage_penalty: float = live_key(
-        0.0, "beta: favours outputs that looked at all of the source (Wu et al. 2016)", ge=0.0
+        0.0,
+        "beta: favours outputs that attend to all of the source (Wu et al. 2016)",
+        **within("coverage_penalty"),
     )
-    max_length: Positive = live_key(256, "longest output", unit="tokens with </s>")
+    max_length: int = live_key(
+        256, "longest output", unit="tokens with </s>", **within("max_length")
+    )
     max_length_ratio: float | None = live_key(
-        None, "longest output as a multiple of the source's tokens (plus 10)", gt=0.0
+        None,
+        "longest output as a multiple of the source's tokens (plus 10)",
+        **within("max_length_ratio"),
     )
-    min_length: Count = live_key(1, "shortest output", unit="tokens")
+    min_length: int = live_key(1, "shortest output", unit="tokens", **within("min_length"))
     min_length_ratio: float = live_key(
-        0.0, "shortest output as a multiple of the source's tokens", ge=0.0
+        0.0, "shortest output as a multiple of the source's tokens", **within("min_length_ratio")
     )
-    no_repeat_ngram_size: Count = live_key(
-        0, "never write the same n tokens in a row twice; 0 allows it"
+    no_repeat_ngram_size: int = live_key(
+        0,
+        "never write the same n tokens in a row twice; 0 allows it",
+        **within("no_repeat_ngram_size"),
     )
     repetition_penalty: float = live_key(
-        1.0, "above 1 makes tokens already written less likely (Keskar et al. 2019)", gt=0.0
+        1.0,
+        "above 1 makes tokens already written less likely (Keskar et al. 2019)",
+        **within("repetition_penalty"),
     )
     sample: bool = live_key(False, "draw tokens at random instead of searching")
-    temperature: float = live_key(1.0, "when sampling: below 1 is safer, above 1 is wilder", gt=0.0)
-    top_k: Count = live_key(0, "when sampling: only among the k likeliest tokens; 0 is all")
+    temperature: float = live_key(
+        1.0, "when sampling: below 1 is safer, above 1 is wilder", **within("temperature")
+    )
+    top_k: int = live_key(
+        0, "when sampling: only from the k most likely tokens; 0 is all", **within("top_k")
+    )
     top_p: float = live_key(
-        1.0, "when sampling: only among the likeliest tokens that hold this share", gt=0.0, le=1.0
+        1.0,
+        "when sampling: only from the most likely tokens that hold this share of the probability",
+        **within("top_p"),
     )
 
     @model_validator(mode="after")
     def _coverage_needs_a_beam(self) -> Self:
         if self.coverage_penalty and (self.sample or self.beam_size == 1):
-            raise ValueError("coverage_penalty needs a beam of at least 2, and no sampling")
+            raise ValueError("coverage_penalty needs a beam of at least 2 and no sampling")
         return self
 
 
 class ChatConfig(Section):
     """Dialogue context and choice of replies; used when task is chat."""
 
-    history_turns: Count = key(3, "earlier turns that the model sees before the last one")
+    history_turns: int = key(
+        3, "earlier turns that the model sees before the last one", **within("history_turns")
+    )
     persona: str | None = key(None, "a line put before every conversation")
+    format: Literal["nmt", "blenderbot", "blenderbot-small"] = key(
+        "nmt", "how turns become what the model reads; imported models have formats of their own"
+    )
     borrowed_history: float = key(
         0.5,
         "share of examples without history that get the exchanges before them as history, so that "
@@ -367,45 +475,45 @@ class ChatConfig(Section):
     )
     rerank: int = live_key(
         1,
-        "candidates for a reply: the one that ranks best against a generic answer is said; 1 says "
-        "the first, word by word",
-        ge=1,
-        le=64,
+        "number of candidate replies, of which the least generic is given; 1 gives the first, word "
+        "by word",
+        **within("rerank"),
     )
     anti_generic_weight: float = live_key(
         0.5,
         "lambda: rank = score - lambda * score without context (MMI-antiLM, Li et al. 2016)",
-        ge=0.0,
+        **within("anti_generic_weight"),
     )
 
     def text_settings(self) -> dict[str, Any]:
-        """Return the keys that say what the model reads, not how its replies are chosen."""
-        return self.model_dump(exclude={"rerank", "anti_generic_weight"})
+        """Return the keys that say what examples are, not how replies are chosen."""
+        return self.model_dump(exclude={"rerank", "anti_generic_weight", "format"})
 
 
 class ClassificationConfig(Section):
     """Labels and the head that predicts them; used when task is classification."""
 
     labels: list[str] | None = key(
-        None, "label names in the order of the outputs; null takes those in train, sorted"
+        None, "label names in the order of the outputs; null is those in train, sorted"
     )
-    multi_label: bool = key(False, "an example may have any number of labels, even none")
-    separator: str = key(";", "stands between the labels of an example with several", min_length=1)
+    multi_label: bool = key(False, "an example may have any number of labels, or none")
+    separator: str = key(";", "separates the labels of an example that has several", min_length=1)
     threshold: float = live_key(
-        0.5, "with multi_label: least probability of a label that is given", gt=0.0, lt=1.0
+        0.5, "with multi_label: the lowest probability at which a label is given", gt=0.0, lt=1.0
     )
     pooling: Literal["mean", "max", "first"] = key(
-        "mean", "one vector of all tokens: their mean or maximum, or that of a <s> put in front"
+        "mean",
+        "one vector for all tokens: their mean, their maximum, or that of a <s> put in front",
     )
     dropout: Probability = key(0.1, "dropout between that vector and the outputs")
     class_weights: Literal["none", "balanced"] = key(
-        "none", "balanced weighs each label by how seldom it is in train"
+        "none", "balanced gives rare labels in train a larger weight"
     )
     freeze_encoder: bool = key(
-        False, "with train.from: train the outputs alone, on the encoder as it is"
+        False, "with train.from: train only the output layer and keep the encoder as it is"
     )
     best_by: Literal["accuracy", "macro_f1", "loss"] = key(
-        "accuracy", "what the best model is chosen by"
+        "accuracy", "the score that chooses the best model"
     )
 
     @field_validator("labels")
@@ -414,9 +522,9 @@ class ClassificationConfig(Section):
         if labels is None:
             return None
         if len(labels) < 2 or len(set(labels)) < len(labels):
-            raise ValueError("needs two labels or more, no two alike")
+            raise ValueError("needs at least two labels, all different")
         if any(label != label.strip() or not label for label in labels):
-            raise ValueError("a label has text, and no white space around it")
+            raise ValueError("a label must have text, and no white space around it")
         return labels
 
 
@@ -427,7 +535,7 @@ class Config(Section):
     task: Literal["translation", "chat", "classification"] = key(
         "translation", "what the model is for"
     )
-    seed: int = key(1, "all randomness follows from it", ge=0, le=2**31 - 1)
+    seed: int = key(1, "the seed of all random numbers", ge=0, le=2**31 - 1)
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = ModelConfig()
@@ -440,7 +548,9 @@ class Config(Section):
     @classmethod
     def _is_file_name(cls, name: str) -> str:
         if "/" in name or "\\" in name or name[0] in ".-" or not name.isprintable():
-            raise ValueError("should be the name of a folder: no slash, and no dot or dash first")
+            raise ValueError(
+                "should be the name of a folder, without a slash or a leading dot or dash"
+            )
         return name
 
     @field_validator("data")
@@ -450,7 +560,17 @@ class Config(Section):
         if info.data.get("task") != "classification" and any(
             corpus.columns is not None and len(corpus.columns) != 2 for corpus in corpora
         ):
-            raise ValueError("a corpus has two columns; three need task: classification")
+            raise ValueError("three columns need task: classification; otherwise name two")
+        return data
+
+    @field_validator("data")
+    @classmethod
+    def _languages_of_corpora_translate(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+        facts = TASKS.get(info.data.get("task", ""))
+        if facts is None or facts.is_parallel:
+            return data
+        if any(c.source_lang or c.target_lang for c in (*data.train, *data.dev, *data.test)):
+            raise ValueError("a corpus has languages of its own in task: translation only")
         return data
 
     @field_validator("model")
@@ -459,6 +579,13 @@ class Config(Section):
         if model.turn_embeddings and info.data.get("task") != "chat":
             raise ValueError("turn_embeddings needs task: chat")
         return model
+
+    @field_validator("train")
+    @classmethod
+    def _no_decoder_of_labels(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
+        if "decoder" in train.freeze and info.data.get("task") == "classification":
+            raise ValueError("freeze: a classifier has no decoder")
+        return train
 
     @property
     def facts(self) -> TaskFacts:

@@ -26,14 +26,13 @@ from typing import IO, Any
 from nmt_cli import __version__
 from nmt_cli.datasets.known_sets import DataSet, RemoteFile
 from nmt_cli.errors import DataError
-from nmt_cli.files import fsync, os_errors_as, sha256_of, write_text
+from nmt_cli.files import fsync, most_unpacked, os_errors_as, sha256_of, write_text
 
 _BLOCK = 1 << 16
 _TIMEOUT_S = 30.0
 _ATTEMPTS = 4  # in a row that brought next to nothing
 _PROGRESS = 1 << 16  # bytes that are more than that
 _SLOWEST = 1000  # bytes a second
-_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST = 1 << 27, 50  # bytes, and times the packed size
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _RANGE_NOT_SATISFIABLE = 416
 
@@ -78,8 +77,8 @@ def missing_files(data_set: DataSet, folder: Path) -> list[RemoteFile]:
             missing.append(file)
         elif file.sha256 and not file.members and sha256_of(folder / file.name) != file.sha256:
             raise DataError(
-                f"{folder / file.name}: not the published file (another sha256)",
-                hint="move it away, then the same command gets the published one",
+                f"{folder / file.name}: not the published file (its sha256 differs)",
+                hint="move it away; the same command then downloads the published one",
             )
     return missing
 
@@ -181,7 +180,7 @@ def unpack(archive: Path, members: dict[str, str]) -> None:
     parts = {folder / f".{name}.part": folder / name for name in members.values()}
     try:
         with zipfile.ZipFile(archive) as opened:
-            left = _most_unpacked(archive)
+            left = most_unpacked(archive)
             for member, part in zip(members, parts, strict=True):
                 with opened.open(member) as source, _written(part) as target:
                     left -= _copy(source, target, left)
@@ -190,7 +189,7 @@ def unpack(archive: Path, members: dict[str, str]) -> None:
                 _put_in_place(part, path)
     except DAMAGED_ARCHIVE as error:
         reason = error.args[0] if isinstance(error, KeyError) else error
-        raise FetchError(f"{archive}: not the archive it should be: {reason}") from error
+        raise FetchError(f"{archive}: not the expected archive: {reason}") from error
     finally:
         for part in (*parts, archive):
             part.unlink(missing_ok=True)
@@ -217,14 +216,9 @@ def _copy(source: IO[bytes] | gzip.GzipFile, write: Callable[[bytes], Any], most
     while block := source.read(_BLOCK):
         total += len(block)
         if total > most:
-            raise OSError("it unpacks to far more than such a file can hold")
+            raise OSError("it unpacks to far more than it should")
         write(block)
     return total
-
-
-def _most_unpacked(packed: Path) -> int:
-    """Return how many bytes a packed file may become: text shrinks to a quarter, not to a 50th."""
-    return max(_UNPACKED_AT_LEAST, _UNPACKED_AT_MOST * packed.stat().st_size)
 
 
 def _write_all(stream: IO[bytes], block: bytes) -> None:
@@ -240,7 +234,7 @@ def _open_part(part: Path) -> Iterator[IO[bytes]]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise DataError(f"{part}: another process is fetching this file") from error
+            raise DataError(f"{part}: another process is downloading this file") from error
         try:
             yield stream
         finally:
@@ -297,7 +291,7 @@ class _Transfer:
                 if failures == _ATTEMPTS:
                     raise FetchError(
                         f"{self._origin}: {error} (tried {failures} times)",
-                        hint="what has come is kept: the same command resumes from there",
+                        hint="the part already downloaded is kept: the same command resumes",
                     ) from error
                 time.sleep(self._pause_s * 2 ** (failures - 1))
 
@@ -331,7 +325,7 @@ class _Transfer:
             except (OSError, http.client.HTTPException) as error:
                 raise _Broken(f"the connection broke: {error}") from error
         if total is not None and self._size != total:
-            ended = f"the connection ended after {self._size:,} of {total:,} bytes"
+            ended = f"the connection closed after {self._size:,} of {total:,} bytes"
             if self._size > total:
                 self.start_over()
             raise _Broken(ended)
@@ -343,7 +337,7 @@ class _Transfer:
             self._write(block, total)
             if (seconds := time.monotonic() - since) > _TIMEOUT_S:
                 if self._size - before < seconds * _SLOWEST:
-                    raise _Broken(f"less than {_SLOWEST:,} bytes a second come")
+                    raise _Broken(f"less than {_SLOWEST:,} bytes per second arrive")
                 since, before = time.monotonic(), self._size
 
     def _check_room(self, total: int | None) -> None:
@@ -361,14 +355,14 @@ class _Transfer:
             request = urllib.request.Request(self._origin, headers=self._headers())  # noqa: S310
             response = self._opener.open(request, timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
-            with error:
+            with contextlib.closing(error):
                 self._check_status(error)
             yield None
             return
         except urllib.error.URLError as error:
             raise _no_connection(self._origin, error.reason) from error
         except (ValueError, http.client.InvalidURL) as error:  # of it, or of where it sends on to
-            raise FetchError(f"{self._origin}: no web address: {error}") from error
+            raise FetchError(f"{self._origin}: not a web address: {error}") from error
         except (OSError, http.client.HTTPException) as error:
             raise _Broken(f"no answer: {error}") from error
         with response:
@@ -399,7 +393,7 @@ class _Transfer:
             if error.headers.get("Content-Range", "") == f"bytes */{self._size}":
                 return
             self.start_over()
-            raise _Broken("what had come was not of this file") from error
+            raise _Broken("the part already downloaded was not of this file") from error
         told = f"{error.code} {error.reason}"
         if error.code in _RETRIED:
             raise _Broken(f"the server says {told}") from error
@@ -415,7 +409,7 @@ class _Transfer:
             if span.startswith(f"bytes {self._size}-") and is_same:
                 return int(total) if total.isdecimal() else None
             self.start_over()
-            raise _Broken("the server sent a part of something else")
+            raise _Broken("the server sent part of another file")
         self.start_over()  # the whole file: it has no ranges, or another version
         if version:
             write_text(self._version_file, version)
@@ -437,7 +431,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         """Return the request to the new address."""
         allowed = ("https://",) if req.type == "https" else ("https://", "http://")
         if not newurl.lower().startswith(allowed):
-            raise FetchError(f"{req.full_url}: sends on to {newurl}, which is not safe")
+            raise FetchError(f"{req.full_url}: redirects to {newurl}, which is not safe")
+        fp.close()  # or all of its body would be read, which may have no end
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -450,7 +445,7 @@ def _no_connection(origin: str, reason: Any) -> Exception:
     if isinstance(reason, ssl.SSLCertVerificationError):
         return FetchError(
             f"{origin}: the server's certificate is not trusted: {reason.verify_message}",
-            hint="SSL_CERT_FILE=FILE names the certificates to trust",
+            hint="set SSL_CERT_FILE=FILE to the certificates to trust",
         )
     if isinstance(reason, ConnectionError | TimeoutError):
         return _Broken(f"no connection: {getattr(reason, 'strerror', None) or reason}")
@@ -468,7 +463,7 @@ def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
     elif name.endswith(".gz"):
         try:
             with gzip.open(part) as stream:
-                _copy(stream, lambda _: None, _most_unpacked(part))
+                _copy(stream, lambda _: None, most_unpacked(part))
         except (OSError, EOFError, zlib.error) as error:
             wrong = f"not a whole .gz file: {error}"
     if wrong:

@@ -70,7 +70,7 @@ class Draft:
             data = {split: [dict(zip(keys, names, strict=True))] for split, names in near.items()}
             return _tree(self.path.stem, pair.task, pair.languages, data)
         found = discover(first.parent, self.task, first.name)
-        self._tell_found(found)
+        self._tell_found(found, first.parent)
         (entry,) = found.corpora["train"]
         data = {split: [entry | {"file": names[0]}] for split, names in near.items()}
         tree = _tree(self.path.stem, found.task, found.languages, data)
@@ -87,15 +87,15 @@ class Draft:
             raise DataError(f"--data-dir {folder}: no such folder")
         found = discover(folder, self.task)
         if reverse and not found.task.is_parallel:
-            raise ConfigError(f"--reverse is for translation: this is {found.task.name}")
+            raise ConfigError(f"--reverse is for translation; this is {found.task.name}")
         found = found.reversed() if reverse else found
-        self._tell_found(found)
+        self._tell_found(found, folder)
         if found.task.is_parallel:
             options = ["--data-dir", str(folder)] if folder != Path() else []
             options += ["--task", self.task.name] if self.task else []
             options += [] if reverse else ["--reverse"]
             command = shlex.join(["nmt", "init", str(self.path), *options, "--yes"])
-            self.tell(f"the other way round: {command}")
+            self.tell(f"for the other direction: {command}")
         name = folder.resolve().name if self.path.name == DEFAULT_FILE else self.path.stem
         tree = _tree(name, found.task, found.languages, found.corpora)
         near = str(folder) if folder.is_absolute() else os.path.relpath(folder, self.path.parent)
@@ -113,7 +113,8 @@ class Draft:
             ConfigError: There is no such preset, or a value cannot be.
             DataError: The text cannot be read, or is too little.
         """
-        tree, auto = _with_preset(tree, preset)
+        # Who names the task knows that the preset is for another one.
+        tree, auto = _with_preset(tree, preset, self.tell if self.task else self.warn)
         data = tree["data"]
         config = _checked(tree | {"data": data | {"dev": data["train"], "test": []}})
         folder = self.path.parent / config.data.dir
@@ -125,18 +126,17 @@ class Draft:
             for split in missing:
                 self.tell(f"{split}: {rows:,} rows taken out of train by a seeded hash")
         head = (
-            f"# Written by nmt init. What every key means stands beside it.\n"
+            f"# Written by nmt init. Each key is explained next to it.\n"
             f"# Check the text with nmt check {self.path}, then train with nmt train {self.path}\n"
         )
         return head + to_yaml(_checked(tree), auto=auto)
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
         """Return the section for texts with several labels: a list is that, a text may be."""
-        entry = found.corpora["train"][0]
         joined = next((label for label in found.labels if ";" in label), None)
-        if not found.task.has_labels or joined is None:
+        if joined is None:
             return {}
-        if has_lists(folder / entry.get("file", ""), str(entry.get("columns", [""])[-1])):
+        if _has_lists(found, folder):
             self.tell("the labels are lists: a text may have several (classification.multi_label)")
             return {"classification": {"multi_label": True}}
         self.warn(
@@ -145,7 +145,7 @@ class Draft:
         )
         return {}
 
-    def _tell_found(self, found: Found) -> None:
+    def _tell_found(self, found: Found, folder: Path) -> None:
         """Tell what was found where, what it is taken for, and what was left alone."""
         for split, corpora in found.corpora.items():
             for corpus in corpora:
@@ -154,7 +154,15 @@ class Draft:
                 self.tell(f"{split}: {', '.join(names)}{columns if 'columns' in corpus else ''}")
         for name in found.unused:
             self.tell(f"left out: {name}")
-        self._tell_task(found.task, found.languages, found.labels, found.reason)
+        labels = found.labels
+        if _has_lists(found, folder):
+            labels = tuple(sorted({part for label in labels for part in label.split(";")}))
+        entries = [entry for corpora in found.corpora.values() for entry in corpora]
+        ways = [f"{e['source_lang']} -> {e['target_lang']}" for e in entries if "source_lang" in e]
+        if told := ", ".join(dict.fromkeys(ways)):
+            self.tell(f"{found.task.name}: {told}, in one model ({found.reason})")
+        else:
+            self._tell_task(found.task, found.languages, labels, found.reason)
         if found.doubt:
             self.warn(found.doubt)
 
@@ -185,7 +193,7 @@ class Draft:
         train = read_train(config, folder)
         if train.problems:
             more = f" (and {len(train.problems) - 1:,} more)" if train.problems[1:] else ""
-            self.warn(f"{train.problems[0]}{more}; nmt check tells what is wrong where")
+            self.warn(f"{train.problems[0]}{more}; nmt check says what is wrong, and where")
         if train.number < 3:
             few = f"only {train.number} pairs, too few to train, choose and test on"
             raise DataError(f"{folder}: {few}")
@@ -193,6 +201,13 @@ class Draft:
         wanted = dict.fromkeys(("dev", "test"), 0) | dict.fromkeys(splits, rows)
         check_held_out(train, wanted, config.seed)
         return rows
+
+
+def _has_lists(found: Found, folder: Path) -> bool:
+    """Return whether the labels are lists of JSON."""
+    entry = found.corpora["train"][0]
+    path = folder / entry.get("file", "")
+    return found.task.has_labels and has_lists(path, str(entry.get("columns", [""])[-1]))
 
 
 def _checked(tree: Tree) -> Config:
@@ -206,8 +221,13 @@ def _tree(name: str, task: TaskFacts, languages: tuple[str, str], corpora: Tree)
     return {"name": kept.strip("._- ")[:100] or "run", "task": task.name, "data": data}
 
 
-def _with_preset(tree: Tree, preset: str | None) -> tuple[Tree, set[str]]:
-    """Return the configuration with a bundled one's sizes, and the keys that stay open."""
+def _with_preset(
+    tree: Tree, preset: str | None, tell: Callable[[str], None]
+) -> tuple[Tree, set[str]]:
+    """Return the configuration with a bundled one's sizes, and the keys that stay open.
+
+    `tell` is called if that one is for another task.
+    """
     has_turns = TASKS[tree["task"]].has_turns
     decode = {"decode": _CHAT_DECODE} if has_turns else {}
     if preset in (None, "auto"):
@@ -221,6 +241,11 @@ def _with_preset(tree: Tree, preset: str | None) -> tuple[Tree, set[str]]:
         )
     loaded = load_config(str(configs[preset]))
     is_same_task = loaded.config.task == tree["task"]
+    if not is_same_task:
+        tell(
+            f"{preset} is for {loaded.config.task}, this is {tree['task']}: only its sizes are "
+            f"taken; if it is {loaded.config.task}, say --task {loaded.config.task}"
+        )
     sizes = loaded.config.model_dump(include={*_SIZES, *(_OF_TASK if is_same_task else ())})
     if not is_same_task:
         sizes["model"]["turn_embeddings"] = has_turns  # there are turns in no other task

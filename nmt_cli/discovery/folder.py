@@ -4,7 +4,6 @@ Names are gone by first (`train.ko.gz`, `en.txt`, `questions.txt`, a table's hea
 where they say nothing. `nmt init` writes down what is found here; nothing is changed or copied.
 """
 
-import codecs
 import gzip
 import re
 import shlex
@@ -13,13 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION, TaskFacts
+from nmt_cli.config.tasks import TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.pair_files import named_pairs, only_pair
 from nmt_cli.discovery.sides import Corpus
 from nmt_cli.discovery.tables import is_table, tables, text_dialogues
+from nmt_cli.encoding import WIDE, encoding_of
 from nmt_cli.errors import DataError
-from nmt_cli.text.corpus import SAVE_AS_CSV, SPREADSHEETS
+from nmt_cli.files import refuse_spreadsheet
 
 _NO_CORPUS = re.compile(
     r"(readme|licen[cs]e|copying|changelog|notice|vocab|dict|requirements)", re.IGNORECASE
@@ -29,18 +29,8 @@ _NO_CORPUS_SUFFIX = re.compile(
     re.IGNORECASE,
 )
 _SPLITS = ("train", "dev", "test")
-_WANTED = {
-    None: "parallel text, table or dialogues",
-    TRANSLATION: "parallel text or table of two texts",
-    CHAT: "dialogues or questions with answers",
-    CLASSIFICATION: "text with labels",
-}
-_HINTS = {
-    CHAT: "a .txt has a turn a line and blank lines between dialogues; two files are named with "
-    "nmt init --train QUESTIONS ANSWERS --task chat",
-    CLASSIFICATION: "a table with the columns text and label, or nmt init --train TEXTS LABELS "
-    "--task classification (line N of one is the label of line N of the other)",
-}
+_ANY_TEXT = "parallel text, table or dialogues"
+_OTHER_SIDE = ("source", "source_lang", "target_lang", "target")
 
 
 class Found(NamedTuple):
@@ -83,7 +73,7 @@ def discover(folder: Path, task: TaskFacts | None = None, file: str | None = Non
     """
     every = sorted(path.name for path in folder.iterdir() if _is_text(path))
     files = [name for name in every if file in (None, name)]
-    corpora = next(filter(None, _candidates(folder, files, task)), [])
+    corpora = next(filter(None, _candidates(folder, files, task)), []) or _of_folders(folder, task)
     if not corpora:
         raise _nothing(folder, files, task)
     if all(corpus.split != "train" for corpus in corpora):
@@ -92,21 +82,46 @@ def discover(folder: Path, task: TaskFacts | None = None, file: str | None = Non
     has_labels = bool(first.labels)
     corpora = [corpus for corpus in corpora if bool(corpus.labels) is has_labels]
     used = {name for corpus in corpora for name in corpus.files}
+    corpora, has_several = _with_languages(corpora)
     return Found(
         first.task,
-        first.languages,
+        ("", "") if has_several else first.languages,
         {s: [c.entry for c in corpora if c.split == s] for s in _SPLITS},
         tuple(sorted({label for c in corpora if c.split == "train" for label in c.labels})),
-        [] if file else [name for name in files if name not in used] + _folders_with_text(folder),
+        []
+        if file
+        else [name for name in files if name not in used] + _unused_folders(folder, used),
         first.reason,
         "" if task else _doubt(first),
     )
 
 
 def _swapped(entry: dict[str, Any]) -> dict[str, Any]:
-    if "file" in entry:
-        return entry | {"columns": entry["columns"][::-1]}
-    return {"source": entry["target"], "target": entry["source"]}
+    other = dict(zip(_OTHER_SIDE, reversed(_OTHER_SIDE), strict=True))
+    swapped = {key: entry[other.get(key, key)] for key in entry}
+    return swapped | ({"columns": entry["columns"][::-1]} if "file" in entry else {})
+
+
+def _with_languages(corpora: list[Corpus]) -> tuple[list[Corpus], bool]:
+    """Return the corpora, each with its languages where names tell that these differ."""
+    ways = [tuple(names.language(side.marker) for side in corpus.sides) for corpus in corpora]
+    if len(set(ways)) < 2 or not all(map(all, ways)) or not corpora[0].task.is_parallel:
+        return corpora, False
+    keys = ("source_lang", "target_lang")
+    told = (dict(zip(keys, way, strict=True)) for way in ways)
+    return [c._replace(entry=c.entry | of) for c, of in zip(corpora, told, strict=True)], True
+
+
+def _of_folders(folder: Path, task: TaskFacts | None) -> list[Corpus]:
+    """Return the pairs of files in the folders of a folder, if they are of several directions."""
+    found: list[Corpus] = []
+    for inner in _folders_with_text(folder):
+        files = sorted(path.name for path in (folder / inner).iterdir() if _is_text(path))
+        for corpus in named_pairs(folder / inner, files, task):
+            entry = {side: f"{inner}{name}" for side, name in corpus.entry.items()}
+            files_there = tuple(f"{inner}{name}" for name in corpus.files)
+            found.append(corpus._replace(entry=entry, files=files_there))
+    return found if found and _with_languages(found)[1] else []
 
 
 def _candidates(folder: Path, files: list[str], task: TaskFacts | None) -> Iterator[list[Corpus]]:
@@ -125,8 +140,13 @@ def _is_text(path: Path) -> bool:
     if not _may_be_text(path):
         return False
     head = _head(path)
-    is_wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return (is_wide or b"\0" not in head) and bool(head.strip())
+    return (b"\0" not in head or _is_wide(head)) and bool(head.strip())
+
+
+def _is_wide(head: bytes) -> bool:
+    """Return whether bytes with zeros are text nevertheless."""
+    found = encoding_of(head)
+    return found is not None and found.encoding.startswith(WIDE)
 
 
 def _may_be_text(path: Path) -> bool:
@@ -153,6 +173,10 @@ def _folders_with_text(folder: Path) -> list[str]:
     )
 
 
+def _unused_folders(folder: Path, used: set[str]) -> list[str]:
+    return [f for f in _folders_with_text(folder) if not any(name.startswith(f) for name in used)]
+
+
 def _doubt(corpus: Corpus) -> str:
     """Return what to tell of two texts that are a chat for no better reason than their language."""
     has_roles = all(names.is_talk(side.marker) for side in corpus.sides)
@@ -167,7 +191,7 @@ def _doubt(corpus: Corpus) -> str:
     else:
         mend = "if not, say --task TASK or --train SOURCE TARGET"
     return (
-        f"{sides}: a guess that one answers the other line by line, "
+        f"{sides}: taken as questions and answers, line by line, "
         f"as both are in {corpus.languages[0]!r}; {mend}"
     )
 
@@ -176,29 +200,24 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
     """Return what to say of a folder without a corpus: what there is, and what to do."""
     heads = {path.name: _head(path) for path in sorted(folder.iterdir()) if _may_be_text(path)}
     folders = _folders_with_text(folder)
-    if sheets := [name for name in heads if Path(name).suffix in SPREADSHEETS]:
-        return DataError(f"{folder / sheets[0]}: a spreadsheet is no text", hint=SAVE_AS_CSV)
+    for name in heads:
+        refuse_spreadsheet(folder / name)
     seen = [
         *_told([name for name, head in heads.items() if not head.strip()], "empty"),
-        *_told([name for name, head in heads.items() if b"\0" in head], "no UTF-8 text"),
+        *_told([n for n, h in heads.items() if b"\0" in h and not _is_wide(h)], "no text"),
     ]
-    wanted = f"no {_WANTED[task]} found"
+    wanted = f"no {task.text if task else _ANY_TEXT} found"
     if files and task:
         wanted += f" in {', '.join(files)}"
     elif files:
-        seen.append(f"of {', '.join(files)} it is not clear which belong together")
+        seen.append(f"it is not clear which of {', '.join(files)} belong together")
     if folders:
-        seen.append(f"there is text in {', '.join(folders)}, which is not looked into")
-    hint = (
-        "name the files: nmt init --train SOURCE TARGET (line N of one is the translation of "
-        "line N of the other)"
-    )
+        seen.append(f"there is text in {', '.join(folders)}, which nmt init does not search")
+    hint = (task or TRANSLATION).text_hint
     if folders and not files:
         hint = (
-            f"look in there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
+            f"search there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
         )
-    else:
-        hint = _HINTS.get(task or TRANSLATION, hint)
     return DataError("; ".join([f"{folder}: {wanted}", *seen]), hint=hint)
 
 

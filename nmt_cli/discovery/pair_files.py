@@ -38,7 +38,7 @@ def named_pairs(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
     if several := sorted({name for name in partners if partners.count(name) > 1}):
         raise DataError(
             f"{folder}: {', '.join(several)}: more than two files belong together",
-            hint="say which: nmt init --train SOURCE TARGET --dev SOURCE TARGET",
+            hint="name two: nmt init --train SOURCE TARGET --dev SOURCE TARGET",
         )
     train: Corpus | None = None
     # A few labels of dev tell less than those of train, which they are taken as.
@@ -91,7 +91,7 @@ def _pair(
         for text, label in ((0, 1), (1, 0)):
             if labels := _labels(folder / files[label], markers[label], task):
                 entry = {"source": files[text], "target": files[label]}
-                reason = f"{files[label]} has few values, and short ones"
+                reason = f"{files[label]} has few and short values"
                 ordered = (sides[text], sides[label])
                 return Corpus(split, entry, files, ordered, reason, CLASSIFICATION, labels)
         if task:
@@ -124,10 +124,15 @@ def _difference(one: str, other: str) -> tuple[str, str] | None:
     tokens = (names.tokens(one), names.tokens(other))
     if len(tokens[0]) != len(tokens[1]):
         return None
-    differing = [pair for pair in zip(*tokens, strict=True) if pair[0] != pair[1]]
-    if len(differing) == 1 and (_are_sides(*differing[0]) or _are_sides(*differing[0][::-1])):
-        return differing[0]
-    return None
+    differing = [i for i, pair in enumerate(zip(*tokens, strict=True)) if pair[0] != pair[1]]
+    if len(differing) != 1:
+        return None
+    first, other_first = (of[differing[0]] for of in tokens)
+    # In train.en-de.en and train.en-fr.en the last language is that of the file.
+    if names.language(first) and any(map(names.language, tokens[0][differing[0] + 1 :])):
+        return None
+    is_pair = _are_sides(first, other_first) or _are_sides(other_first, first)
+    return (first, other_first) if is_pair else None
 
 
 def _are_sides(one: str, other: str) -> bool:

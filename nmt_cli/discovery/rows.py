@@ -74,8 +74,8 @@ def check_held_out(train: TrainRows, rows: dict[str, int], seed: int) -> None:
         raise DataError(
             f"{bad[0]} would get {sizes[bad[0]]:,} of {len(sample):,} rows, as rows with one "
             f"source stay together, and {count:,} have '{source[:40]}'",
-            hint="if it is a label: nmt init --task classification; else --reverse, or name files "
-            "with --dev and --test",
+            hint="if these are labels: nmt init --task classification; otherwise use --reverse, or "
+            "name files with --dev and --test",
         )
 
 

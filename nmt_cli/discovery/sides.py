@@ -101,7 +101,7 @@ def order_of(
         return (0, 1), "in the order of the columns"
     codes = languages_of(sides)
     if "en" in codes and codes[0] != codes[1]:
-        return ((1, 0) if codes[0] == "en" else (0, 1)), "into English, as nothing says otherwise"
+        return ((1, 0) if codes[0] == "en" else (0, 1)), "into English by default"
     return (0, 1), "in the order of their names"
 
 

@@ -246,7 +246,7 @@ def _labelled(name: str, columns: list[_Column], task: TaskFacts | None) -> Corp
     if not texts or not (is_clear or task):
         return None
     chosen = pair if len(pair) == 2 else (named or texts)[:1]
-    reason = f"column {label.key} has few values, and short ones"
+    reason = f"column {label.key} has few and short values"
     entry = {"file": name, "columns": [column.key for column in (*chosen, label)]}
     sides = (chosen[0].side, label.side)
     split = names.split_of(name)

@@ -48,7 +48,7 @@ def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
     """Look all machines up before anything is done; `is_trusted`: nobody else can reach them.
 
     Raises:
-        ConfigError: Two are the same, one cannot be called, or one may be in a public network.
+        ConfigError: Two are the same, one cannot be called, or one may be on a public network.
     """
     owners: dict[tuple[str, int], str] = {}
     for address in cluster.workers:
@@ -58,12 +58,12 @@ def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
             if owner != address:
                 raise ConfigError(f"{owner} and {address} are the same", hint=SAME_EVERYWHERE)
             if ipaddress.ip_address(ip).is_unspecified:
-                raise ConfigError(f"no machine can call {address}", hint=SAME_EVERYWHERE)
+                raise ConfigError(f"no machine can reach {address}", hint=SAME_EVERYWHERE)
         if not is_trusted and not (ips and _are_private(ips)):
             raise ConfigError(
-                f"{address} ({', '.join(sorted(ips)) or 'the name is unknown here'}) may be in a "
+                f"{address} ({', '.join(sorted(ips)) or 'the name is unknown here'}) may be on a "
                 "public network, and TensorFlow's connections have no password",
-                hint="connect the machines by ssh or a VPN, or give --trusted-network when nobody "
+                hint="connect the machines by ssh or a VPN, or use --trusted-network if nobody "
                 "else can reach them (nmt_cli/training/README.md)",
             )
 

@@ -58,7 +58,9 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     if workers is not None and index is not None:
         return _checked(workers.split(","), index, "--workers", "--worker-index")
     if workers is not None or index is not None:
-        raise ConfigError("--workers and --worker-index go together", hint=SAME_EVERYWHERE)
+        raise ConfigError(
+            "--workers and --worker-index must be given together", hint=SAME_EVERYWHERE
+        )
     text = environment.get("TF_CONFIG", "").strip()
     return _of_tf_config(text) if text else ALONE
 
@@ -71,7 +73,7 @@ def read_token(path: str) -> bytes:
         raise ConfigError(f"--cluster-token-file: {path}: {error.strerror}") from error
     if len(token) < _SHORTEST_TOKEN:
         raise ConfigError(
-            f"--cluster-token-file: {path} holds fewer than {_SHORTEST_TOKEN} bytes",
+            f"--cluster-token-file: {path} has fewer than {_SHORTEST_TOKEN} bytes",
             hint=f"make a secret with: openssl rand -hex 32 > {shlex.quote(path)}",
         )
     return token
@@ -97,7 +99,7 @@ def _of_tf_config(text: str) -> Cluster:
     if kind not in ("chief", "worker") or jobs.keys() - {"chief", "worker"}:
         raise ConfigError(
             "TF_CONFIG may have tasks of the types 'chief' and 'worker' only",
-            hint="nmt trains with equal machines, without parameter servers or evaluators",
+            hint="nmt uses only equal workers, no parameter servers or evaluators",
         )
     if not chiefs and not others:
         return ALONE

@@ -49,7 +49,7 @@ def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting,
 
     Raises:
         ConfigError: The chief says that this machine does not belong here.
-        TrainingError: Some did not come within an hour, or the port of this machine is taken.
+        TrainingError: Some did not connect within an hour, or the port of this machine is taken.
     """
     if cluster.size == 1:
         return set()
@@ -64,7 +64,7 @@ def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting,
             names = " and ".join(cluster.name(index) for index in sorted(missing))
             if waited > _LIMIT_S:
                 raise TrainingError(
-                    f"{names} did not come within {_LIMIT_S / 60:.0f} minutes{own.trouble}",
+                    f"{names} did not connect within {_LIMIT_S / 60:.0f} minutes{own.trouble}",
                     hint="start all machines, with the same addresses in the same order",
                 )
             if waited > reminder:
@@ -89,14 +89,14 @@ class _Machine:
         self.callers: set[str] = set()
         self._cluster = cluster
         own = cluster.workers[cluster.index]
-        hint = "choose a port from 1024 up that nothing uses, in the --workers of all machines"
+        hint = "choose a free port above 1023, and change it in the --workers of all machines"
         with os_errors_as(TrainingError, f"{cluster.name(cluster.index)} cannot listen", hint=hint):
             self._port = take(split_address(own)[1])
             if cluster.is_chief:
                 self._port.listen()
         if (ips := resolve(own)) and not any(map(is_own, ips)):
             self.notices.append(
-                f"{own} is no address of this machine: is it worker {cluster.index}?"
+                f"{own} is not an address of this machine: is this worker {cluster.index}?"
             )
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class _Caller:
 
 
 class _Chief(_Machine):
-    """Takes the calls of the others; one that hangs up has to call again."""
+    """Takes the calls of the others; one that disconnects has to call again."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster)
@@ -178,13 +178,13 @@ class _Chief(_Machine):
             index = self._identify(caller, greeting)
         except ValueError as error:
             caller.refuse(str(error))
-            notice = f"a caller from {caller.ip} was turned away: {error}"
+            notice = f"a connection from {caller.ip} was refused: {error}"
             if greeting and notice not in self._told and len(self._told) < _MOST_NOTICES:
                 self._told.add(notice)
                 self.notices.append(notice)
             return
         if index in self._machines:  # it started again and that was not noticed yet, or:
-            self._machines[index].refuse(f"another one at {caller.ip} is worker {index}, too")
+            self._machines[index].refuse(f"another machine at {caller.ip} is also worker {index}")
         self._machines[index] = caller
 
     def _identify(self, caller: _Caller, greeting: str) -> int:
@@ -234,7 +234,11 @@ class _Worker(_Machine):
         except (OSError, ValueError, TypeError, LookupError) as error:
             self._hang_up()
             self._missing = {0}
-            reason = error.strerror if isinstance(error, OSError) else "it does not speak as nmt"
+            reason = (
+                error.strerror
+                if isinstance(error, OSError)
+                else "it does not use the protocol of nmt"
+            )
             self.trouble = f": {reason or 'it does not answer'}"
         return self._missing
 
@@ -264,7 +268,7 @@ class _Worker(_Machine):
             raise ConfigError(f"{name} has another --cluster-token-file, or none", hint=_SAME)
         if "refused" in said:
             reason = _shown(said["refused"])
-            raise ConfigError(f"{name} turned this machine away: {reason}", hint=_SAME)
+            raise ConfigError(f"{name} refused this machine: {reason}", hint=_SAME)
         missing, callers = set(said["missing"]), set(map(plain_ip, said["callers"]))
         if not missing <= set(range(1, self._cluster.size)):
             raise ValueError
@@ -303,7 +307,7 @@ def _opened(key: bytes, line: str) -> dict[str, Any] | None:
         with contextlib.suppress(ValueError, RecursionError):
             said: dict[str, Any] = json.loads(text)
             return said
-    raise ValueError("it does not speak as this version of nmt does")
+    raise ValueError("it does not use the protocol of this version of nmt")
 
 
 def _shown(value: object) -> str:

@@ -103,6 +103,6 @@ class Peers:
     def _given_up(self) -> TrainingError:
         by = "the others" if self._cluster.is_chief else self._cluster.name(0)
         return TrainingError(
-            f"this machine was given up by {by}: it was silent for more than {HEARTBEAT_S} seconds",
+            f"{by} gave up this machine: it was silent for more than {HEARTBEAT_S} seconds",
             hint=_AGAIN,
         )

@@ -1,7 +1,9 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
+import collections
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 
@@ -24,11 +26,12 @@ from nmt_cli.doctor.repeats import (
 )
 from nmt_cli.doctor.result import CorpusRows, Report, in_order
 from nmt_cli.doctor.token_counts import TokenCounter, token_statistics
-from nmt_cli.encoding import find_encoding
+from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import DataError, LineError
+from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
+from nmt_cli.text.languages import Languages
 from nmt_cli.text.parallel import map_in_order
-from nmt_cli.text.records import has_broken_bytes
 from nmt_cli.text.statistics import count_tokens, describe_text
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -70,10 +73,14 @@ def check_up(
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
-        _read_through(corpora, found)
+        for number in range(len(found)):
+            collections.deque(_chunks(corpora, found, number), maxlen=0)  # notes what is no row
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
-    return Report(found, in_order(findings))
+    strange = _other_encodings(corpora, found)
+    # Rows, columns and numbers of lines are not what they seem in a wrong encoding.
+    told = [f for f in findings if f.file not in strange or f.check == "encoding"]
+    return Report(found, in_order([*strange.values(), *told]))
 
 
 def _open(config: Config, corpora: Corpora) -> tuple[list[CorpusRows], list[Finding]]:
@@ -128,7 +135,7 @@ def _profile(config: Config, sample: list[Example]) -> Profile:
     return build_profile(
         [example.source[-1] for example in sample],
         [example.target for example in sample],
-        languages=(config.data.source_lang, config.data.target_lang),
+        languages=Languages.of(config).default,
         is_chat=not config.facts.is_parallel,
     )
 
@@ -149,10 +156,10 @@ def _vocabulary(
     if config.tokenizer.joint:
         joint = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
         return config, Vocabularies(joint, joint), True
-    sides = (
+    source, target = (
         Subwords.train(list(texts(sample, name)), config.tokenizer) for name in ("source", "target")
     )
-    return config, Vocabularies(*sides), True
+    return config, Vocabularies(source, target), True
 
 
 def _test(
@@ -179,20 +186,20 @@ def _test(
         _find_shift(corpora, corpus, profile.lengths)
 
 
-def _read_through(corpora: Corpora, found: list[CorpusRows]) -> None:
-    """Note what cannot be read where there is nothing to test."""
-    for number, corpus in enumerate(found):
-        lines = [
-            line
-            for rows in _chunks(corpora, found, number)
-            for line, *texts in zip(rows.lines, rows.sources, rows.targets, strict=True)
-            if any(has_broken_bytes(text) for text in texts)
-        ]
-        if lines:
-            name, file = corpora.encoding.upper(), corpus.files[0]
-            message = f"{len(lines):,} rows are not valid {name}; {find_encoding(file)}"
-            mend = "set data.encoding"
-            corpus.broken.append(Finding("encoding", "error", file, lines[0], f"{message}: {mend}"))
+def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Finding]:
+    """Return what to say of each file that is in another encoding than it is read in."""
+    if corpora.encoding not in (UTF8, AUTO):
+        return {}
+    strange: dict[Path, Finding] = {}
+    for file in dict.fromkeys(file for corpus in found for file in corpus.files):
+        encoding = find_encoding(file)
+        if encoding is None or encoding.encoding == UTF8:
+            continue
+        if corpora.encoding == UTF8 or not encoding.is_certain:
+            mend = f"set data.encoding: {encoding.encoding}, or {conversion(encoding, file)}"
+            message = f"{encoding}, not UTF-8: {mend}"
+            strange[file] = Finding("files", "error", file, None, message)
+    return strange
 
 
 def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:

@@ -98,7 +98,7 @@ def _check_can_be_cleaned(report: Report) -> None:
             where = f"{finding.file}: " if finding.check == "files" else ""
             raise DataError(
                 f"{where}{finding.message}",
-                hint="--fix leaves rows out; this must be mended by hand first",
+                hint="--fix only leaves rows out; fix this by hand first",
             )
 
 

@@ -30,13 +30,13 @@ class Check:
 
 
 CHECKS = (
-    Check("format", "error", "lines that are no row"),
+    Check("format", "error", "lines that are not a row"),
     Check("encoding", "error", "lines that are not UTF-8"),
     Check("empty", "warning", "one side without text: left out of training"),
-    Check("control-characters", "warning", "characters that nobody sees or can type"),
+    Check("control-characters", "warning", "invisible or control characters"),
     Check("mojibake", "warning", "characters lost or garbled by a wrong encoding"),
     Check("leakage", "warning", "in training and in development or test"),
-    Check("duplicate", "warning", "pairs that stand more than once", may_be_trait=True),
+    Check("duplicate", "warning", "pairs that occur more than once", may_be_trait=True),
     Check("identical", "warning", "both sides are the same", may_be_trait=True),
     Check("length-ratio", "warning", "one side far longer than it should be", may_be_trait=True),
     Check("too-long", "warning", "longer than model.max_length", may_be_trait=True),
@@ -45,7 +45,7 @@ CHECKS = (
     Check("numbers", "warning", "numbers that differ between the sides", may_be_trait=True),
     Check("links", "warning", "addresses that differ between the sides", may_be_trait=True),
     Check("markup", "warning", "markup", may_be_trait=True),
-    Check("repetition", "warning", "the same thing over and over", may_be_trait=True),
+    Check("repetition", "warning", "the same words repeated", may_be_trait=True),
     Check("no-words", "warning", "a side without a letter or digit", may_be_trait=True),
     Check("white-space", "info", "tabs, double spaces, spaces at the ends", may_be_trait=True),
 )

@@ -49,8 +49,8 @@ def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
     if times / rows >= MOST_SHARE:
         yield _finding(
             "warning",
-            f"{times / rows:.0%} of train has the label '{most}': to give it always would be "
-            "right as often; judge a model by macro-F1",
+            f"{times / rows:.0%} of train has the label '{most}': a model that always gives it "
+            "is right as often; judge by macro-F1",
         )
     if rare := [f"{name} ({n})" for name, n in reversed(train.most_common()) if n < MIN_ROWS]:
         yield _finding(
@@ -61,7 +61,7 @@ def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
         yield _finding("warning", f"labels that look like one: {_listed(map(repr, names))}")
     for split in ("dev", "test"):
         if unknown := sorted(counts.get(split, Counter()).keys() - train.keys()):
-            yield _finding("error", f"labels of {split} that train lacks: {_listed(unknown)}")
+            yield _finding("error", f"labels of {split} that are not in train: {_listed(unknown)}")
 
 
 def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:

@@ -13,6 +13,7 @@ from nmt_cli.doctor.result import CorpusRows
 from nmt_cli.doctor.token_counts import TokenStatistics
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.language_id import other_language
+from nmt_cli.text.languages import Languages
 from nmt_cli.text.scripts import NAMES
 
 MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or told
@@ -20,7 +21,7 @@ MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or tol
 
 def language_findings(config: Config, sample: list[Example]) -> Iterator[Finding]:
     """Yield a warning for a side that is not in the language that the configuration names."""
-    languages = (config.data.source_lang, config.data.target_lang)
+    languages = Languages.of(config).default
     sides = ([e.source[-1] for e in sample], [e.target for e in sample])
     for name, language, lines in zip(("source", "target"), languages, sides, strict=True):
         key = f"data.{name}_lang is {language}"
@@ -48,9 +49,9 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
         corpora = [corpus for corpus in found if corpus.split == name]
         rows = sum(map(len, corpora))
         if corpora and not rows:
-            yield Finding("size", "error", corpora[0].files[0], None, f"{name} has no row")
+            yield Finding("size", "error", corpora[0].files[0], None, f"{name} has no rows")
         elif corpora and rows < least:
-            why = "too little to learn much from" if name == "train" else "a rough judge"
+            why = "too little to learn much from" if name == "train" else "a rough measure"
             yield Finding("size", "warning", None, None, f"{name} has only {rows:,} rows: {why}")
 
 

@@ -229,8 +229,8 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
                 "info",
                 None,
                 None,
-                f"{split.name}: {found.share:.0%} of the {side}s stand more than once, the "
-                f"commonest {found.times:,} times ({split.place(found.row)})",
+                f"{split.name}: {found.share:.0%} of the {side}s occur more than once, the "
+                f"most frequent {found.times:,} times ({split.place(found.row)})",
             )
 
 

@@ -65,14 +65,12 @@ def token_statistics(
     """Return what a sample of at least one pair becomes with a configuration without `auto`."""
     whole = _ENDLESS if config.facts.has_labels else None  # others are left out, not cut
     encoder = build_encoder(config, vocabularies, max_length=whole)
-    sides = (
-        encoder.encode_sources([example.source for example in sample]),
-        encoder.encode_targets([example.target for example in sample]),
-    )
+    sides = encoder.encode_examples(sample)
     texts = ([example.source[-1] for example in sample], [example.target for example in sample])
     single = [encoder.source.encode_batch(texts[0]), encoder.target.encode_batch(texts[1])]
     flat = [np.array([i for ids in side for i in ids], np.int64) for side in single]
     lengths = np.array([list(map(len, side)) for side in sides])
+    first_word = _FIRST_WORD_TOKEN + len(vocabularies.source.tags)
     used = [np.unique(ids) for ids in flat]
     num_used = len(np.union1d(*used)) if vocabularies.joint else sum(map(len, used))
     size = sum({id(v): v.vocab_size for v in (vocabularies.source, vocabularies.target)}.values())
@@ -83,8 +81,7 @@ def token_statistics(
             for ids, side in zip(flat, texts, strict=True)
         ),
         bytes_share=_by_side(
-            float(((ids > EOS_ID) & (ids < _FIRST_WORD_TOKEN)).mean()) if len(ids) else 0.0
-            for ids in flat
+            float(((ids > EOS_ID) & (ids < first_word)).mean()) if len(ids) else 0.0 for ids in flat
         ),
         used_share=num_used / size,
         left_out_share=float(too_long.mean()),

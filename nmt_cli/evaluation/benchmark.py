@@ -18,7 +18,6 @@ from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.errors import ConfigError
 from nmt_cli.search.loading import EngineOptions, load_engine, load_labeller, search_options
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.vocabulary import Vocabularies
 
 Rows = Sequence[Sequence[int]]
 _START_UPS = 3
@@ -35,10 +34,12 @@ class Speed:
     p95_ms: float  # what 95 % of the calls stayed below
 
 
-def search_options_of(bundle: Bundle, engine: str, beam: int | None) -> SearchOptions | None:
+def search_options_of(
+    bundle: Bundle, engine: str, beam: int | None, to: str | None, from_: str | None
+) -> SearchOptions | None:
     """Return how a model searches; None of a classifier, which does not."""
     if not bundle.manifest.facts.has_labels:
-        return search_options(bundle, beam_size=beam)
+        return search_options(bundle, beam_size=beam, to=to, from_=from_)
     if engine == "tensorflow" or beam is not None:
         raise ConfigError("--beam and --engine tensorflow are not for classifiers")
     return None
@@ -60,18 +61,27 @@ def engines_of(
     return rows
 
 
-def measure(bundle: Bundle, where: EngineOptions, text: str, *work: Any) -> dict[str, Any]:
+def measure(
+    bundle: Bundle,
+    where: EngineOptions,
+    text: str,
+    sources: Rows,
+    options: SearchOptions | None,
+    *work: Any,
+) -> dict[str, Any]:
     """Return what an engine takes, alone in a process, whose memory is then its own.
 
     Args:
         bundle: The model.
         where: The engine.
         text: What a whole command is timed with.
-        work: Sources, search options, batch sizes and seconds, as `_measured` takes them.
+        sources: Source ids.
+        options: How to search.
+        work: Batch sizes and seconds, as `_measured` takes them.
     """
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = pool.submit(_measured, bundle.path, where, *work).result()
-    start_up = {"start_up_seconds": _start_up(bundle, where, text)}
+        found = pool.submit(_measured, bundle.path, where, sources, options, *work).result()
+    start_up = {"start_up_seconds": _start_up(bundle, where, text, options)}
     return {"engine": where.engine, "format": where.number_format} | found | start_up
 
 
@@ -101,16 +111,20 @@ def _loaded(
             return sum(map(len, batch))
 
         return label
-    engine = load_engine(bundle, Vocabularies.load(bundle.path), where)
+    engine = load_engine(bundle, bundle.load_vocabularies(), where)
     return lambda batch: sum(len(found[0].ids) for found in engine.search(batch, options))
 
 
-def _start_up(bundle: Bundle, where: EngineOptions, text: str) -> float:
+def _start_up(
+    bundle: Bundle, where: EngineOptions, text: str, options: SearchOptions | None
+) -> float:
     """Return the median time of a whole command for one sentence, in seconds."""
     command = [sys.executable, "-m", "nmt_cli", bundle.manifest.facts.command]
     command += ["-m", str(bundle.path)]
     command += [] if bundle.manifest.facts.has_labels else ["--engine", where.engine]
     command += ["--format", where.number_format] if where.number_format else []
+    if options is not None and (options.to or options.from_):
+        command += ["--to", options.to or "", "--from", options.from_ or ""]
     times = []
     for _ in range(_START_UPS):
         started = time.perf_counter()

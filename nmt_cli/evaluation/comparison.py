@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from nmt_cli.evaluation import scores
 from nmt_cli.evaluation.scores import ALL, LengthScore, Score
+from nmt_cli.text.languages import Way
 
 _NUM_EXTREMES = 20
 _PERCENTS = ("most_frequent_share", "loop_share")
@@ -19,6 +20,7 @@ class Corpus(NamedTuple):
     sources: list[str] | None  # None where they are not known
     references: list[str]  # one a segment
     language: str  # code of the target language, or ""
+    ways: Sequence[Way] = ()  # of each segment, where they differ in their languages
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,11 @@ class Evaluation(Comparison):
     """Translations or replies beside each other."""
 
     def _corpus_scores(self) -> list[dict[str, Score]]:
-        _, references, language = self.corpus
-        return [scores.corpus_scores(r.outputs, references, language, ALL) for r in self.results]
+        references, language = self.corpus.references, self.corpus.language
+        ways = self.corpus.ways or [("", language)] * len(references)
+        return [
+            scores.scores_by_way(r.outputs, references, ways, language, ALL) for r in self.results
+        ]
 
     @cached_property
     def p_values(self) -> list[dict[str, float]]:
@@ -99,7 +104,9 @@ class Evaluation(Comparison):
     @cached_property
     def by_length(self) -> list[list[LengthScore]]:
         """Each system's BLEU by the length of sources, or of references where these are unknown."""
-        sources, references, language = self.corpus
+        sources, references, language, ways = self.corpus
+        if ways:  # there is no BLEU of several languages together
+            return [[] for _ in self.results]
         lengths = sources if sources is not None else references
         return [
             scores.scores_by_length(lengths, r.outputs, references, language) for r in self.results
@@ -133,6 +140,8 @@ class Evaluation(Comparison):
     @cached_property
     def warnings(self) -> list[str]:
         """See `Comparison.warnings`."""
+        if self.corpus.ways:
+            return []
         return scores.warnings(
             self.results[0].outputs, self.corpus.references, self.corpus.language
         )

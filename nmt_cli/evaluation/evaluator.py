@@ -1,5 +1,6 @@
 """What `nmt evaluate` does: examples and models, or files of outputs -> scores side by side."""
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.config.reading import load_config
+from nmt_cli.config.reading import RUN_CONFIG, load_config
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
@@ -17,7 +18,7 @@ from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of,
 from nmt_cli.evaluation.outputs import decode_examples, perplexity
 from nmt_cli.evaluation.scores import diversity
 from nmt_cli.files import read_lines
-from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.chat_session import ChatSession, ChatSettings
 from nmt_cli.search.loading import (
     EngineOptions,
     described,
@@ -25,10 +26,10 @@ from nmt_cli.search.loading import (
     load_labeller,
     search_options,
 )
-from nmt_cli.search.options import OF_SAMPLING, ChatOptions, ChatSettings, SearchOptions
+from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.languages import Way
 from nmt_cli.text.shards import Encoder, build_encoder
-from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
@@ -86,10 +87,12 @@ class _System:
 
     def corpus(self, examples: list[Example], language: str) -> Corpus:
         """Return examples as the model's vocabulary writes them."""
+        ways = [example.way for example in examples]
         return Corpus(
             [" / ".join(self.seen_by(example).source) for example in examples],
             [self.encoder.target.normalise(example.target) for example in examples],
             language,
+            ways if len(set(ways)) > 1 else (),
         )
 
     def _outputs(self, examples: list[Example]) -> Iterator[list[str]]:
@@ -133,6 +136,11 @@ class Evaluator:
         """
         first = self._load(str(self.bundle.path), self.bundle, self.settings, self.flags)
         corpus = first.corpus(self.examples, self.language)
+        if corpus.ways and self.others:
+            raise ConfigError(
+                "--compare is for one direction, and there are several",
+                hint=f"choose one with --to: {', '.join(sorted({to for _, to in corpus.ways}))}",
+            )
         systems = [first, *map(self._other, self.others)]
         return Evaluation(
             [
@@ -147,7 +155,7 @@ class Evaluator:
     def compare_labels(self) -> LabelComparison:
         """Return the scores of a classifier's labels, beside others; see `compare_texts`."""
         if self.settings or any(value is not None for value in self.flags.values()):
-            raise ConfigError("--set and options of search are not for classifiers")
+            raise ConfigError("--set and search options are not for classifiers")
         bundle, first = self.bundle, self._judged(self.bundle)
         corpus, labels = corpus_of(first), first.labels
         results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
@@ -161,7 +169,7 @@ class Evaluator:
             other = find_bundle(text, bundle.manifest.facts)
             if _labels_of(other) != _labels_of(bundle):
                 raise ConfigError(
-                    f"{other.path} gives other labels than {bundle.path}, or reads other texts",
+                    f"{other.path} has other labels than {bundle.path}, or reads other texts",
                     hint="nmt info shows the labels of a model",
                 )
             outputs = self._judged(other).outputs()
@@ -176,9 +184,9 @@ class Evaluator:
     def _load(
         self, name: str, bundle: Bundle, settings: Sequence[str], flags: Mapping[str, Any]
     ) -> _System:
-        vocabularies = Vocabularies.load(bundle.path)
+        vocabularies = bundle.load_vocabularies()
         engine = load_engine(bundle, vocabularies, self.options, on_note=self.on_note)
-        config = load_config(str(bundle.path / "config.yaml")).config
+        config = load_config(str(bundle.path / RUN_CONFIG)).config
         encoder, session = build_encoder(config, vocabularies), None
         if encoder.is_chat:
             search, talk = search_options(bundle, **flags), bundle.manifest.chat
@@ -232,32 +240,47 @@ def read_examples(
     reference: str | None = None,
     data_dir: str | None = None,
     encoding: str = UTF8,
+    way: Way = ("", ""),
 ) -> tuple[list[Example], str]:
     """Return the examples to score, with all of their conversation, and the target language.
 
     `source` and `reference`, files in an encoding, take the place of the model's own text, which
-    lies in `data_dir` if not where it was.
+    lies in `data_dir` if not where it was; of that text, a `way` takes one direction.
 
     Raises:
+        ConfigError: The model does not know a language of the way.
         DataError: A file cannot be read, or there is no such text.
     """
     overrides = [f"data.dir={data_dir}"] if data_dir else []
+    languages = bundle.manifest.known_languages
+    is_given = source is not None and reference is not None
+    if any(way) or (is_given and languages.tokens):
+        way = languages.way(*way)
     if source and reference:
         names = [str(Path(name).resolve()) for name in (source, reference)]
         overrides.append(f"data.test=[{{source: '{names[0]}', target: '{names[1]}'}}]")
         overrides += [f"data.encoding={encoding}"] if encoding != UTF8 else []
         split = "test"
-    loaded = load_config(str(bundle.path / "config.yaml"), overrides)
+    loaded = load_config(str(bundle.path / RUN_CONFIG), overrides)
     chat = loaded.config.chat.model_copy(update={"history_turns": _ALL_TURNS})
     corpora = Corpora(loaded.config.model_copy(update={"chat": chat}), loaded.data_dir)
     corpora.files(split)
     examples = list(corpora.iter_split(split))
+    if languages.tokens and is_given:
+        examples = [example._replace(way=way) for example in examples]
+    elif languages.tokens and any(way):
+        told = [e.way if any(e.way) else languages.default for e in examples]
+        is_wanted = [all(a in ("", b) for a, b in zip(way, of, strict=True)) for of in told]
+        examples = list(itertools.compress(examples, is_wanted))
+    if not examples and any(way):
+        raise DataError(f"{bundle.path}: no {split} corpus is {'-'.join(filter(None, way))}")
     if not examples:
         raise DataError(
-            f"the configuration of {bundle.path} names no {split} corpus",
+            f"the configuration of {bundle.path} has no {split} corpus",
             hint="give --input and --reference, or --split dev",
         )
-    return examples, loaded.config.data.target_lang
+    targets = sorted({example.way[1] for example in examples} - {""})
+    return examples, ", ".join(targets) or bundle.manifest.target_lang
 
 
 def _read_outputs(file: str, corpus: Corpus) -> Result:

@@ -4,6 +4,7 @@ A format of fewer bits loads and runs faster and rounds the weights. The fastest
 classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -13,10 +14,10 @@ from typing import TypeVar
 from ctranslate2 import get_supported_compute_types
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, add_ctranslate2, changing, rewrite_manifest
-from nmt_cli.config.reading import LoadedConfig, load_config
+from nmt_cli.config.reading import RUN_CONFIG, LoadedConfig, load_config
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.label_judging import judge
-from nmt_cli.evaluation.outputs import bounded, score_outputs, scoring_options
+from nmt_cli.evaluation.outputs import bounded, decode_examples, score_outputs, scoring_options
 from nmt_cli.files import read_lines
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
@@ -24,10 +25,9 @@ from nmt_cli.search.engine import Searcher
 from nmt_cli.search.labeller import texts_of
 from nmt_cli.search.loading import EngineOptions, load_labeller
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import Translator
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.languages import Direction
 from nmt_cli.text.shards import build_encoder
-from nmt_cli.text.vocabulary import Vocabularies
 
 MAX_LOSS = 0.2
 _MAX_EXAMPLES = 1000
@@ -56,7 +56,7 @@ def dev_examples(loaded: LoadedConfig, on_warning: Callable[[str], None]) -> lis
     try:
         return list(Corpora(loaded.config, loaded.data_dir).iter_split("dev"))
     except DataError as error:
-        on_warning(f"no development data: {error} (--data-dir says where it lies now)")
+        on_warning(f"no development data: {error} (give its folder with --data-dir)")
         return []
 
 
@@ -65,12 +65,13 @@ def sentences(
     input_file: str | None,
     data_dir: str | None,
     on_warning: Callable[[str], None],
+    direction: Direction,
 ) -> tuple[list[str], list[list[int]]]:
     """Return what to measure speed with: the texts that a user would type, and source ids."""
     num_texts = bundle.manifest.classification.get("texts", 1)
     overrides = [f"data.dir={data_dir}"] if data_dir else None
-    loaded = load_config(str(bundle.path / "config.yaml"), overrides)
-    encoder = build_encoder(loaded.config, Vocabularies.load(bundle.path))
+    loaded = load_config(str(bundle.path / RUN_CONFIG), overrides)
+    encoder = build_encoder(loaded.config, bundle.load_vocabularies())
     if input_file is None:
         turns = [example.source for example in dev_examples(loaded, on_warning)]
     else:
@@ -78,10 +79,10 @@ def sentences(
         turns = [texts_of(line, num_texts, number) for number, line in lines if line.strip()]
     turns = turns[:_MAX_EXAMPLES]
     if not turns:
-        raise DataError("nothing to measure with", hint="give lines of text with --input FILE")
-    room = bundle.manifest.model["max_length"]
+        raise DataError("no text to measure with", hint="give lines of text with --input FILE")
+    room = bundle.manifest.model["max_length"] - len(direction.source)
     typed = ["\t".join(turn[-num_texts:]) for turn in turns]
-    return typed, [ids[-room:] for ids in encoder.encode_sources(turns)]
+    return typed, [[*direction.source, *ids[-room:]] for ids in encoder.encode_sources(turns)]
 
 
 def measure_formats(
@@ -124,7 +125,7 @@ def fastest(measured: Sequence[Measured]) -> str:
 def measure_format(bundle: Bundle, dev: Sequence[Example], number_format: str) -> Measured:
     """Return the size, BLEU and speed of a bundle in one number format."""
     folder, longest = bundle.ctranslate2_folder(number_format), bundle.manifest.model["max_length"]
-    engine = CTranslate2Engine(folder, Vocabularies.load(bundle.path), max_length=longest)
+    engine = CTranslate2Engine(folder, bundle.load_vocabularies(), max_length=longest)
     options = bounded(scoring_options(bundle.manifest.decode))
     return _measured(engine, options, bundle, dev, number_format, folder)
 
@@ -151,7 +152,7 @@ def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Me
     is_ours = path.is_dir() and (path / "saved_model.pb").is_file()
     if path.exists() and not is_ours and (not path.is_dir() or any(path.iterdir())):
         raise ConfigError(
-            f"--saved-model {path}: is there already, and no SavedModel",
+            f"--saved-model {path}: exists already and is not a SavedModel",
             hint="name a new folder, such as serving/1",
         )
     quiet_tensorflow()
@@ -173,12 +174,11 @@ def _measured(
     folder: Path,
 ) -> Measured:
     """Return the size, BLEU and speed of a form, which lies in a folder and which an engine has."""
-    vocabularies = Vocabularies.load(bundle.path)
-    translator = Translator(engine, vocabularies)
+    vocabularies = bundle.load_vocabularies()
+    encoder = build_encoder(load_config(str(bundle.path / "config.yaml")).config, vocabularies)
 
     def run(some: list[Example]) -> list[str]:
-        lines = (example.source[0] for example in some)
-        return [found.text for found in translator.translate(lines, options)]
+        return decode_examples(engine, encoder, some, options)
 
     def score(outputs: list[str], some: list[Example]) -> dict[str, float]:
         found = score_outputs(outputs, some, vocabularies.target, bundle.manifest.target_lang)
@@ -196,7 +196,7 @@ def _timed(
 ) -> Measured:
     """Return the size of a folder, and the speed and the score of what runs from it."""
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-    dev = list(dev)[:_MAX_EXAMPLES]
+    dev = list(dev)[:: math.ceil(len(dev) / _MAX_EXAMPLES) or 1]  # of all corpora
     if not dev:
         return Measured(name, size)
     seconds = []

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nmt_cli.evaluation.scores import Score, corpus_scores, diversity
+from nmt_cli.evaluation.scores import Score, diversity, scores_by_way
 from nmt_cli.search.chat_session import has_loop
 from nmt_cli.search.engine import Engine, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator, one_line
 from nmt_cli.text.corpus import Example
+from nmt_cli.text.languages import by_way
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import Subwords
 
@@ -47,23 +48,29 @@ def decode_examples(
         sources = encoder.encode_sources([example.source for example in examples])
         found = engine.search(sources, options)
         return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
-    translator = Translator(engine, encoder.vocabularies)
-    lines = (example.source[0] for example in examples)
-    return [found.text for found in translator.translate(lines, options)]
+    translator, outputs = Translator(engine, encoder.vocabularies), [""] * len(examples)
+    for (source, target), indices in by_way([example.way for example in examples]).items():
+        lines = (examples[i].source[0] for i in indices)
+        directed = replace(options, from_=source or options.from_, to=target or options.to)
+        for i, translated in zip(indices, translator.translate(lines, directed), strict=True):
+            outputs[i] = translated.text
+    return outputs
 
 
 def score_outputs(
     outputs: list[str], examples: list[Example], target: Subwords, language: str
 ) -> dict[str, Score]:
-    """Return BLEU and chrF of outputs; references are normalised as the vocabulary does."""
+    """Return BLEU and chrF of outputs; references are normalised as the vocabulary does.
+
+    Of several directions they are means, and each direction has its own beside them.
+    """
     references = [target.normalise(example.target) for example in examples]
-    return corpus_scores(outputs, references, language)
+    return scores_by_way(outputs, references, [e.way for e in examples], language)
 
 
 def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:
     """Return exp(cross-entropy per token) of the references; those too long are left out."""
-    sources = encoder.encode_sources([example.source for example in examples])
-    targets = encoder.encode_targets([example.target for example in examples])
+    sources, targets = encoder.encode_examples(examples)
     pairs = [
         (source, target)
         for source, target in zip(sources, targets, strict=True)

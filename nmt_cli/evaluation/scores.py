@@ -8,6 +8,7 @@ Diversity-Promoting Objective Function for Neural Conversation Models", arXiv 15
 import itertools
 import os
 import re
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from nmt_cli.search.chat_session import has_loop
+from nmt_cli.text.languages import Way, by_way
 
 QUICK = ("bleu", "chrf")
 ALL = ("bleu", "chrf", "chrf++", "ter")
@@ -67,6 +69,36 @@ def corpus_scores(
         result = metric.corpus_score(list(hypotheses), [list(references)])
         scores[name] = Score(float(result.score), str(metric.get_signature()))
     return scores
+
+
+def scores_by_way(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    ways: Sequence[Way],
+    language: str,
+    names: Sequence[str] = QUICK,
+) -> dict[str, Score]:
+    """Return scores as `corpus_scores`; of several directions their mean, then each of them.
+
+    Args:
+        hypotheses: A segment each.
+        references: Likewise.
+        ways: The direction of each segment, with the code of the target last.
+        language: That of targets whose direction does not tell it.
+        names: Some of `ALL`.
+    """
+    found: dict[str, dict[str, Score]] = {}
+    for (source, target), indices in by_way(ways).items():
+        outputs, right = ([side[i] for i in indices] for side in (hypotheses, references))
+        found[f"{source}-{target}"] = corpus_scores(outputs, right, target or language, names)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    signature = f"mean of {', '.join(found)}"
+    means = {
+        name: Score(statistics.fmean(of[name].score for of in found.values()), signature)
+        for name in names
+    }
+    return means | {f"{name} {way}": found[way][name] for way in found for name in names}
 
 
 def segment_scores(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
@@ -183,16 +215,18 @@ def warnings(hypotheses: Sequence[str], references: Sequence[str], language: str
     if tokenised:
         found.append(
             f"the {' and the '.join(tokenised)} look tokenised (a space before . and ,): "
-            "scores of detokenised text are what can be compared"
+            "only scores of detokenised text can be compared"
         )
     lower = [name for name, lines in sides.items() if _is_lower(lines)]
     if len(lower) == 1:
         found.append(
-            f"the {lower[0]} are in small letters, the others are not: each capital letter "
+            f"the {lower[0]} are in lower case, the others are not: each capital letter "
             "counts as an error"
         )
     if len(lower) > 1:
-        found.append("all text is in small letters: the scores are not those of cased text")
+        found.append(
+            "all text is in lower case: the scores cannot be compared with those of cased text"
+        )
     if bleu_tokenizer(language) == "13a" and _is_unspaced(references):
         found.append(
             "the references are Chinese, Japanese, Korean or Thai, but the target language is "

@@ -55,8 +55,8 @@ def pooled(memory: Memory, pooling: str) -> Tensor:
     """Return one float32 vector a text, [B, D], of its real positions."""
     states = tf.cast(memory.packing.unpack(memory.states), tf.float32)  # [B, S, D], 0 at padding
     if pooling == "first":
-        return states[:, 0]
-    is_real = memory.mask[:, :, None]
+        return states[:, 0]  # [B, D]
+    is_real = memory.mask[:, :, None]  # [B, S, 1]
     if pooling == "max":
-        return tf.reduce_max(tf.where(is_real, states, _LOWEST), axis=1)
+        return tf.reduce_max(tf.where(is_real, states, _LOWEST), axis=1)  # [B, D]
     return tf.reduce_sum(states, axis=1) / tf.reduce_sum(tf.cast(is_real, tf.float32), axis=1)

@@ -18,7 +18,6 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.python import xla
 
-from nmt_cli.model import LAYER_NORM_EPSILON
 from nmt_cli.model.packing import Packing, Tensor, padding_mask
 
 _MASKED = -1e9  # far below any real score, yet finite, so that a fully masked row is no NaN
@@ -108,9 +107,10 @@ def scaled_dot_product_attention(
     return tf.matmul(dropout(tf.cast(weights, values.dtype), rate, random), values), weights
 
 
-def linear(x: Tensor, kernel: Tensor) -> Tensor:
-    """Return x W in the number format of x [N, inputs]; W is [inputs, outputs]."""
-    return tf.matmul(x, tf.cast(kernel, x.dtype))
+def linear(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x W (+ b) in the number format of x [N, inputs]; W is [inputs, outputs]."""
+    product = tf.matmul(x, tf.cast(kernel, x.dtype))  # [N, outputs]
+    return product if bias is None else tf.nn.bias_add(product, tf.cast(bias, x.dtype))
 
 
 class Layer(keras.layers.Layer):
@@ -157,43 +157,48 @@ class Layer(keras.layers.Layer):
 class LayerNorm(Layer):
     """Layer normalisation (Ba et al. 2016, arXiv 1607.06450) over the last axis."""
 
-    def __init__(self, name: str, seed: int, d_model: int) -> None:
+    def __init__(self, name: str, seed: int, d_model: int, epsilon: float) -> None:
         super().__init__(name, seed)
+        self.epsilon = epsilon
         self.scale = self._constant("scale", d_model, 1.0)
         self.bias = self._constant("bias", d_model, 0.0)
 
     def call(self, x: Tensor) -> Tensor:
         """Normalise [..., D]; statistics in float32."""
         wide = tf.cast(x, tf.float32)
-        return tf.cast(_layer_norm(wide, self.scale.value, self.bias.value), x.dtype)
+        return tf.cast(_layer_norm(wide, self.scale.value, self.bias.value, self.epsilon), x.dtype)
 
 
-@tf.custom_gradient
-def _layer_norm(x: Tensor, scale: Tensor, bias: Tensor) -> tuple[Tensor, Any]:
-    """Return (x - mean) / sqrt(variance + epsilon) * scale + bias, and its gradient.
+def _layer_norm(x: Tensor, scale: Tensor, bias: Tensor, epsilon: float) -> Tensor:
+    """Return (x - mean) / sqrt(variance + epsilon) * scale + bias, with its own gradient.
 
     With n the normalised x and g the gradient of n, that of x is
     (g - mean(g) - n * mean(g * n)) / sqrt(variance + epsilon): half the passes of a derivative
     taken operation by operation.
     """
-    centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
-    variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
-    inverse = tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
-    normalised = centred * inverse
 
-    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        products = upstream * normalised
-        g = upstream * scale
-        of_mean = tf.reduce_mean(g, axis=-1, keepdims=True)
-        of_variance = tf.reduce_mean(products * scale, axis=-1, keepdims=True)
-        others = list(range(len(x.shape) - 1))
-        return (
-            (g - of_mean - normalised * of_variance) * inverse,
-            tf.reduce_sum(products, others),
-            tf.reduce_sum(upstream, others),
-        )
+    @tf.custom_gradient
+    def norm(x: Tensor, scale: Tensor, bias: Tensor) -> tuple[Tensor, Any]:
+        centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
+        inverse = tf.math.rsqrt(variance + epsilon)
+        normalised = centred * inverse
 
-    return normalised * scale + bias, gradient
+        def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            products = upstream * normalised
+            g = upstream * scale
+            of_mean = tf.reduce_mean(g, axis=-1, keepdims=True)
+            of_variance = tf.reduce_mean(products * scale, axis=-1, keepdims=True)
+            others = list(range(len(x.shape) - 1))
+            return (
+                (g - of_mean - normalised * of_variance) * inverse,
+                tf.reduce_sum(products, others),
+                tf.reduce_sum(upstream, others),
+            )
+
+        return normalised * scale + bias, gradient
+
+    return norm(x, scale, bias)
 
 
 class KeysValues(NamedTuple):
@@ -209,16 +214,23 @@ class KeysValues(NamedTuple):
 
 
 class _Attention(Layer):
-    """Multi-head attention (section 3.2.2) without biases.
+    """Multi-head attention (section 3.2.2), with biases only where they are asked for.
 
     A key bias has no gradient (it shifts all scores of a query alike); like tensor2tensor we leave
-    out all four. `_inputs` names the matrices of the input, in the order of the weights.
+    out all four by default. `_inputs` names the matrices of the input, in the order of the weights.
     """
 
     _inputs: tuple[str, ...]
 
     def __init__(
-        self, name: str, seed: int, d_model: int, num_heads: int, attention_dropout: float
+        self,
+        name: str,
+        seed: int,
+        d_model: int,
+        num_heads: int,
+        attention_dropout: float,
+        *,
+        has_bias: bool = False,
     ) -> None:
         super().__init__(name, seed)
         self.num_heads = num_heads
@@ -226,6 +238,11 @@ class _Attention(Layer):
         for matrix in self._inputs:
             setattr(self, matrix, self._matrix(matrix, d_model, d_model))
         self.output_projection = self._matrix("output", d_model, d_model)
+        self.biases = {
+            matrix: self._constant(f"{matrix}_bias", num_fused(matrix) * d_model, 0.0)
+            for matrix in (*self._inputs, "output")
+            if has_bias
+        }
 
     def _attend(
         self,
@@ -239,7 +256,8 @@ class _Attention(Layer):
         output, weights = scaled_dot_product_attention(
             queries, *memory, mask, self.attention_dropout, random
         )
-        return linear(packing.join_heads(output), self.output_projection), weights
+        joined = packing.join_heads(output)
+        return linear(joined, self.output_projection, self.biases.get("output")), weights
 
 
 class SelfAttention(_Attention):
@@ -281,7 +299,7 @@ class SelfAttention(_Attention):
 
     def _project(self, x: Tensor, packing: Packing) -> tuple[Tensor, KeysValues]:
         """Return queries, keys and values, each [B, H, T, P], of x [N, D]."""
-        fused = linear(x, self.query_key_value)  # [N, 3*D]
+        fused = linear(x, self.query_key_value, self.biases.get("query_key_value"))  # [N, 3*D]
         queries, *memory = packing.split_heads(fused, self.num_heads, fused=3)  # each [B, H, T, P]
         return queries, KeysValues(*memory)
 
@@ -294,7 +312,7 @@ def _written(cache: Tensor, new: Tensor, position: Tensor) -> Tensor:
     batch, heads, room, width = tf.unstack(tf.shape(cache))
     by_position = tf.reshape(cache, [batch, heads, room // beams, beams, width])  # [B, H, C, K, P]
     here = (tf.range(room // beams) == position)[:, None, None]  # [C, 1, 1]
-    by_position = tf.where(here, new[:, :, None], by_position)
+    by_position = tf.where(here, new[:, :, None], by_position)  # [B, H, C, K, P]
     return tf.reshape(by_position, tf.shape(cache))  # [B, H, C*K, P]
 
 
@@ -311,7 +329,7 @@ class CrossAttention(_Attention):
 
     def project_memory(self, states: Tensor, packing: Packing) -> KeysValues:
         """Return the keys and values [B, H, S, P] of the encoder's output [N, D]."""
-        fused = linear(states, self.key_value)  # [N, 2*D]
+        fused = linear(states, self.key_value, self.biases.get("key_value"))  # [N, 2*D]
         return KeysValues(*packing.split_heads(fused, self.num_heads, fused=2))
 
     def call(
@@ -326,7 +344,8 @@ class CrossAttention(_Attention):
 
         The mask is [B, S] bool, the memory's keys and values are [B, H, S, P].
         """
-        (queries,) = packing.split_heads(linear(x, self.query), self.num_heads)  # [B, H, T, P]
+        projected = linear(x, self.query, self.biases.get("query"))  # [N, D]
+        (queries,) = packing.split_heads(projected, self.num_heads)  # [B, H, T, P]
         return self._attend(queries, memory, mask[:, None, None, :], packing, random)
 
 
@@ -340,11 +359,11 @@ class Dense(Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """Map [N, inputs] to [N, outputs]."""
-        return tf.nn.bias_add(linear(x, self.kernel), tf.cast(self.bias, x.dtype))
+        return linear(x, self.kernel, self.bias)
 
 
 class FeedForward(Layer):
-    """The position-wise network (section 3.3) with ReLU, GELU, or SwiGLU (Shazeer 2020)."""
+    """The position-wise network (section 3.3) with ReLU, GELU, SiLU, or SwiGLU (Shazeer 2020)."""
 
     def __init__(
         self,
@@ -369,6 +388,8 @@ class FeedForward(Layer):
             inner = tf.nn.silu(self.gate(x)) * inner
         elif self.activation == "gelu":
             inner = tf.nn.gelu(inner, approximate=False)
+        elif self.activation == "silu":
+            inner = tf.nn.silu(inner)
         else:
             inner = tf.nn.relu(inner)
         return self.outer(dropout(inner, self.activation_dropout, random))

@@ -109,12 +109,12 @@ class Packing(NamedTuple):
         rows = tf.reshape(tf.maximum(order, 0), self.shape)[:, None, :]  # [B, 1, T]
         sentence, position = self.rows // length, self.rows % length
         heads = sentence[:, None] * num_heads + tf.range(num_heads)  # [N, H]
-        return rows, heads * length + position[:, None]
+        return rows, heads * length + position[:, None]  # [B, 1, T], [N, H]
 
 
 def _gather_parts(x: Tensor, indices: Tensor, width: int) -> Tensor:
     """Return parts of `width` numbers of x, [..., width], by their indices [...]."""
-    return tf.gather(tf.reshape(x, [-1, width]), indices)
+    return tf.gather(tf.reshape(x, [-1, width]), indices)  # [..., width]
 
 
 def _joined(x: Tensor, packed: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from nmt_cli.model.layers import (
     dropout,
 )
 from nmt_cli.model.packing import Packing, Tensor, padding_mask
-from nmt_cli.model.weights import output_bias, sinusoids
+from nmt_cli.model.weights import never_written_bias, sinusoids
 from nmt_cli.text.special_tokens import BOS_ID, BOT_ID, PAD_ID, USER_ID
 from nmt_cli.text.template import EARLIEST_TURN
 
@@ -52,7 +52,7 @@ class _Sublayer(Layer):
 
     def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
         super().__init__(f"{name}.residual", seed)
-        self.layer_norm = LayerNorm(f"{name}.norm", seed, config.d_model)
+        self.layer_norm = LayerNorm(f"{name}.norm", seed, config.d_model, config.norm_epsilon)
         self.is_pre = config.norm == "pre"
         self.rate = config.dropout
 
@@ -74,12 +74,13 @@ class _TransformerLayer(Layer):
     def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
         super().__init__(name, seed)
         heads = (config.d_model, config.num_heads, config.attention_dropout)
+        has_bias = config.attention_bias
         feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
         self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
-        self.self_att = SelfAttention(f"{name}.self_att", seed, *heads)
+        self.self_att = SelfAttention(f"{name}.self_att", seed, *heads, has_bias=has_bias)
         if self.reads_memory:
             self.cross_att_residual = _Sublayer(f"{name}.cross_att", config, seed)
-            self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads)
+            self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads, has_bias=has_bias)
         self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
         self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
 
@@ -136,18 +137,25 @@ class _Stack(Layer):
     ) -> None:
         super().__init__(name, seed)
         self.config = config
-        size = (config.max_length, config.d_model)
-        self.positions = (
-            self._normal("positions", *size)
-            if config.positions == "learned"
-            else tf.constant(sinusoids(*size))
-        )
+        self.positions = self._position_table()
         self.turns = (
             self._normal("turns", EARLIEST_TURN + 1, config.d_model) if reads_turns else None
         )
-        self.norm = (
-            LayerNorm(f"{name}.norm", seed, config.d_model) if config.norm == "pre" else None
-        )
+        norm = (seed, config.d_model, config.norm_epsilon)
+        is_normed = config.embedding_norm in (name, "both")
+        self.embedding_norm = LayerNorm(f"{name}.embedding_norm", *norm) if is_normed else None
+        self.norm = LayerNorm(f"{name}.norm", *norm) if config.norm == "pre" else None
+
+    def _position_table(self) -> Tensor:
+        """Return the encodings of all positions, [max_length, D]."""
+        size = (self.config.max_length, self.config.d_model)
+        if self.config.positions == "learned":
+            return self._normal("positions", *size)
+        if self.config.positions == "sinusoidal":
+            return tf.constant(sinusoids(*size))
+        table = self._weight("positions", sinusoids(*size))
+        table.trainable = False
+        return table
 
     def embed(
         self,
@@ -161,13 +169,17 @@ class _Stack(Layer):
         """Return sqrt(D) * embedding + position encoding (sections 3.4 and 3.5), [N, D].
 
         Of ids [N] with the table [V, D]; positions are [N], or one for all. A model with turn
-        embeddings adds those of `turns` [N], how many turns ago each id was said.
+        embeddings adds those of `turns` [N], how many turns ago each id was said. Some models
+        normalise the sum.
         """
         vectors = tf.gather(table, ids) * self.config.d_model**0.5  # [N, D]
         encodings = tf.gather(self.positions, positions)  # [N, D] or [D]
         if self.turns is not None:
             encodings += tf.gather(self.turns, turns)  # [N, D]
-        return dropout(tf.cast(vectors + encodings, dtype), self.config.dropout, random)
+        x = tf.cast(vectors + encodings, dtype)
+        if self.embedding_norm is not None:
+            x = self.embedding_norm(x)
+        return dropout(x, self.config.dropout, random)
 
     def finish(self, x: Tensor) -> Tensor:
         """Normalise the last layer's output (pre-norm only)."""
@@ -211,7 +223,7 @@ class EncoderModel(Layer):
             self.source_table, ids, positions, self.activation_dtype, random, turns
         )
         for number, layer in enumerate(self.encoder_layers, start=1):
-            x, weights = layer(x, packing, mask[:, None, :], random)
+            x, weights = layer(x, packing, mask[:, None, :], random)  # [N, D], [B, H, S, S]
             if maps is not None:
                 maps[f"encoder_layer{number}_self_att"] = weights
         return Memory(self.encoder.finish(x), packing, mask)
@@ -222,7 +234,11 @@ class EncoderModel(Layer):
 
 
 class Transformer(EncoderModel):
-    """The whole model; `joint` says whether both sides share one vocabulary."""
+    """The whole model.
+
+    `joint` says whether both sides share one vocabulary, `num_tags` how many tokens of languages
+    it has.
+    """
 
     def __init__(
         self,
@@ -231,10 +247,12 @@ class Transformer(EncoderModel):
         source_vocab_size: int,
         target_vocab_size: int,
         joint: bool,
+        num_tags: int = 0,
         seed: int = 1,
         compute_dtype: str = "float32",
     ) -> None:
         super().__init__("transformer", config, seed, compute_dtype)
+        self.num_tags = num_tags
         tie, width = config.tie_embeddings, config.d_model
         if joint and tie:
             shared = self._normal("embedding", target_vocab_size, width)
@@ -247,6 +265,10 @@ class Transformer(EncoderModel):
                 if tie
                 else self._normal("output_embedding", target_vocab_size, width)
             )
+        self.fixed_bias = None
+        if config.output_bias:
+            self.fixed_bias = self._constant("output_bias", target_vocab_size, 0.0)
+            self.fixed_bias.trainable = False
         self.decoder = _Stack("decoder", config, seed)
         self.decoder_layers = [
             DecoderLayer(f"decoder.layer{i + 1}", config, seed)
@@ -354,19 +376,25 @@ class Transformer(EncoderModel):
             "decoder": _stacked(maps, "decoder_layer{}_block1_self_att", layers),
         }
 
+    @property
+    def output_bias(self) -> Tensor:
+        """What is added to the logits, float32 [V]."""
+        bias = tf.constant(never_written_bias(self.output_table.shape[0], self.num_tags))
+        return bias if self.fixed_bias is None else bias + self.fixed_bias
+
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [N, V] of decoder states [N, D]."""
-        return output_logits(states, self.output_table)
+        return output_logits(states, self.output_table, self.output_bias)
 
 
-def output_logits(states: Tensor, table: Tensor) -> Tensor:
+def output_logits(states: Tensor, table: Tensor, bias: Tensor) -> Tensor:
     """Return float32 logits [N, V]: products of states [N, D] with the rows of a table [V, D].
 
-    Control tokens get such a low one that they have no probability: they are no output.
+    The bias is [V]. That of control tokens is so low that they have no probability: they are no
+    output.
     """
-    logits = tf.matmul(states, tf.cast(table, states.dtype), transpose_b=True)
-    bias = tf.constant(output_bias(table.shape[0]), states.dtype)
-    return tf.cast(tf.nn.bias_add(logits, bias), tf.float32)
+    logits = tf.matmul(states, tf.cast(table, states.dtype), transpose_b=True)  # [N, V]
+    return tf.cast(tf.nn.bias_add(logits, tf.cast(bias, states.dtype)), tf.float32)
 
 
 def _turns_ago(source_ids: Tensor) -> Tensor:
@@ -380,7 +408,7 @@ def shifted_right(target_ids: Tensor) -> Tensor:
 
     It is padded where the target is, so that states and target pack alike.
     """
-    before = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)
+    before = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)  # [B, T]
     return tf.where(padding_mask(target_ids), before, PAD_ID)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
-from nmt_cli.text.special_tokens import NEVER_WRITTEN
+from nmt_cli.text.special_tokens import never_written
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 _NEVER = -1e4  # a probability of zero, and float16 holds it
@@ -59,6 +59,11 @@ def assign_weights(model: Model, arrays: Mapping[str, npt.NDArray[Any]]) -> None
         variable.assign(arrays[name])
 
 
+def is_hidden_matrix(name: str, weight: Any) -> bool:
+    """Return whether a weight, by its dotted name, maps hidden states to hidden states."""
+    return len(weight.shape) == 2 and ".layer" in name
+
+
 def _dotted(path: str) -> str:
     """Return a variable's name without that of the model, in which weights of its own are."""
     return path.removeprefix("transformer/").removeprefix("classifier/").replace("/", ".")
@@ -81,8 +86,8 @@ def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float32]:
     return table.astype(np.float32)
 
 
-def output_bias(vocab_size: int) -> npt.NDArray[np.float32]:
-    """Return what is added to the logits, [V]: zero, but for control tokens other than `</s>`."""
+def never_written_bias(vocab_size: int, num_tags: int) -> npt.NDArray[np.float32]:
+    """Return what is added to the logits, [V]: zero, but for what `never_written` names."""
     bias = np.zeros(vocab_size, np.float32)
-    bias[list(NEVER_WRITTEN)] = _NEVER
+    bias[never_written(num_tags)] = _NEVER
     return bias

@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float32]
 KINDS = ("cross", "encoder", "decoder")
 _NAMES = {
-    "cross": ("Cross-attention", "What each word of the output looks at in the source."),
-    "encoder": ("Encoder self-attention", "What each word of the input looks at in the input."),
+    "cross": ("Cross-attention", "What each word of the output attends to in the source."),
+    "encoder": ("Encoder self-attention", "What each word of the input attends to in the input."),
     "decoder": (
         "Decoder self-attention",
-        "What the model looks at in the output so far when it writes each word.",
+        "What each word of the output attends to in the output so far.",
     ),
 }
 _CELL, _SMALLEST_CELL, _WIDEST = 0.2, 0.09, 36.0  # inches
 _POINTS_PER_INCH = 72
 _BODY = """\
-<noscript><p>This page needs JavaScript, which it brings along; it loads nothing.</p></noscript>
+<noscript><p>This page needs JavaScript. It contains all scripts and loads nothing.</p></noscript>
 <form id="controls" aria-label="What is shown">
 <label class="kinds">Attention <select id="kind"></select></label>
 <label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>

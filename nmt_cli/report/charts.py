@@ -8,7 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.report.page import with_numbers
-from nmt_cli.report.picture import INK, SERIES, Picture, drawing, new_figure, svg_element
+from nmt_cli.report.picture import (
+    INK,
+    SERIES,
+    Bars,
+    Panel,
+    Picture,
+    drawing,
+    new_figure,
+    svg_element,
+)
 from nmt_cli.report.terminal import bar_plot, line_plot, number_text, side_by_side
 
 if TYPE_CHECKING:
@@ -27,24 +36,6 @@ _WIDTH, _HEIGHT = 400, 220
 _AXES = (56 / _WIDTH, 36 / _HEIGHT, 324 / _WIDTH, 170 / _HEIGHT)
 _PIXELS_PER_INCH = 72
 _FONT = re.compile(r"font-size: [^;]*; font-family: [^;]*; ")
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line: a name and its points."""
-
-    name: str
-    xs: list[float]
-    ys: list[float]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Lines that share their axes."""
-
-    name: str
-    x_label: str
-    series: list[Series]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,23 +200,6 @@ def bar_figure(
         for name, values in series
     )
     return _page_charts([(name, f"{name}: {spoken}", draw)], [name for name, _ in series])
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Counts of things by a whole number, such as lines by their length.
-
-    Attributes:
-        name: What is counted.
-        counts: Number -> how many.
-        facts: A line about them.
-        limit: A number to mark, or None.
-    """
-
-    name: str
-    counts: dict[int, int]
-    facts: str
-    limit: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

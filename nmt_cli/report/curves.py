@@ -7,9 +7,10 @@ from typing import Any
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError, ModelFileError, did_you_mean
-from nmt_cli.report.charts import LineChart, Panel, Series
+from nmt_cli.report.charts import LineChart
+from nmt_cli.report.picture import Panel, Series
 from nmt_cli.resources import RUNS_DIR
-from nmt_cli.training.run_folder import read_events
+from nmt_cli.training.run_folder import RunFolder, read_events
 from nmt_cli.training.schedule import learning_rate
 
 _POINTS = 125  # of a line; more are averaged, which takes most of the noise out, too
@@ -95,18 +96,18 @@ def curves_of(runs: list[str]) -> LineChart:
     names = [folder.name for folder in folders]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
-    events = [read_events(folder / "events.jsonl") for folder in folders]
+    events = [read_events(RunFolder(folder).events) for folder in folders]
     title = names[0] if len(names) == 1 else f"{len(names)} runs"
     chart = curves_chart(title, dict(zip(names, events, strict=True)))
     if not chart.panels:
-        raise DataError(f"{', '.join(names)}: no step is logged yet")
+        raise DataError(f"{', '.join(names)}: no steps are logged yet")
     return chart
 
 
 def _run_folder(name: str) -> Path:
     """Return the run folder of a path, of a model inside it, or of a name below runs/."""
     for folder in (Path(name), Path(name).parent, RUNS_DIR / name):
-        if (folder / "events.jsonl").is_file():
+        if RunFolder(folder).events.is_file():
             return folder
     known = [path.parent.name for path in RUNS_DIR.glob("*/events.jsonl")]
     raise ModelFileError(
@@ -120,7 +121,7 @@ def _newest_run() -> Path:
     logs = sorted(RUNS_DIR.glob("*/events.jsonl"), key=lambda path: path.stat().st_mtime)
     if not logs:
         raise ModelFileError(
-            f"no run below {RUNS_DIR}/", hint="make one with: nmt train   (or name a run folder)"
+            f"no run below {RUNS_DIR}/", hint="start one with: nmt train   (or name a run folder)"
         )
     return logs[-1].parent
 

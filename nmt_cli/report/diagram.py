@@ -224,7 +224,7 @@ def _stack(
         f"embedding + positions{turns}",
         f"{tokens}{' shared' if is_shared else ''} tokens, {model['positions']}",
         shape,
-        count(*tables, f"{side}.positions", f"{side}.turns"),
+        count(*tables, f"{side}.positions", f"{side}.turns", f"{side}.embedding_norm"),
     )
     head = f"{heads} heads x {width // heads}"
     feed = f"{width} > {model['d_ff']} > {width}, {model['activation']}"

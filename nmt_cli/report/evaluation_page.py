@@ -17,7 +17,7 @@ _P = (
     "sacreBLEU's paired bootstrap with 1,000 samples of the {unit}."
 )
 _REPLIES = (
-    "A reply can be good and unlike its one reference: of a chat model, BLEU, chrF and TER say "
+    "A good reply can differ from its one reference: for a chat model, BLEU, chrF and TER say "
     "little."
 )
 
@@ -28,7 +28,7 @@ def evaluation_page(evaluation: Evaluation | LabelComparison) -> str:
     size, language = len(evaluation.corpus.references), evaluation.corpus.language
     scored = f"{size:,} {evaluation.unit}" + (f", target language {language}" if language else "")
     lines = [
-        *(f"beside {other.name}" for other in others),
+        *(f"compared with {other.name}" for other in others),
         f"{scored} (written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC)",
     ]
     if isinstance(evaluation, LabelComparison):
@@ -141,7 +141,7 @@ def _segments(evaluation: Comparison, headings: Mapping[int, str]) -> str:
         evaluation: All of them.
         headings: Of those to show, by their numbers from 0.
     """
-    sources, references, language = evaluation.corpus
+    sources, references, language, _ = evaluation.corpus
     names = [result.name for result in evaluation.results] if len(evaluation.results) > 1 else [""]
     blocks = []
     for index, heading in headings.items():

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from nmt_cli.config.reading import LoadedConfig
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
-from nmt_cli.report.charts import BarChart, Bars
+from nmt_cli.report.charts import BarChart
+from nmt_cli.report.picture import Bars
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.languages import Languages
 from nmt_cli.text.shards import build_encoder
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
@@ -87,7 +89,7 @@ def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
         for counter, length in zip(counts.values(), found, strict=False):
             counter[length] += 1
     if not any(counts.values()):
-        raise DataError(f"{loaded.name}: there is nothing in {split}")
+        raise DataError(f"{loaded.name}: {split} is empty")
     is_known = unit == "pieces" and "model.max_length" not in loaded.auto
     limit = loaded.config.model.max_length if is_known else None
     name = "tokens, </s> included" if unit == "pieces" else unit
@@ -105,8 +107,7 @@ def _lengths(examples: Iterator[Example], unit: str, config: Config) -> Iterator
     vocabularies = _vocabularies_of(config)
     encoder = build_encoder(config, vocabularies, max_length=_UNCUT)
     while window := list(itertools.islice(examples, _PAIRS)):
-        sources = encoder.encode_sources([example.source for example in window])
-        targets = encoder.encode_targets([example.target for example in window])
+        sources, targets = encoder.encode_examples(window)
         yield from zip(map(len, sources), map(len, targets), strict=True)
 
 
@@ -114,9 +115,9 @@ def _vocabularies_of(config: Config) -> Vocabularies:
 
     folder = RunFolder.of(config).path
     try:
-        return Vocabularies.load(folder)
+        return Vocabularies.load(folder, Languages.of(config))
     except ModelFileError as error:
         raise ModelFileError(
-            f"{folder}: no vocabulary to count tokens with ({error})",
-            hint="nmt tokenize CONFIG makes it; --unit words needs none",
+            f"{folder}: there is no vocabulary to count tokens with ({error})",
+            hint="nmt tokenize CONFIG trains one; --unit words needs none",
         ) from error

@@ -112,23 +112,23 @@ def asset(name: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Return plain text as HTML in which a long path can go on in the next line."""
+    """Return plain text as HTML in which a long path can wrap."""
     return html.escape(text).replace("/", "/<wbr>")
 
 
 _MEANINGS = {
     "loss": "minus the logarithm of the probability that the model gives to each token of the "
-    "references, on average: so many nats a token. 0 would be certainty.",
+    "references, in nats per token on average. 0 would be certainty.",
     "loss of labels": "minus the logarithm of the probability that the model gives to the right "
-    "label, on average: so many nats an example. 0 would be certainty.",
-    "perplexity": "e to the power of the loss: among how many equally likely tokens the model has "
-    "to choose. Only models with the same vocabulary can be compared by loss and perplexity.",
+    "label, in nats per example on average. 0 would be certainty.",
+    "perplexity": "e to the power of the loss: the number of equally likely tokens that the model "
+    "chooses from. Only models with the same vocabulary can be compared by loss and perplexity.",
     "bleu": "how many sequences of one to four words the outputs share with the references, from "
-    "0 to 100. It compares models on the same text, and says little of a single sentence.",
-    "chrf": "the same with sequences of characters, which forgives wrong endings of words.",
+    "0 to 100. It compares models on the same text, but says little about a single sentence.",
+    "chrf": "like BLEU, with sequences of characters; a wrong ending of a word costs less.",
     "ter": "words to insert, delete, replace or move, for each hundred of the references: less is "
     "better.",
-    "accuracy": "of a hundred texts so many get exactly the right labels.",
+    "accuracy": "how many of a hundred texts get exactly the right labels.",
     "macro f1": "the harmonic mean of precision and recall of each label, averaged over the "
     "labels: a rare one counts as much as a frequent one.",
     "micro f1": "the harmonic mean of precision and recall of all labels that are given.",

@@ -16,6 +16,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import category
@@ -56,6 +57,41 @@ _STYLE = {
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
 }
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: a name and its points."""
+
+    name: str
+    xs: list[float]
+    ys: list[float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines that share their axes."""
+
+    name: str
+    x_label: str
+    series: list[Series]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Counts of things by a whole number, such as lines by their length.
+
+    Attributes:
+        name: What is counted.
+        counts: Number -> how many.
+        facts: A line about them.
+        limit: A number to mark, or None.
+    """
+
+    name: str
+    counts: dict[int, int]
+    facts: str
+    limit: int | None
 
 
 class Picture(ABC):

@@ -32,7 +32,7 @@ class Positions(Picture):
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the matrices with many numbers in one character, their mean."""
         return side_by_side(
-            f"{self.title}; a line is a position, a column a dimension",
+            f"{self.title}; rows are positions, columns dimensions",
             [
                 partial(matrix_plot, name, matrix, has_colour=has_colour)
                 for name, matrix in self.matrices.items()
@@ -71,10 +71,10 @@ def positions_of(bundle: Bundle, length: int | None) -> Positions:
     """Return the first position vectors of a model, `length` of them or all."""
     model = bundle.manifest.model
     length = _checked_length(length, model["max_length"])
-    if model["positions"] == "learned":
+    if (kind := model["positions"]) != "sinusoidal":
         weights = bundle.load_weights()
         matrices = {
-            f"learned, {side}": weights[f"{side}.positions"][:length]
+            f"{kind}, {side}": weights[f"{side}.positions"][:length]
             for side in ("encoder", "decoder")
             if f"{side}.positions" in weights
         }

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nmt_cli.report.picture import SERIES
+from nmt_cli.report.picture import SERIES, Bars, Panel
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from nmt_cli.report.charts import Bars, Panel
 
     Colour = tuple[int, int, int]
 
@@ -116,7 +114,7 @@ def side_by_side(title: str, panels: Sequence["Callable[[int], list[Text]]"], wi
 
 
 def line_plot(
-    panel: "Panel",
+    panel: Panel,
     width: int,
     *,
     span: tuple[float, float],
@@ -185,7 +183,7 @@ def _letter(index: int) -> str:
     return string.ascii_lowercase[index % 26]
 
 
-def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> list["Text"]:
+def _legend(panel: Panel, names: list[str], width: int, *, letters: bool) -> list["Text"]:
     """Return the names of a panel's lines, as many in a row as there is room for."""
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text
@@ -203,7 +201,7 @@ def _legend(panel: "Panel", names: list[str], width: int, *, letters: bool) -> l
     return lines
 
 
-def bar_plot(bars: "Bars", limit_name: str, width: int) -> list["Text"]:
+def bar_plot(bars: Bars, limit_name: str, width: int) -> list["Text"]:
     """Return a histogram as horizontal bars over at most `_BINS` ranges of numbers."""
     from rich.text import Text
 

@@ -23,6 +23,7 @@ from nmt_cli.report.page import (
     texts,
 )
 from nmt_cli.text.batches import num_too_long
+from nmt_cli.text.languages import Languages
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -119,7 +120,7 @@ class _History:
         if self._last.get("event") == "Finished":
             step = self._last["step"]
             if self._last["reason"] == "stopped":
-                return f"stopped at step {step:,}; the same command goes on"
+                return f"stopped at step {step:,}; the same command resumes"
             return f"finished at step {step:,}: {self._last['reason']}"
         if not self._step:
             return "no step yet"
@@ -128,8 +129,11 @@ class _History:
 
 
 def _task(config: "Config") -> str:
-    languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
-    return f"{config.task} {languages}".strip()
+    return f"{config.task} {_languages(config)}".strip()
+
+
+def _languages(config: "Config") -> str:
+    return Languages.of(config).text.replace("->", "→")
 
 
 def _scores(manifest: "Manifest | None") -> str:
@@ -196,7 +200,7 @@ def _number(value: float | None, form: str) -> str:
 def _samples(evaluations: list[Event], config: "Config") -> str:
     """Return what the model wrote; of averages only where they were best."""
     told = [e for e in evaluations if e["is_best"] or not averaged(e)]
-    return followed(told, (config.data.source_lang, config.data.target_lang))
+    return followed(told, Languages.of(config).default)
 
 
 def _environment(starts: list[Event]) -> str:
@@ -251,7 +255,7 @@ def _score(manifest: "Manifest") -> tuple[str, float]:
 
 
 def _what(manifest: "Manifest") -> str:
-    languages = " to ".join(filter(None, (manifest.source_lang, manifest.target_lang)))
+    languages = manifest.known_languages.text.replace("->", "to")
     does = manifest.facts.does.format(languages=languages).strip()
     return (
         f"A model that {does}: {manifest.parameters:,} weights, {manifest.layers} layers of width "
@@ -263,13 +267,13 @@ def _what(manifest: "Manifest") -> str:
 def _compared(name: str, dev: float, manifest: "Manifest", previous: "Manifest") -> str:
     before_name, before = _score(previous)
     if before_name != name:
-        return f"The last run of this name was judged by {_NAMES[before_name]}."
+        return f"The last run of this name was scored by {_NAMES[before_name]}."
     gain = before - dev if name == "perplexity" else dev - before
     how = "better" if gain > 0 else "worse"
     same = manifest.training.get("fingerprint") == previous.training.get("fingerprint")
     but = "" if same else ", with another text or vocabulary"
     if round(abs(gain), 1) == 0.0:
-        return f"As good as the last run of this name{but}."
+        return f"Equal to the last run of this name{but}."
     return f"By {abs(gain):.1f} {how} than the last run of this name ({before:.1f}{but})."
 
 
@@ -356,14 +360,13 @@ def _row(prepared: "Prepared", corpus: "CorpusConfig", pairs: str) -> tuple[str,
 
 def _facts(prepared: "Prepared") -> dict[str, str]:
     config, train, words = prepared.config, prepared.train, prepared.vocabularies
-    languages = " → ".join(filter(None, (config.data.source_lang, config.data.target_lang)))
     longest = config.model.max_length
     targets = config.facts.targets
     tokens = f"{words.source.vocab_size:,}"
     if not words.joint:
         tokens = f"{tokens} source and {words.target.vocab_size:,} target"
     return {
-        "languages": languages or "not told",
+        "languages": _languages(config) or "not told",
         "licence": config.data.licence or "not told",
         "folder": config.data.dir,
         "train": f"{len(train):,} pairs, {int(train.source_offsets[-1]):,} source and "

@@ -7,24 +7,25 @@ from nmt_cli.text.special_tokens import CONTROL_TOKENS, WORD_MARKER
 Matrix = list[list[float]]
 
 
-def groups_of(tokens: Sequence[str]) -> list[list[int]]:
+def groups_of(tokens: Sequence[str], tags: Sequence[str] = ()) -> list[list[int]]:
     """Return the indices of the tokens of each word (what white space separates) or control token.
 
-    Every token is in exactly one group.
+    Every token is in exactly one group. `tags` are the model's tokens of languages.
     """
+    alone = {*CONTROL_TOKENS, *tags}
     groups: list[list[int]] = []
     for index, token in enumerate(tokens):
-        begins = token.startswith(WORD_MARKER) or token in CONTROL_TOKENS
-        if begins or not groups or tokens[index - 1] in CONTROL_TOKENS:
+        begins = token.startswith(WORD_MARKER) or token in alone
+        if begins or not groups or tokens[index - 1] in alone:
             groups.append([])
         groups[-1].append(index)
     return groups
 
 
-def words_of(tokens: Sequence[str]) -> list[list[int]]:
+def words_of(tokens: Sequence[str], tags: Sequence[str] = ()) -> list[list[int]]:
     """Return the indices of each word's tokens, without control tokens and markers of a space."""
-    no_word = {*CONTROL_TOKENS, WORD_MARKER}
-    groups = ([i for i in group if tokens[i] not in no_word] for group in groups_of(tokens))
+    no_word = {*CONTROL_TOKENS, *tags, WORD_MARKER}
+    groups = ([i for i in group if tokens[i] not in no_word] for group in groups_of(tokens, tags))
     return [group for group in groups if group]
 
 

@@ -1,6 +1,7 @@
 """What a model looks at: texts or ids -> the attention of every head of every layer.
 
-The TensorFlow model alone tells of every head; see `attention_by_kind` of its engine and scorer.
+Only the TensorFlow model gives the attention of every head; see `attention_by_kind` of its engine
+and scorer.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ Attender = Callable[[Bundle, str, str | None], Attended]
 
 def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:
     """Return what a model looks at, for a pair; a missing target is the model's own output."""
-    manifest, vocabularies = bundle.manifest, Vocabularies.load(bundle.path)
+    manifest, vocabularies = bundle.manifest, bundle.load_vocabularies()
     longest = manifest.model["max_length"]
     encoder = Encoder(
         vocabularies.source,
@@ -79,7 +80,7 @@ def attended_labels(bundle: Bundle, labeller: Labeller, found: Labelled) -> Atte
     (ids,) = labeller.encode([texts])
     arrays = _tensorflow_model(bundle).attention_by_kind(ids)
     title = f"{' / '.join(texts)} → {', '.join(found.labels) or 'no label'}"
-    return Attended(title, Vocabularies.load(bundle.path), [ids], arrays)
+    return Attended(title, bundle.load_vocabularies(), [ids], arrays)
 
 
 def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attended:
@@ -94,7 +95,7 @@ def attended_label_texts(bundle: Bundle, text: str, other: str | None) -> Attend
 
 def _check_not_blank(side: str, text: str) -> None:
     if not text.strip():
-        raise ConfigError(f"{side} is blank: there is nothing to look at")
+        raise ConfigError(f"{side} is blank: there is nothing to attend to")
 
 
 def _tensorflow_model(bundle: Bundle) -> Any:

@@ -48,6 +48,7 @@ class Features(NamedTuple):
     suppressed: tuple[tuple[int, ...], ...]
     force_prefix: bool
     cover: bool
+    num_tags: int = 0  # of the vocabulary
 
 
 class GreedyState(NamedTuple):
@@ -181,7 +182,7 @@ def advance_beam(
         logits, cache = step(_last_tokens(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
         totals = tf.reshape(log_probs, [batch, beam_size, -1])  # [B, K, V]
-        totals += state.log_probs[:, :, None]
+        totals += state.log_probs[:, :, None]  # [B, K, V]
         values, beams, tokens = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
         extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None  # [B, K]
         state = _set_aside(state, (values, beams, tokens), extra, parameters)
@@ -192,7 +193,7 @@ def advance_beam(
         grown = _write(tf.gather(sequences, rows), state.position, tokens)  # [B*K, C]
         return state._replace(
             position=state.position + 1,
-            sequences=tf.reshape(grown, [batch, beam_size, capacity]),
+            sequences=tf.reshape(grown, [batch, beam_size, capacity]),  # [B, K, C]
             log_probs=live,
             cache=reorder(cache, rows),
         )
@@ -210,7 +211,7 @@ def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     _, likely = tf.math.top_k(tf.reduce_max(totals, axis=1), columns)  # [B, columns]
     few = tf.gather(totals, likely, axis=2, batch_dims=1)  # [B, K, columns]
     values, flat = tf.math.top_k(tf.reshape(few, [tf.shape(few)[0], -1]), count)  # [B, count]
-    return values, flat // columns, tf.gather(likely, flat % columns, batch_dims=1)
+    return values, flat // columns, tf.gather(likely, flat % columns, batch_dims=1)  # [B, count]
 
 
 def _set_aside(
@@ -231,16 +232,16 @@ def _set_aside(
     ended_scores, which = tf.math.top_k(all_scores, beam_size)  # [B, K]
     before = tf.gather(state.sequences, beams, batch_dims=1)  # [B, K, C]
     before = tf.reshape(before, [-1, tf.shape(before)[2]])  # [B*K, C]
-    candidates = _write(before, state.position, tf.reshape(tokens, [-1]))
+    candidates = _write(before, state.position, tf.reshape(tokens, [-1]))  # [B*K, C]
     candidates = tf.reshape(candidates, tf.shape(state.sequences))  # [B, K, C]
     everything = tf.concat([state.ended_sequences, candidates], axis=1)  # [B, 2K, C]
-    num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)
+    num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)  # [B]
     top_ended = state.top_ended | is_end[:, 0]
     enough = num_ended >= beam_size
     is_final = (parameters.length_penalty == 0.0) & (extra is None)
     certain = is_final & top_ended & (num_ended >= parameters.n_best)
     return state._replace(
-        ended_sequences=tf.gather(everything, which, batch_dims=1),
+        ended_sequences=tf.gather(everything, which, batch_dims=1),  # [B, K, C]
         ended_scores=ended_scores,
         num_ended=num_ended,
         top_ended=top_ended,
@@ -279,7 +280,7 @@ def _last_tokens(sequences: Tensor, position: Tensor) -> Tensor:
 def _write(sequences: Tensor, position: Tensor, tokens: Tensor) -> Tensor:
     """Return sequences [N, C] with tokens [N] written at `position`."""
     here = tf.range(tf.shape(sequences)[1]) == position
-    return tf.where(here[None, :], tokens[:, None], sequences)
+    return tf.where(here[None, :], tokens[:, None], sequences)  # [N, C]
 
 
 def _log_probs(
@@ -300,7 +301,7 @@ def _log_probs(
         logits = scoring.sequences_blocked(logits, sequences, state.position, features.suppressed)
     num_rows, vocab_size = tf.unstack(tf.shape(logits))
     floors = tf.repeat(state.floors, num_rows // tf.shape(state.floors)[0])  # [N]
-    never = scoring.is_control(vocab_size) | scoring.end_too_early(
+    never = scoring.is_control(vocab_size, features.num_tags) | scoring.end_too_early(
         vocab_size, state.position, floors
     )
     log_probs = tf.nn.log_softmax(tf.where(never, IMPOSSIBLE, logits))
@@ -318,9 +319,9 @@ def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
     limit = tf.where(parameters.top_k > 0, tf.minimum(parameters.top_k, vocab_size), vocab_size)
     values, tokens = tf.math.top_k(log_probs / parameters.temperature, limit)
     probabilities = tf.nn.softmax(values)
-    before = tf.cumsum(probabilities, axis=1, exclusive=True)
+    before = tf.cumsum(probabilities, axis=1, exclusive=True)  # [N, limit]
     kept = tf.where(before < parameters.top_p, probabilities, 0.0)
     passed = tf.cumsum(kept, axis=1) <= noise[:, None] * tf.reduce_sum(kept, axis=1, keepdims=True)
     num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)  # [N]
-    index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)
+    index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)  # [N]
     return tf.gather(tokens, index, batch_dims=1)  # [N]

@@ -13,11 +13,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.search.engine import Engine, Hypothesis
-from nmt_cli.search.options import ChatOptions, SearchOptions
+from nmt_cli.search.options import OF_LANGUAGES, ChatOptions, SearchOptions
 from nmt_cli.text.special_tokens import BYTE_TOKENS, EOS_ID
-from nmt_cli.text.template import join_turns, room_for_turn
+from nmt_cli.text.template import joiner, room_for_turn
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -25,6 +27,7 @@ _NOTHING_TO_SAY = "..."
 _SECOND_BEAM = 4
 _LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _WAITING = "\ue000"  # the first half of an escape of the vocabulary's
+_BROKEN = "\ufffd"  # of bytes that are no whole character yet
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class ChatSession:
     def _source(self, turns: Sequence[str]) -> list[int]:
         """Return what the model sees of a conversation."""
         encoder, persona = self.vocabularies.source, self.options.persona
-        return join_turns(
+        return joiner(self.options.format, encoder)(
             encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
             persona=encoder.encode(persona) if persona else [],
             max_length=self.engine.max_length,
@@ -244,7 +247,7 @@ class TextStream:
 def _visible(text: str) -> str:
     """Return the text with spaces for control characters, and none at its ends."""
     plain = "".join(" " if unicodedata.category(char) == "Cc" else char for char in text)
-    return plain.strip().removesuffix(_WAITING).rstrip()
+    return plain.strip().removesuffix(_WAITING).rstrip(_BROKEN).rstrip()
 
 
 def has_loop(text: str) -> bool:
@@ -257,3 +260,50 @@ def has_loop(text: str) -> bool:
             if equal == size * (_LOOP_TIMES - 1):
                 return True
     return False
+
+
+@dataclass(frozen=True)
+class ChatSettings:
+    """The settings of a conversation, which its session holds."""
+
+    session: ChatSession
+
+    def names(self) -> list[str]:
+        """Return every key."""
+        search = (name for name in self.session.search.names() if name not in OF_LANGUAGES)
+        return [*self.session.options.names(), *search]
+
+    def items(self) -> dict[str, Any]:
+        """Return every key with its value."""
+        chat, search = vars(self.session.options), vars(self.session.search)
+        return {name: chat[name] if name in chat else search[name] for name in self.names()}
+
+    def set(self, setting: str) -> dict[str, Any]:
+        """Change what "KEY VALUE" or "KEY=VALUE" says; return all that changed by it.
+
+        As with the flags of `nmt chat`, how to sample is only said by who wants to sample, and a
+        beam only asked for by who does not.
+        """
+        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
+        if key not in self.names():
+            raise ConfigError(
+                f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",
+                hint=f"the options are: {', '.join(self.names())}",
+            )
+        if not text:
+            raise ConfigError(f"{key}: needs a value")
+        before, shown = self.items(), {key}
+        if key in self.session.options.names():
+            options = self.session.options
+            self.session.options = options.override(**{key: options.value(key, text)})
+        else:
+            changes = self.session.search.parse([f"{key}={text}"])
+            if key == "beam_size":
+                changes["sample"] = False
+            self.session.search = self.session.search.override(**changes)
+            shown = {key} if key in changes else set(changes)
+        return {
+            name: value
+            for name, value in self.items().items()
+            if name in shown or value != before[name]
+        }

@@ -21,11 +21,10 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.resources import available_cores
 from nmt_cli.search.engine import Found, Hypothesis, Rows, TokenStream
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, NEVER_WRITTEN
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, never_written
 from nmt_cli.text.template import turns_ago
 from nmt_cli.text.vocabulary import Vocabularies
 
-_NEVER_WRITTEN = [[CONTROL_TOKENS[i]] for i in NEVER_WRITTEN]
 _FEATURE_MARK = "\uffe8"
 _TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it
 BATCH_TOKENS = 1024
@@ -55,6 +54,11 @@ class CTranslate2Engine:
         self.description = f"CTranslate2 {self.folder.name}, {workers} on {self.device}"
         self._reads_turns = (self.folder / _TURNS).exists()
         self._sampler: tuple[int, Any] | None = None
+
+    @functools.cached_property
+    def _never_written(self) -> list[list[str]]:
+        target = self.vocabularies.target
+        return [[token] for token in target.tokens(never_written(len(target.tags)))]
 
     @functools.cached_property
     def _translator(self) -> Any:
@@ -124,8 +128,11 @@ class CTranslate2Engine:
             batch_type="tokens",
             max_input_length=0,
         )
+        first = len(CONTROL_TOKENS)
+        tags = range(first, first + len(self.vocabularies.target.tags))
         return [
-            result.log_probs[: len(target)] for result, target in zip(found, targets, strict=True)
+            [0.0 if i in tags else p for i, p in zip(target, result.log_probs, strict=False)]
+            for result, target in zip(found, targets, strict=True)
         ]
 
     def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
@@ -200,7 +207,7 @@ class CTranslate2Engine:
             "coverage_penalty": options.coverage_penalty,
             "repetition_penalty": options.repetition_penalty,
             "no_repeat_ngram_size": options.no_repeat_ngram_size,
-            "suppress_sequences": [*_NEVER_WRITTEN, *map(target.tokens, options.suppressed)],
+            "suppress_sequences": [*self._never_written, *map(target.tokens, options.suppressed)],
             "return_scores": True,
             "return_end_token": True,
             "max_input_length": 0,
@@ -240,7 +247,7 @@ class CTranslate2Engine:
         return sampler[1]
 
     def _load(self, workers: int) -> Any:
-        with cannot_load(self.folder, "; --engine tensorflow does without"):
+        with cannot_load(self.folder, "; --engine tensorflow does not need it"):
             return ctranslate2.Translator(
                 str(self.folder), device=self.device, inter_threads=workers, intra_threads=1
             )
@@ -255,7 +262,7 @@ def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
     except (RuntimeError, ValueError, MemoryError) as error:
         raise ModelFileError(
             f"{folder}: CTranslate2 cannot load it: {error}",
-            hint=f"nmt export --format {folder.name} writes it anew{way_out}",
+            hint=f"nmt export --format {folder.name} writes it again{way_out}",
         ) from error
 
 

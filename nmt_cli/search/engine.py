@@ -71,7 +71,8 @@ class Engine(Searcher, Protocol):
     def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """Return the log-probability of each target id given its source and the ids before it.
 
-        Sources end with `</s>`, and so do targets where its probability shall count.
+        Sources end with `</s>`, and so do targets where its probability shall count. That of a
+        language's token, which is forced, is 1.
         """
 
     def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:

@@ -72,7 +72,7 @@ class Labeller:
     ) -> Iterator[Labelled]:
         """Yield a result a line, in order, as soon as the line's window is done.
 
-        `on_warning` is told, in one line, of a line that is longer than the model reads.
+        `on_warning` is called with a text for each line that is too long for the model.
         """
         first = 1
         for window in windows:
@@ -113,7 +113,7 @@ class Labeller:
                 total = sum(map(len, texts))
                 on_warning(
                     f"line {number} has {total:,} tokens; the model reads {total - lost:,} of them "
-                    f"and leaves out its end (model.max_length is {self._max_length:,})"
+                    f"and ignores the rest (model.max_length is {self._max_length:,})"
                 )
         return rows
 

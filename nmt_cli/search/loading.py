@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
 from nmt_cli.resources import available_cores
 from nmt_cli.search.options import OF_SAMPLING, SearchOptions
 from nmt_cli.text.vocabulary import Vocabularies
@@ -70,14 +70,18 @@ def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any)
     if unknown := [name for name in changes if not hasattr(own, name)]:
         hint = f"they are: {', '.join(own.names())}"
         raise ConfigError(f"{unknown[0]}: unknown search option", hint=hint)
-    given = {name: value for name, value in changes.items() if value is not None}
-    if given.keys() & OF_SAMPLING:
+    flags = {name: value for name, value in changes.items() if value is not None}
+    given = own.parse(settings) | flags
+    if flags.keys() & OF_SAMPLING:
         given = {"sample": True} | given
     elif given.get("beam_size", 1) > 1:
         given = {"sample": False} | given
     if "n_best" in given and "beam_size" not in given:
         given["beam_size"] = max(given["n_best"], own.beam_size)
-    return own.override(**(own.parse(settings) | given))
+    options = own.override(**given)
+    if options.to or options.from_:
+        bundle.manifest.known_languages.way(options.from_, options.to)  # or the error
+    return options
 
 
 def load_engine(
@@ -87,7 +91,7 @@ def load_engine(
     *,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> "Engine":
-    """Return an engine for a bundle; `on_note` is told, in one line, that a slower one has to do.
+    """Return an engine for a bundle; `on_note` is called with a text if a slower one is used.
 
     Raises:
         ConfigError: There is no such device, or the engine has no number formats.
@@ -96,7 +100,7 @@ def load_engine(
     engine = options.engine
     if not options.is_asked and not bundle.manifest.ctranslate2:
         on_note(
-            f"{bundle.path} has no ctranslate2/ folder; the slower TensorFlow engine starts "
+            f"{bundle.path} has no ctranslate2/ folder: using the slower TensorFlow engine "
             "(nmt export adds it)"
         )
         engine = "tensorflow"
@@ -119,14 +123,23 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
     from nmt_cli.search.labeller import CTranslate2Scorer, Labeller
 
     settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
+    if not settings["labels"]:
+        raise ModelFileError(
+            f"{bundle.path}: is an encoder without labels",
+            hint=f"train a classifier from it: nmt train my.yaml --from {bundle.path}",
+        )
+    head = bundle.load_weights("head.")
+    outputs = {array.shape[-1] for array in head.values()}
+    if outputs != {len(settings["labels"])}:
+        raise ModelFileError(f"{bundle.path}: its outputs are not those of its labels")
     scorer = CTranslate2Scorer(
         bundle.ctranslate2_folder(options.number_format),
-        bundle.load_weights("head."),
+        head,
         settings["pooling"],
         device=_ctranslate2_device(options.device),
         threads=options.threads or available_cores(),
     )
-    return Labeller(scorer, Vocabularies.load(bundle.path).source, settings, longest)
+    return Labeller(scorer, bundle.load_vocabularies().source, settings, longest)
 
 
 def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions) -> str:
@@ -134,9 +147,9 @@ def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions
     known = bundle.manifest.ctranslate2
     facts = known["formats"][known["auto"]] if known.get("auto") else {}
     if options.is_asked:
-        reason = "as asked for"
+        reason = "as requested"
     elif not known.get("auto"):
-        reason = "the only one that the model has"
+        reason = "the only format of the model"
     elif facts.get("bleu") is None:
         reason = "the model's own choice"
     else:
@@ -149,7 +162,7 @@ def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
     if options.number_format is not None:
-        raise ConfigError("--format is an option of --engine ctranslate2")
+        raise ConfigError("--format needs --engine ctranslate2")
     bundle.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
     from nmt_cli.search.tensorflow_engine import BATCH_TOKENS, has_gpu, load_engine

@@ -5,44 +5,19 @@ Standard library only.
 
 import dataclasses
 import functools
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from nmt_cli.config.limits import RANGES
 from nmt_cli.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from nmt_cli.search.chat_session import ChatSession
 
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
+OF_LANGUAGES = ("to", "from_")
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
-_MAX_INT = (1 << 31) - 1
-_FACTOR = (0.01, 100)  # what scores are multiplied by or raised to: 32 bits hold it
-# Least and greatest value, and how to say it where "LEAST to GREATEST" is not the way.
-_RANGES: dict[str, tuple[float, float] | tuple[float, float, str]] = {
-    "beam_size": (1, 512),
-    "n_best": (1, math.inf, "at least 1"),
-    "length_penalty": (0, 100),
-    "coverage_penalty": (0, 100),
-    "max_length": (1, _MAX_INT),
-    "min_length": (0, _MAX_INT),
-    "min_length_ratio": (0, 100),
-    "max_length_ratio": (math.ulp(0), 100, "above 0, up to 100"),
-    "no_repeat_ngram_size": (0, _MAX_INT),
-    "repetition_penalty": _FACTOR,
-    "temperature": _FACTOR,
-    "top_k": (0, _MAX_INT),
-    "top_p": (1e-6, 1),
-    "seed": (0, _MAX_INT),
-    "history_turns": (0, _MAX_INT, "at least 0"),
-    "rerank": (1, 64),
-    "anti_generic_weight": (0, 100),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +59,8 @@ class _Options:
         """Return a copy with the changes; ConfigError names an option that is out of range."""
         changed = dataclasses.replace(self, **changes)
         for name, value in vars(changed).items():
-            if name in _RANGES and value is not None:
-                least, most, *words = _RANGES[name]
+            if name in RANGES and value is not None:
+                least, most, *words = RANGES[name]
                 if not least <= value <= most:
                     wanted = words[0] if words else f"{least} to {most}"
                     raise ConfigError(f"{name} must be {wanted} (it is {value})")
@@ -94,7 +69,7 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(_Options):
-    """How to search for the output. `DecodeConfig` tells of most keys, and a bundle has defaults.
+    """How to search for the output. `DecodeConfig` explains most keys; a bundle has defaults.
 
     A score is log-probability / length^alpha, length with `</s>`, plus with a coverage penalty beta
     * sum over source tokens of log(min(attention that the token got, 1)) (Wu et al. 2016, section
@@ -122,6 +97,9 @@ class SearchOptions(_Options):
     # target ids that every output begins with; scores count what follows, divided by all its length
     prefix: tuple[int, ...] = ()
     suppressed: tuple[tuple[int, ...], ...] = ()  # rows of target ids that no output holds
+    # codes of the languages of a model that knows several; see `Languages.way`
+    to: str | None = None
+    from_: str | None = None
 
     @classmethod
     def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
@@ -130,7 +108,7 @@ class SearchOptions(_Options):
         Who says how to sample wants to.
 
         Raises:
-            ConfigError: A setting has an unknown name or a value of the wrong type.
+            ConfigError: A setting has an unknown name or a value of the wrong type, or no effect.
         """
         names = cls.names()
         changes = {}
@@ -143,10 +121,10 @@ class SearchOptions(_Options):
                 )
             changes[name] = cls.value(name, text)
         if changes.get("temperature") == 0:  # as others say that nothing is drawn
-            del changes["temperature"]
-            return {"sample": False} | changes
-        if changes.keys() & OF_SAMPLING and not changes.get("beam_size"):
-            return {"sample": True} | changes
+            return {"sample": False} | {n: v for n, v in changes.items() if n not in OF_SAMPLING}
+        how = sorted(changes.keys() & OF_SAMPLING)
+        if how and not changes.setdefault("sample", True):
+            raise ConfigError(f"{', '.join(how)}: no effect with sample=false")
         return changes
 
     def override(self, **changes: Any) -> Self:
@@ -160,14 +138,14 @@ class SearchOptions(_Options):
         given = {name: value for name, value in changes.items() if value is not None}
         if given.get("sample") and given.get("beam_size", 1) > 1:
             raise ConfigError(
-                f"beam_size {given['beam_size']} searches; it does not go with sampling "
+                f"beam_size {given['beam_size']} cannot be combined with sampling "
                 f"(sample, {', '.join(sorted(OF_SAMPLING))})"
             )
         if (given.get("sample") or given.get("beam_size") == 1) and "coverage_penalty" not in given:
             given["coverage_penalty"] = 0.0
         changed = super().override(**given)
         if changed.n_best > 1 and changed.sample:
-            raise ConfigError("n_best needs a beam; it does not go with sampling")
+            raise ConfigError("n_best needs a beam; it cannot be combined with sampling")
         if changed.n_best > changed.beam_size:
             raise ConfigError(f"n_best {changed.n_best} needs a beam of at least {changed.n_best}")
         if changed.coverage_penalty and (changed.sample or changed.beam_size == 1):
@@ -192,56 +170,11 @@ class SearchOptions(_Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatOptions(_Options):
-    """How to reply. `ChatConfig` tells of most keys, and a bundle has defaults."""
+    """How to reply. `ChatConfig` explains most keys; a bundle has its own defaults."""
 
     history_turns: int = 3
     persona: str | None = None
+    format: str = "nmt"
     rerank: int = 1
     anti_generic_weight: float = 0.5
     stream: bool = True  # say a reply piece by piece where that is possible
-
-
-@dataclass(frozen=True)
-class ChatSettings:
-    """The settings of a conversation, which its session holds."""
-
-    session: "ChatSession"
-
-    def names(self) -> list[str]:
-        """Return every key."""
-        return [*self.session.options.names(), *self.session.search.names()]
-
-    def items(self) -> dict[str, Any]:
-        """Return every key with its value."""
-        chat, search = vars(self.session.options), vars(self.session.search)
-        return {name: chat[name] if name in chat else search[name] for name in self.names()}
-
-    def set(self, setting: str) -> dict[str, Any]:
-        """Change what "KEY VALUE" or "KEY=VALUE" says; return all that changed by it.
-
-        As with the flags of `nmt chat`, how to sample is only said by who wants to sample, and a
-        beam only asked for by who does not.
-        """
-        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
-        if key not in self.names():
-            raise ConfigError(
-                f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",
-                hint=f"they are: {', '.join(self.names())}",
-            )
-        if not text:
-            raise ConfigError(f"{key}: needs a value")
-        before, shown = self.items(), {key}
-        if key in self.session.options.names():
-            options = self.session.options
-            self.session.options = options.override(**{key: options.value(key, text)})
-        else:
-            changes = self.session.search.parse([f"{key}={text}"])
-            if key == "beam_size":
-                changes["sample"] = False
-            self.session.search = self.session.search.override(**changes)
-            shown = {key} if key in changes else set(changes)
-        return {
-            name: value
-            for name, value in self.items().items()
-            if name in shown or value != before[name]
-        }

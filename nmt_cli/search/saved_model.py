@@ -35,7 +35,7 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
     beam = options.override(sample=False, n_best=1, beam_size=max(2, options.beam_size))
     greedy = options.override(sample=False, n_best=1, beam_size=1)
     module = tf.Module()
-    module.weights = [weight.value for weight in model.trainable_weights]
+    module.weights = [weight.value for weight in model.weights]
     signatures = {"beam": _signature(model, beam), "greedy": _signature(model, greedy)}
     with atomic_dir(path) as folder:
         tf.saved_model.save(
@@ -72,7 +72,7 @@ class SavedModelEngine(Searcher):
 def _signature(model: Transformer, options: SearchOptions) -> Any:
     """Return a search as one function of source ids."""
     is_beam = options.beam_size > 1
-    graph = SearchGraph(model, is_beam, features_of(options))
+    graph = SearchGraph(model, is_beam, features_of(options, model))
     capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
     while capacities[-1] < longest:
         capacities.append(2 * capacities[-1])

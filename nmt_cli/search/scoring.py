@@ -15,24 +15,24 @@ Tensor = Any
 IMPOSSIBLE = -1e9
 
 
-def is_control(vocab_size: Tensor) -> Tensor:
-    """Return which tokens are control tokens that no output may hold, [V] bool."""
+def is_control(vocab_size: Tensor, num_tags: int) -> Tensor:
+    """Return which tokens no output may hold, [V] bool: control tokens and tags of languages."""
     ids = tf.range(vocab_size)
-    return (ids < len(CONTROL_TOKENS)) & (ids != EOS_ID)
+    return (ids < len(CONTROL_TOKENS) + num_tags) & (ids != EOS_ID)
 
 
 def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tensor:
     """Return [N, V] bool, True at `</s>` while a row has fewer tokens than its floor [N]."""
     is_end = tf.range(vocab_size) == EOS_ID
-    return is_end[None, :] & (position < floors)[:, None]
+    return is_end[None, :] & (position < floors)[:, None]  # [N, V]
 
 
 def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
     """Give the next token of the prefix [P] probability one while there is one."""
     length = tf.shape(prefix)[0]
-    padded = tf.concat([prefix, [0]], axis=0)
+    padded = tf.concat([prefix, [0]], axis=0)  # [P+1]
     wanted = tf.range(tf.shape(log_probs)[1]) == padded[tf.minimum(position, length)]
-    only = tf.where(wanted, 0.0, IMPOSSIBLE)[None, :]
+    only = tf.where(wanted, 0.0, IMPOSSIBLE)[None, :]  # [1, V]
     return tf.where(position < length, only, log_probs)
 
 
@@ -44,7 +44,7 @@ def sequences_blocked(
     for *before, last in suppressed:
         matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))
         for distance, token in enumerate(reversed(before), start=1):
-            written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)
+            written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)  # [N]
             matches &= written == token
         logits = tf.where(matches[:, None] & (tokens == last)[None, :], IMPOSSIBLE, logits)
     return logits
@@ -58,7 +58,7 @@ def coverage_score(coverage: Tensor, mask: Tensor) -> Tensor:
     """
     covered = mask & (coverage > 0.0)  # CTranslate2 leaves out what got nothing at all, too
     logs = tf.math.log(tf.where(covered, tf.minimum(coverage, 1.0), 1.0))
-    return tf.reduce_sum(logs, axis=1)
+    return tf.reduce_sum(logs, axis=1)  # [N]
 
 
 def repetition_penalised(logits: Tensor, sequences: Tensor, penalty: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int
         recent = tf.gather(sequences, column, axis=1)[:, None]  # [N, 1]
         same &= sequences[:, offset : offset + num_starts] == recent
     same &= (starts + size - 1 < position) & (position >= size - 1)
-    completing = sequences[:, tf.minimum(size - 1, capacity) :]
+    completing = sequences[:, tf.minimum(size - 1, capacity) :]  # [N, starts]
     banned = _marked(completing, same, tf.shape(logits)[1])
     return tf.where(banned, IMPOSSIBLE, logits)
 

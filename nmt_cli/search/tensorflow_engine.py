@@ -35,7 +35,7 @@ from nmt_cli.search.beam_search import BeamState, Features, GreedyState, Paramet
 from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher, TokenStream
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.scoring import coverage_score
-from nmt_cli.text.special_tokens import EOS_ID, PAD_ID
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, PAD_ID
 
 Tensor = Any
 _FIRST_CAPACITY = 32
@@ -164,7 +164,7 @@ class TensorFlowEngine(Searcher):
         is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
         if is_small or options.sample:
             return False
-        shape = (features_of(options), options.beam_size, width, _rounded(longest))
+        shape = (features_of(options, self._model), options.beam_size, width, _rounded(longest))
         work = self._work[shape] >= self._compile_after
         rows = len(sources) * options.beam_size
         self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
@@ -186,7 +186,9 @@ class TensorFlowEngine(Searcher):
             log_probs, weights = self._forced(*map(padded, sides))
             for i, row, matrix in zip(batch, log_probs.numpy(), weights.numpy(), strict=True):
                 length = len(targets[i])
-                results[i] = row[:length], matrix[:length, : len(sources[i])]
+                tags = np.array(targets[i]) - len(CONTROL_TOKENS)
+                row = np.where((tags < 0) | (tags >= self._model.num_tags), row[:length], 0.0)
+                results[i] = row, matrix[:length, : len(sources[i])]
         return results
 
     def attention_by_kind(
@@ -248,7 +250,7 @@ class TensorFlowEngine(Searcher):
         return max(1, min(_MAX_BATCH, self._batch_tokens // width))
 
     def _graph(self, options: SearchOptions) -> "SearchGraph":
-        key = (options.beam_size > 1 and not options.sample, features_of(options))
+        key = (options.beam_size > 1 and not options.sample, features_of(options, self._model))
         if key not in self._graphs:
             self._graphs[key] = SearchGraph(self._model, *key)
         return self._graphs[key]
@@ -292,6 +294,7 @@ def load_model(bundle: Bundle) -> Any:
             source_vocab_size=manifest.vocabulary["source"],
             target_vocab_size=manifest.vocabulary["target"],
             joint=manifest.vocabulary["joint"],
+            num_tags=manifest.vocabulary.get("tags", 0),
         )
     assign_weights(model, bundle.load_weights())
     return model
@@ -380,7 +383,7 @@ class SearchGraph:
         coverage = cache.coverage
         if maps is not None:
             weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
-            coverage += tf.reshape(weights, tf.shape(coverage))
+            coverage += tf.reshape(weights, tf.shape(coverage))  # [N, S]
         return self._model.logits(states), _Cache(decoder, coverage)
 
 
@@ -397,9 +400,9 @@ def _specs_like(structure: Any) -> Any:
 def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
     """Let each row of the decoder descend from another row; only the mask says so."""
     mask = cache.decoder.own_mask
-    by_row = tf.gather(tf.reshape(mask, [-1, tf.shape(mask)[2]]), rows)
-    decoder = cache.decoder._replace(own_mask=tf.reshape(by_row, tf.shape(mask)))
-    return _Cache(decoder, tf.gather(cache.coverage, rows))
+    by_row = tf.gather(tf.reshape(mask, [-1, tf.shape(mask)[2]]), rows)  # [N, C*K]
+    decoder = cache.decoder._replace(own_mask=tf.reshape(by_row, tf.shape(mask)))  # [B, K, C*K]
+    return _Cache(decoder, tf.gather(cache.coverage, rows))  # [N, S]
 
 
 def _grow(state: Any, capacity: Tensor) -> Any:
@@ -415,7 +418,7 @@ def _rounded(length: int) -> int:
     return max(16, 1 << (length - 1).bit_length())
 
 
-def features_of(options: SearchOptions) -> Features:
+def features_of(options: SearchOptions, model: Transformer) -> Features:
     """Return what the graph of a search must hold."""
     return Features(
         sample=options.sample,
@@ -424,6 +427,7 @@ def features_of(options: SearchOptions) -> Features:
         suppressed=options.suppressed,
         force_prefix=bool(options.prefix),
         cover=options.coverage_penalty > 0,
+        num_tags=model.num_tags,
     )
 
 
@@ -457,9 +461,9 @@ def _hypotheses(state: GreedyState | BeamState, options: SearchOptions, num_sour
         sequences, scores = state.ended_sequences.numpy(), state.ended_scores.numpy()
         taken = state.num_ended.numpy()
     else:
-        sequences = state.sequences.numpy()[:, None]
+        sequences = state.sequences.numpy()[:, None]  # [B, 1, C]
         lengths = np.count_nonzero(sequences[:, 0], axis=1)
-        scores = (state.log_probs.numpy() / lengths**options.length_penalty)[:, None]
+        scores = (state.log_probs.numpy() / lengths**options.length_penalty)[:, None]  # [B, 1]
         taken = np.ones(len(sequences), int)
     return [
         [

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.search.alignment import word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.languages import Direction, Way
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -118,13 +119,14 @@ class Translator:
         self, window: list[str], first: int, options: SearchOptions
     ) -> Iterator[Translation]:
         """Begin to translate a window; return what waits for its translations."""
+        direction = self.vocabularies.direction(options.from_, options.to)
         encoded = self.vocabularies.source.encode_batch([line.strip() for line in window])
         sentences = [
-            self._sentences(line, ids, number) if line.strip() else []
+            self._sentences(line, ids, number, direction, options.from_) if line.strip() else []
             for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
-        search = self._begin_search(cuts, options, first)
+        search = self._begin_search(cuts, options, direction, first)
 
         def finish() -> Iterator[Translation]:
             found = iter(search())
@@ -135,16 +137,17 @@ class Translator:
         return finish()
 
     def _begin_search(
-        self, lines: list[list[list[int]]], options: SearchOptions, first: int
+        self, lines: list[list[list[int]]], options: SearchOptions, direction: Direction, first: int
     ) -> Callable[[], Found]:
         """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
+        rest = replace(options, prefix=direction.output)
         if not cuts:
             return list
         if not options.prefix:
-            return self.engine.begin(cuts, options, first_index=first)
+            return self.engine.begin(cuts, rest, first_index=first)
         is_first = [number == 0 for line in lines for number in range(len(line))]
-        rest = replace(options, prefix=())
+        options = replace(options, prefix=direction.output + options.prefix)
         begun = []
         for begins, wanted in ((True, options), (False, rest)):
             chosen = [i for i, starts in enumerate(is_first) if starts is begins]
@@ -159,26 +162,28 @@ class Translator:
 
         return finish
 
-    def _sentences(self, line: str, ids: list[int], number: int) -> list[_Sentence]:
+    def _sentences(
+        self, line: str, ids: list[int], number: int, direction: Direction, language: str | None
+    ) -> list[_Sentence]:
         """Return a line's sentences; a line of usual length stays whole."""
         if self.splitter is None or not self.splitter.is_long(len(ids) + 1):
-            return [_Sentence(self._cut(ids, number), "")]
-        tokens = self.splitter.split(line.strip())
+            return [_Sentence(self._cut(ids, number, direction), "")]
+        tokens = self.splitter.split(line.strip(), language)
         encoded = self.vocabularies.source.encode_batch([text for text, _ in tokens])
         return [
-            _Sentence(self._cut(row, number), space)
+            _Sentence(self._cut(row, number, direction), space)
             for row, (_, space) in zip(encoded, tokens, strict=True)
         ]
 
-    def _cut(self, ids: list[int], number: int) -> list[list[int]]:
-        """Cut a sentence that is longer than the model reads; each part gets its `</s>`."""
-        room = self.engine.max_length - 1
+    def _cut(self, ids: list[int], number: int, direction: Direction) -> list[list[int]]:
+        """Cut a sentence that is longer than the model reads; each part begins and ends as one."""
+        head, room = direction.source, self.engine.max_length - 1 - len(direction.source)
         if len(ids) > room:
             self.on_warning(
-                f"line {number} has a sentence of {len(ids)} tokens; it is translated in cuts of "
+                f"line {number} has a sentence of {len(ids)} tokens; it is translated in parts of "
                 f"{room} (model.max_length is {self.engine.max_length})"
             )
-        return [[*ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
+        return [[*head, *ids[start : start + room], EOS_ID] for start in range(0, len(ids), room)]
 
     def _join(
         self, line: str, sentences: list[_Sentence], results: list[Found]
@@ -247,14 +252,17 @@ def score_pairs(
     pairs: Iterable[tuple[str, str]],
     *,
     length_penalty: float,
+    way: Way = ("", ""),
     on_warning: Callable[[str], None] = lambda _: None,
 ) -> Iterator[PairScore]:
     """Yield one score a pair of source and target lines, in order.
 
-    `on_warning` is told, in one line, of a side that is longer than the model reads.
+    `way` is as `Languages.way` takes it. `on_warning` is called with a text for each side that is
+    too long for the model.
     """
     numbered = enumerate(pairs, start=1)
-    room = engine.max_length - 1
+    heads = vocabularies.direction(*way)
+    room = engine.max_length - 1 - max(map(len, heads))
     while window := list(itertools.islice(numbered, _PAIRS)):
         sides = (
             vocabularies.source.encode_batch([pair[0] for _, pair in window]),
@@ -263,7 +271,10 @@ def score_pairs(
         for (number, _), *ids in zip(window, *sides, strict=True):
             if max(map(len, ids)) > room:
                 on_warning(f"pair {number} is longer than {room} tokens; only these are scored")
-        sources, targets = ([[*row[:room], EOS_ID] for row in side] for side in sides)
+        sources, targets = (
+            [[*head, *row[:room], EOS_ID] for row in side]
+            for head, side in zip(heads, sides, strict=True)
+        )
         for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
             score = float(sum(log_probs) / len(log_probs) ** length_penalty)
             yield PairScore(score, vocabularies.target.tokens(target), log_probs)
@@ -285,16 +296,18 @@ class ExplainedWord:
 
 
 def explain_pair(
-    engine: Engine, vocabularies: Vocabularies, source: str, target: str
+    engine: Engine, vocabularies: Vocabularies, source: str, target: str, way: Way = ("", "")
 ) -> list[ExplainedWord]:
     """Return each word of a target line; words beyond what the model reads are left out."""
-    room = engine.max_length - 1
-    read = [*vocabularies.source.encode(source)[:room], EOS_ID]
-    written = [*vocabularies.target.encode(target)[:room], EOS_ID]
+    before, forced = vocabularies.direction(*way)
+    room = engine.max_length - 1 - max(len(before), len(forced))
+    read = [*before, *vocabularies.source.encode(source)[:room], EOS_ID]
+    written = [*forced, *vocabularies.target.encode(target)[:room], EOS_ID]
     (log_probs,) = engine.score([read], [written])
     (attention,) = engine.attention([read], [written])
-    sources = words_of(vocabularies.source.tokens(read))
-    targets = words_of(vocabularies.target.tokens(written))
+    tags = vocabularies.languages.tokens
+    sources = words_of(vocabularies.source.tokens(read), tags)
+    targets = words_of(vocabularies.target.tokens(written), tags)
     origins = {t: s for s, t in word_pairs(word_attention(attention, sources, targets))}
     return [
         ExplainedWord(

@@ -26,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.resources import available_cores
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.server import own
 from nmt_cli.server.batching import QueueFullError
@@ -36,6 +37,7 @@ from nmt_cli.server.serving import Limits, ServedModels
 Endpoint = Callable[..., Any]
 _RELOAD_SECONDS = 1.0
 _TURNS_TO_TRIM = 20
+_ARENA_MAX = -8  # of malloc.h
 _SECURITY = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -78,6 +80,7 @@ def create(settings: Settings) -> Starlette:
     Raises:
         ModelFileError: A model cannot be loaded.
     """
+    _tell_malloc("mallopt", _ARENA_MAX, available_cores())  # else eight a core, each with holes
     metrics = Metrics()
     routes: list[Route | Mount] = [
         Route(path, _answering(answer, reads=True), methods=["POST"])
@@ -91,7 +94,12 @@ def create(settings: Settings) -> Starlette:
         lifespan=_lifespan,
         exception_handlers={HTTPException: _not_found},
         middleware=[
-            Middleware(_Outside, metrics=metrics, origins=settings.origins),
+            Middleware(
+                _Outside,
+                metrics=metrics,
+                origins=settings.origins,
+                seconds=settings.request.seconds,
+            ),
             Middleware(
                 CORSMiddleware,
                 allow_origins=settings.origins,
@@ -117,18 +125,14 @@ def _answering(answer: Endpoint, *, reads: bool) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         limits: RequestLimits = request.app.state.limits
         try:
-            async with asyncio.timeout(limits.seconds):
-                values = await read_values(request, limits) if reads else request.query_params
-                if request.url.path not in _OPEN_PATHS:
-                    check_key(_key(request, values), request.app.state.keys)
-                if request.app.state.log_text:
-                    _LOG.info("%s %r", request.url.path, dict(values))
-                asked = (request, values) if reads else (request,)
-                found: Response = await _unless_gone(request, answer(*asked))
-                return found
-        except TimeoutError:
-            seconds = f"{limits.seconds:g} s"
-            return _error(request, RequestError(503, f"not answered within {seconds}"))
+            values = await read_values(request, limits) if reads else request.query_params
+            if request.url.path not in _OPEN_PATHS:
+                check_key(_key(request, values), request.app.state.keys)
+            if request.app.state.log_text:
+                _LOG.info("%s %r", request.url.path, dict(values))
+            asked = (request, values) if reads else (request,)
+            found: Response = await _unless_gone(request, answer(*asked))
+            return found
         except QueueFullError as error:
             full = RequestError(429, str(error), retry_after=error.retry_after)
             return _error(request, full)
@@ -183,7 +187,7 @@ def _error(request: Request, error: RequestError) -> Response:
         told = {403: "authentication_error", 429: "rate_limit_error"}.get(error.status, otherwise)
         code = {404: "model_not_found", 403: "invalid_api_key"}.get(error.status)
         content = {"error": {"message": error.message, "type": told, "param": error.param}}
-        content["error"]["code"] = code
+        content["error"]["code"] = code if error.param or error.status == 403 else None
     elif path.startswith("/v2/"):
         content = {"message": error.message}
     status = 401 if path.startswith("/v1/") and error.status == 403 else error.status
@@ -191,26 +195,33 @@ def _error(request: Request, error: RequestError) -> Response:
     return JSONResponse(content, status_code=status, headers=headers)
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    messages = {404: "there is no such page", 405: "this path does not take that method"}
-    return _error(request, RequestError(status, messages.get(status, "it cannot be answered")))
+async def _not_found(request: Request, _error_of_routing: Exception) -> Response:
+    """Answer what no route took: `StaticFiles` gets all that is left, whatever its method."""
+    methods = dict.fromkeys(own.POSTS, "POST") | dict.fromkeys(own.GETS, "GET")
+    if (method := methods.get(request.url.path)) is None:
+        return _error(request, RequestError(404, "there is no such page"))
+    response = _error(request, RequestError(405, f"this path takes {method} only"))
+    response.headers["Allow"] = method
+    return response
 
 
 class _Outside:
-    """Around every answer: pages from elsewhere are refused; headers, counts and the log."""
+    """Around every answer: who may ask, how long it may take, headers, counts and the log."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, origins: Sequence[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, origins: Sequence[str], seconds: float
+    ) -> None:
         self._app = app
         self._metrics = metrics
         self._origins = origins
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
-        status = 500
+        status = 0
 
         async def answered(message: Message) -> None:
             nonlocal status
@@ -220,11 +231,18 @@ class _Outside:
             await send(message)
 
         try:
-            if self._is_from_elsewhere(scope):
-                refused = RequestError(403, "pages of that origin may not ask (--allow-origin)")
-                await _error(Request(scope), refused)(scope, receive, answered)
-            else:
-                await self._app(scope, receive, answered)
+            async with asyncio.timeout(self._seconds):
+                if self._is_from_elsewhere(scope):
+                    refused = RequestError(
+                        403, "requests from pages of that origin are not allowed (--allow-origin)"
+                    )
+                    await _error(Request(scope), refused)(scope, receive, answered)
+                else:
+                    await self._app(scope, receive, answered)
+        except TimeoutError:
+            if not status:  # else uvicorn cuts the answer off, and its client notices
+                late = RequestError(503, f"not answered within {self._seconds:g} s")
+                await _error(Request(scope), late)(scope, receive, answered)
         finally:
             seconds = time.perf_counter() - begun
             path = scope["path"] if scope["path"] in own.POSTS or scope["path"] in own.GETS else "*"
@@ -261,13 +279,13 @@ async def _looking_after(models: ServedModels) -> None:
         await asyncio.sleep(_RELOAD_SECONDS)
         await asyncio.to_thread(models.reload_changed, _LOG.warning)
         if turn % _TURNS_TO_TRIM == 0:
-            await asyncio.to_thread(_give_memory_back)
+            await asyncio.to_thread(_tell_malloc, "malloc_trim", 0)  # what was freed
 
 
-def _give_memory_back() -> None:
-    """Return what was freed to the system: glibc keeps it, scattered over an arena a thread."""
-    if trim := sys.platform == "linux" and getattr(ctypes.CDLL(None), "malloc_trim", None):
-        trim(0)
+def _tell_malloc(function: str, *arguments: int) -> None:
+    """Call a function of glibc's; other systems do not have it."""
+    if called := sys.platform == "linux" and getattr(ctypes.CDLL(None), function, None):
+        called(*arguments)
 
 
 def _reload_all(models: ServedModels) -> None:

@@ -99,6 +99,11 @@ class Batcher:
             thread.start()
 
     @property
+    def is_well(self) -> bool:
+        """Whether every thread runs: one that a bug has ended would leave requests waiting."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    @property
     def waiting(self) -> int:
         """Texts in the queue."""
         return sum(map(len, self._queues.values()))
@@ -139,28 +144,30 @@ class Batcher:
     def _work(self) -> None:
         while (taken := self._take()) is not None:
             options, jobs = taken
-            if not jobs:
-                continue
-            begun = time.monotonic()
             try:
-                results = self._run([job.text for job in jobs], options)
+                self._answer(jobs, options)
             except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
                 for job in jobs:
-                    _fail(job.request.future, error)
-                continue
-            seconds = time.monotonic() - begun
-            self._on_batch(len(jobs), seconds)
-            with self._changed:
-                size = sum(_weight(job.text) for job in jobs)
-                self._rate += 0.1 * (size * len(self._threads) / max(seconds, 1e-4) - self._rate)
-                finished = [
-                    job.request
-                    for job, result in zip(jobs, results, strict=True)
-                    if _keep(job, result)
-                ]
-            for request in finished:
-                if not request.future.done() and request.future.set_running_or_notify_cancel():
-                    request.future.set_result(request.results)
+                    if _is_awaited(job.request.future):
+                        job.request.future.set_exception(error)
+
+    def _answer(self, jobs: list[_Job], options: Any) -> None:
+        """Run a batch; a request whose last text it holds gets its results."""
+        if not jobs:
+            return
+        begun = time.monotonic()
+        results = self._run([job.text for job in jobs], options)
+        seconds = time.monotonic() - begun
+        self._on_batch(len(jobs), seconds)
+        with self._changed:
+            size = sum(_weight(job.text) for job in jobs)
+            self._rate += 0.1 * (size * len(self._threads) / max(seconds, 1e-4) - self._rate)
+            finished = [
+                job.request for job, result in zip(jobs, results, strict=True) if _keep(job, result)
+            ]
+        for request in finished:
+            if _is_awaited(request.future):
+                request.future.set_result(request.results)
 
     def _take(self) -> tuple[Any, list[_Job]] | None:
         """Wait for texts and return a batch of those with the same options; None at the end."""
@@ -218,6 +225,6 @@ def _keep(job: _Job, result: Any) -> bool:
     return job.request.left == 0
 
 
-def _fail(future: "Future[list[Any]]", error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error)
+def _is_awaited(future: "Future[list[Any]]") -> bool:
+    """Return whether a future may be set; from then on it cannot be cancelled any more."""
+    return not future.done() and future.set_running_or_notify_cancel()

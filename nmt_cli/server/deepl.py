@@ -6,14 +6,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.server.requests import RequestBody, Values, checked
+from nmt_cli.server.requests import ListOf, RequestBody, Values, checked
 from nmt_cli.server.translating import translate
 
 
 class TranslateBody(RequestBody):
     """POST /v2/translate."""
 
-    text: list[str] | str
+    text: ListOf[str] | str
     target_lang: str
     source_lang: str | None = None
     tag_handling: Literal["html", "xml", ""] | None = None
@@ -34,7 +34,7 @@ async def translate_texts(request: Request, values: Values) -> Response:
     state.billed += sum(map(len, texts))
     answers: list[dict[str, Any]] = [
         {
-            "detected_source_language": result.source_lang.upper(),
+            "detected_source_language": result.source.language.upper(),
             "text": result.text,
             "billed_characters": len(text),
         }
@@ -44,10 +44,10 @@ async def translate_texts(request: Request, values: Values) -> Response:
 
 
 async def languages(request: Request) -> Response:
-    """List the languages of one side."""
+    """List the source or target languages."""
     side = request.query_params.get("type", "source")
     served = request.app.state.models.of_task(TRANSLATION)
-    codes = [s.target_lang if side == "target" else s.source_lang for s in served]
+    codes = [way[1 if side == "target" else 0] for s in served for way in s.ways]
     return JSONResponse(
         [
             {"language": code.upper(), "name": code, "supports_formality": False}
@@ -57,7 +57,7 @@ async def languages(request: Request) -> Response:
 
 
 async def usage(request: Request) -> Response:
-    """Say how many characters were translated since the server began."""
+    """Return how many characters were translated since the server started."""
     return JSONResponse(
         {"character_count": request.app.state.billed, "character_limit": 1_000_000_000_000}
     )

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.server.requests import RequestBody, RequestError, Values, checked
-from nmt_cli.server.translating import MOST_ALTERNATIVES, Detected, Translated, detect, translate
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, checked
+from nmt_cli.server.translating import MOST_ALTERNATIVES, Detected, detect, translate
 
 _MOST_SUGGESTED = 10_000  # characters
 
@@ -23,7 +23,7 @@ _MOST_SUGGESTED = 10_000  # characters
 class TranslateBody(RequestBody):
     """POST /translate."""
 
-    q: str | list[str]
+    q: str | ListOf[str]
     source: str = "auto"
     target: str
     format: Literal["text", "html"] = "text"
@@ -61,7 +61,7 @@ async def translate_texts(request: Request, values: Values) -> Response:
     )
     answer: dict[str, Any] = {"translatedText": [result.text for result in found]}
     if is_auto:
-        answer["detectedLanguage"] = await _detected(texts, found)
+        answer["detectedLanguage"] = [_as_json(result.source) for result in found]
     if body.alternatives:
         answer["alternatives"] = [result.alternatives for result in found]
     if isinstance(body.q, str):
@@ -70,12 +70,13 @@ async def translate_texts(request: Request, values: Values) -> Response:
 
 
 async def languages(request: Request) -> Response:
-    """List each language with those that it goes to; clients look here for the target, too."""
+    """List each language with the languages it can be translated to."""
     served = request.app.state.models.of_task(TRANSLATION)
-    targets: dict[str, list[str]] = {s.source_lang: [] for s in served}
-    for model in served:
-        targets[model.source_lang].append(model.target_lang)
-        targets.setdefault(model.target_lang, [])
+    ways = [way for model in served for way in model.ways]
+    targets: dict[str, list[str]] = {source: [] for source, _ in ways}
+    for source, target in ways:
+        targets[source].append(target)
+        targets.setdefault(target, [])
     return JSONResponse(
         [{"code": code, "name": code, "targets": found} for code, found in targets.items()]
     )
@@ -90,11 +91,13 @@ async def detect_language(request: Request, values: Values) -> Response:
 
 
 async def suggest(request: Request, values: Values) -> Response:
-    """Keep a better translation, as a line of JSON that `nmt train` reads."""
+    """Save a better translation, as a line of JSON that `nmt train` reads."""
     state = request.app.state
     body = checked(SuggestBody, values)
     if state.suggestions is None:
-        raise RequestError(403, "suggestions are not kept here (nmt serve --suggestions FILE)")
+        raise RequestError(
+            403, "this server does not save suggestions (nmt serve --suggestions FILE)"
+        )
     if len(body.q) + len(body.s) > _MOST_SUGGESTED:
         raise RequestError(413, f"a suggestion has at most {_MOST_SUGGESTED:,} characters")
     row = {"source": body.q, "target": body.s, "pair": f"{body.source}-{body.target}"}
@@ -105,16 +108,13 @@ async def suggest(request: Request, values: Values) -> Response:
 
 
 async def frontend_settings(request: Request) -> Response:
-    """What a page that speaks to LibreTranslate asks first."""
+    """Return the settings that a LibreTranslate page asks for first."""
     state = request.app.state
     served = state.models.of_task(TRANSLATION)
-    first = served[0] if served else None
+    first = served[0].ways[0] if served else ("", "")
     language = {
         side: {"code": code, "name": code}
-        for side, code in (
-            ("source", first.source_lang if first else ""),
-            ("target", first.target_lang if first else ""),
-        )
+        for side, code in zip(("source", "target"), first, strict=True)
     }
     return JSONResponse(
         {
@@ -130,15 +130,11 @@ async def frontend_settings(request: Request) -> Response:
     )
 
 
-async def health(_request: Request) -> Response:
-    """Say that the server answers."""
-    return JSONResponse({"status": "ok"})
-
-
-async def _detected(texts: list[str], found: list[Translated]) -> list[dict[str, Any]]:
-    """Return what each text was taken for, and how sure that is."""
-    languages = list(dict.fromkeys(result.source_lang for result in found))
-    return [_as_json(detected) for detected in await detect(texts, languages)]
+async def health(request: Request) -> Response:
+    """Say that the server answers, and that nothing has ended that should run."""
+    if all(served.batcher.is_well for served in request.app.state.models):
+        return JSONResponse({"status": "ok"})
+    raise RequestError(500, "a thread has ended; the log says why, and a restart mends it")
 
 
 def _as_json(found: Detected) -> dict[str, Any]:

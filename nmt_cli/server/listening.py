@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import ipaddress
-import json
 import logging
 import signal
 import socket
@@ -15,7 +14,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.server.app import Settings, create
 
@@ -27,11 +25,6 @@ _HEAD_SECONDS = 10  # until the first request of a connection has come
 _IDLE_SECONDS = 20
 _DRAIN_SECONDS = 30
 _TERMINATED = 128 + signal.SIGTERM
-_CURL = {
-    TRANSLATION: ("/translate", {"q": "{text}", "source": "{source}", "target": "{target}"}),
-    CHAT: ("/v1/chat/completions", {"messages": [{"role": "user", "content": "{text}"}]}),
-    CLASSIFICATION: ("/classify", {"texts": ["{text}"]}),
-}
 
 
 class _Protocol(HttpToolsProtocol):
@@ -146,7 +139,7 @@ def read_keys(path: Path) -> list[str]:
         raise ConfigError(f"--api-key-file {path}: cannot be read: {error}") from error
     if keys := [line.strip() for line in lines if line.strip() and not line.startswith("#")]:
         return keys
-    raise ConfigError(f"--api-key-file {path}: holds no key")
+    raise ConfigError(f"--api-key-file {path}: contains no key")
 
 
 @contextlib.contextmanager
@@ -171,20 +164,19 @@ def _greeting(app: Any, settings: Settings, host: str, port: int) -> Iterator[st
     served = list(app.state.models)
     for model in served:
         yield f"{model.facts.name} {model.name}: {model.model.bundle.path}"
-    yield f"serving on {url}   (a page for people; Ctrl-C ends)"
-    path, body = _CURL[served[0].facts]
-    example = json.dumps(body)
+    yield f"serving on {url}   (open it in a browser; Ctrl-C stops)"
+    path, example = served[0].facts.request
     for hole, value in (
         ("text", "The old man reads a book."),
-        ("source", served[0].source_lang),
-        ("target", served[0].target_lang),
+        ("source", served[0].ways[0][0]),
+        ("target", served[0].ways[0][1]),
     ):
         example = example.replace(f"{{{hole}}}", value)
     key = " -H 'Authorization: Bearer KEY'" if settings.keys else ""
     kind = "-H 'Content-Type: application/json'"
     yield f"try: curl {url}{path} {kind}{key} -d '{example}'"
     if not settings.keys and not _is_loopback(host):
-        yield "warning: whoever reaches this address may use it (--api-key-file asks for a key)"
+        yield "warning: anyone who can reach this address can use it (see --api-key-file)"
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,7 @@
-"""HTML and XML whose text is to be translated: every tag stays as it is, in its place."""
+"""What of a text is to be translated: its lines, or in HTML and XML what stands between tags.
+
+All the rest stays as it is, in its place.
+"""
 
 import html
 import re
@@ -6,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _TAG = re.compile(r"""</?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+>""")
+_LINE = re.compile(r"\S(?:.*\S)?")
+_SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
 _NAME = re.compile(r"<([A-Za-z]+)")
 _SECTIONS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>", "<!": ">"}
 _OPAQUE = {"script", "style", "code", "pre", "textarea"}  # not for readers, or not to be changed
@@ -13,20 +18,31 @@ _OPAQUE = {"script", "style", "code", "pre", "textarea"}  # not for readers, or 
 
 @dataclass(frozen=True)
 class Marked:
-    """A text with tags.
+    """A text in parts.
 
     Attributes:
         texts: What is to be translated, without character references.
         frame: What stands before the first text, between the texts, and after the last one.
+        has_tags: Whether it is HTML or XML.
     """
 
     texts: list[str]
     frame: list[str]
+    has_tags: bool
 
     def filled(self, texts: Sequence[str]) -> str:
         """Return the whole with other texts in place of its own."""
-        escaped = [html.escape(text, quote=False) for text in texts]
-        return "".join(a + b for a, b in zip(self.frame, [*escaped, ""], strict=True))
+        if self.has_tags:
+            texts = [html.escape(text, quote=False) for text in texts]
+        return "".join(a + b for a, b in zip(self.frame, [*texts, ""], strict=True))
+
+
+def lines(text: str) -> Marked:
+    """Return the lines that are not blank, without the space around them."""
+    found = [*_LINE.finditer(text)]
+    edges = [0, *(edge for line in found for edge in line.span()), len(text)]
+    frame = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return Marked([line[0] for line in found], frame, has_tags=False)
 
 
 def parse(text: str) -> Marked:
@@ -37,13 +53,13 @@ def parse(text: str) -> Marked:
         if inner := html.unescape(stretch).strip():
             before = stretch[: len(stretch) - len(stretch.lstrip())]
             frame.append(pending + before)
-            texts.append(inner)
+            texts.append(_SPACE.sub(" ", inner))
             pending = stretch[len(stretch.rstrip()) :]
         else:
             pending += stretch
         pending += text[start:end]
         begin = end
-    return Marked(texts, [*frame, pending])
+    return Marked(texts, [*frame, pending], has_tags=True)
 
 
 def _markup(text: str) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,9 @@ class Metrics:
             "nmt_batch_seconds", "Time of a batch.", ["model"], registry=registry
         )
         self.tokens = Counter("nmt_tokens", "Tokens written.", ["model"], registry=registry)
-        self._waiting = Gauge("nmt_waiting_texts", "Texts that wait.", ["model"], registry=registry)
+        self._waiting = Gauge(
+            "nmt_waiting_texts", "Texts that are waiting.", ["model"], registry=registry
+        )
 
     def text(self, waiting: dict[str, int]) -> str:
         """Return all counts.

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from nmt_cli.config.tasks import CHAT
-from nmt_cli.server.requests import RequestBody, RequestError, Values, checked
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, checked
 from nmt_cli.server.serving import ServedModel
 
 _MOST_REPLIES = 16
@@ -35,7 +35,7 @@ class Message(RequestBody):
     """What somebody said."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[Part] | None = None
+    content: str | ListOf[Part] | None = None
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ class ChatBody(RequestBody):
     """POST /v1/chat/completions."""
 
     model: str = ""
-    messages: Annotated[list[Message], Field(min_length=1)]
+    messages: Annotated[ListOf[Message], Field(min_length=1)]
     stream: bool = False
     stream_options: StreamOptions | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -63,7 +63,7 @@ class ChatBody(RequestBody):
     n: Annotated[int, Field(ge=1, le=_MOST_REPLIES)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    stop: str | list[str] | None = None
+    stop: str | ListOf[str] | None = None
     seed: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | None = None
 
     @property
@@ -125,11 +125,12 @@ async def chat_completions(request: Request, values: Values) -> Response:
 
 async def _whole(served: ServedModel, body: ChatBody, head: dict[str, Any]) -> dict[str, Any]:
     replies = []
-    for number in range(body.n or 1):
-        said = _Said()
-        async for _ in _reply(served, body, number, said):
-            pass
-        replies.append(said)
+    with served.place():
+        for number in range(body.n or 1):
+            said = _Said()
+            async for _ in _reply(served, body, number, said):
+                pass
+            replies.append(said)
     choices = [
         {
             "index": index,
@@ -155,16 +156,17 @@ async def _events(
         choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
         return _event(head | {"choices": [choice]})
 
-    for index in range(body.n or 1):
-        said = _Said()
-        async with aclosing(_reply(served, body, index, said)) as chunks:
-            begun = False
-            async for chunk in chunks:
-                role = {} if begun else {"role": "assistant"}
-                begun = True
-                yield event(index, role | {"content": chunk})
-        yield event(index, {} if begun else {"role": "assistant", "content": ""}, said.reason)
-        replies.append(said)
+    with served.place():
+        for index in range(body.n or 1):
+            said = _Said()
+            async with aclosing(_reply(served, body, index, said)) as chunks:
+                begun = False
+                async for chunk in chunks:
+                    role = {} if begun else {"role": "assistant"}
+                    begun = True
+                    yield event(index, role | {"content": chunk})
+            yield event(index, {} if begun else {"role": "assistant", "content": ""}, said.reason)
+            replies.append(said)
     if with_usage:
         yield _event(head | {"choices": [], "usage": _usage(served, body, replies)})
     yield "data: [DONE]\n\n"

@@ -9,14 +9,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from nmt_cli import __version__
 from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION
 from nmt_cli.server import deepl, libretranslate, openai
-from nmt_cli.server.requests import RequestBody, RequestError, Values, checked
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, checked
 from nmt_cli.server.serving import ServedModel
+from nmt_cli.server.translating import model_for
 
 
 class ClassifyBody(RequestBody):
     """POST /classify."""
 
-    texts: str | list[str] | list[tuple[str, str]]
+    texts: str | ListOf[str] | ListOf[tuple[str, str]]
     model: str = ""
 
 
@@ -32,8 +33,10 @@ class ExplainBody(RequestBody):
 class ScoreBody(RequestBody):
     """POST /score."""
 
-    pairs: list[tuple[str, str]]
+    pairs: ListOf[tuple[str, str]]
     model: str = ""
+    source: str | None = None
+    target: str | None = None
 
 
 async def classify(request: Request, values: Values) -> Response:
@@ -50,31 +53,31 @@ async def classify(request: Request, values: Values) -> Response:
 
 
 async def score(request: Request, values: Values) -> Response:
-    """Say how likely the model finds each second text of `pairs`, given the first."""
+    """Return the log-probability of the second text of each pair, given the first."""
     state = request.app.state
     body = checked(ScoreBody, values)
     state.limits.check_texts([text for pair in body.pairs for text in pair], "pairs")
     served = _named(request, body.model, TRANSLATION)
-    found = await served.aside(lambda: served.model.score(body.pairs))
+    way = {"to": body.target, "from_": body.source}
+    found = await served.aside(lambda: served.model.score(body.pairs, **way))
     rows = [{"score": row.score, "tokens": row.tokens, "log_probs": row.log_probs} for row in found]
     return JSONResponse({"model": served.name, "results": rows})
 
 
 async def explain(request: Request, values: Values) -> Response:
-    """Say of each word of a translation how sure it is, and which words it comes from."""
+    """Return the probability of each word of a translation, and the words it comes from."""
     state = request.app.state
     body = checked(ExplainBody, values)
     state.limits.check_texts([body.q, body.translation], "q")
-    served = state.models.for_pair(body.source, body.target)
-    if served is None:
-        raise RequestError(400, "no model translates that way", param="target")
-    words = await served.aside(lambda: served.model.explain(body.q, body.translation))
+    served, way = model_for(state.models, body.source, body.target)
+    way = way if served.languages_of(way) else ("", "")
+    words = await served.aside(lambda: served.model.explain(body.q, body.translation, way))
     rows = [{"text": w.text, "probability": w.probability, "from": w.source} for w in words]
     return JSONResponse({"model": served.name, "words": rows})
 
 
 async def metrics(request: Request) -> Response:
-    """Return what was counted, as Prometheus reads it."""
+    """Return the counters, in the format of Prometheus."""
     state = request.app.state
     waiting = {served.name: served.batcher.waiting for served in state.models}
     text = state.metrics.text(waiting)
@@ -87,18 +90,19 @@ async def served(request: Request) -> Response:
         {
             "name": s.name,
             "task": s.facts.name,
-            "source": s.source_lang,
-            "target": s.target_lang,
+            "source": source,
+            "target": target,
             "scores": s.model.bundle.manifest.scores.get("test", {}),
             "parameters": s.model.bundle.manifest.parameters,
         }
         for s in request.app.state.models
+        for source, target in s.ways
     ]
     return JSONResponse({"models": rows, "version": __version__})
 
 
 async def openapi(_request: Request) -> Response:
-    """Describe what can be asked (OpenAPI 3.1)."""
+    """Describe all requests (OpenAPI 3.1)."""
     paths: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
     for path, (answer, body) in POSTS.items():

@@ -4,9 +4,9 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
@@ -14,6 +14,9 @@ from nmt_cli.errors import ConfigError
 
 Body = TypeVar("Body", bound="RequestBody")
 Values = Mapping[str, Any]
+Item = TypeVar("Item")
+# Ends at the first wrong item: a record of each of a million would hold the server for seconds.
+ListOf = Annotated[list[Item], Field(fail_fast=True)]
 
 
 class RequestError(Exception):

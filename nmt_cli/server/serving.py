@@ -18,6 +18,7 @@ from nmt_cli.resources import available_cores
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.server.batching import Batcher, QueueFullError
 from nmt_cli.server.metrics import Metrics
+from nmt_cli.text.languages import Way
 
 if TYPE_CHECKING:
     from nmt_cli.search.chat_session import ChatSession
@@ -64,8 +65,7 @@ class ServedModel:
         name: What clients call it.
         model: The model.
         facts: Its task.
-        source_lang: Code of the language that it reads.
-        target_lang: Code of the language that it writes.
+        ways: Codes of source and target of each way in which it translates.
     """
 
     def __init__(self, name: str, model: Model, limits: Limits, metrics: Metrics) -> None:
@@ -73,8 +73,13 @@ class ServedModel:
         self.model = model
         manifest = model.bundle.manifest
         self.facts = manifest.facts
-        self.source_lang = manifest.source_lang or UNKNOWN_LANGUAGE
-        self.target_lang = manifest.target_lang or UNKNOWN_LANGUAGE
+        known = manifest.known_languages
+        self.ways = [
+            (source, target)
+            for source in known.source or [UNKNOWN_LANGUAGE]
+            for target in known.target or [UNKNOWN_LANGUAGE]
+            if source != target or not known.tokens
+        ]
         self._metrics = metrics
         self._seeded = threading.Lock()
         self.created = int((model.bundle.path / MANIFEST).stat().st_mtime)
@@ -93,6 +98,12 @@ class ServedModel:
     async def run(self, texts: Sequence[str], options: Any = None) -> list[Any]:
         """Return a result for each text: a `Translation`, or a `Labelled`."""
         return await asyncio.wrap_future(self.batcher.submit(texts, options)) if texts else []
+
+    def languages_of(self, way: Way) -> dict[str, str]:
+        """Return the search options that choose a way; a model of one needs none."""
+        if not self.model.bundle.manifest.languages:
+            return {}
+        return dict(zip(("from_", "to"), way, strict=True))
 
     def num_tokens(self, text: str) -> int:
         """Return how many tokens a text has, without `</s>`."""
@@ -123,40 +134,39 @@ class ServedModel:
 
     async def aside(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns that runs beside the batches, when a core is free."""
-        with self._place():
+        with self.place():
             return await asyncio.get_running_loop().run_in_executor(self._talks, function)
 
     async def stream(self, session: "ChatSession", text: str) -> AsyncGenerator[str, None]:
         """Yield a reply as it is written. Whoever stops reading ends the search."""
-        with self._place():
-            loop = asyncio.get_running_loop()
-            arrived: asyncio.Queue[str | BaseException | None] = asyncio.Queue()
-            stopped = threading.Event()
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Queue[str | BaseException | None] = asyncio.Queue()
+        stopped = threading.Event()
 
-            def tell(item: str | BaseException | None) -> None:
-                with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                    loop.call_soon_threadsafe(arrived.put_nowait, item)
+        def tell(item: str | BaseException | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(arrived.put_nowait, item)
 
-            def write() -> None:
-                try:
-                    with self._alone(session), contextlib.closing(session.stream(text)) as written:
-                        for chunk in written:
-                            tell(chunk)
-                            if stopped.is_set():
-                                break
-                    tell(None)
-                except BaseException as error:  # noqa: BLE001 - the reader raises it
-                    tell(error)
-
-            done = loop.run_in_executor(self._talks, write)
+        def write() -> None:
             try:
-                while (item := await arrived.get()) is not None:
-                    if isinstance(item, BaseException):
-                        raise item
-                    yield item
-            finally:
-                stopped.set()
-                await asyncio.shield(asyncio.wait([done]))
+                with self._alone(session), contextlib.closing(session.stream(text)) as written:
+                    for chunk in written:
+                        tell(chunk)
+                        if stopped.is_set():
+                            break
+                tell(None)
+            except BaseException as error:  # noqa: BLE001 - the reader raises it
+                tell(error)
+
+        done = loop.run_in_executor(self._talks, write)
+        try:
+            while (item := await arrived.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            stopped.set()
+            await asyncio.shield(asyncio.wait([done]))
 
     def close(self) -> None:
         """Answer what waits, then let go of the memory."""
@@ -170,7 +180,8 @@ class ServedModel:
             return lambda texts, _options: [*labeller.label_windows([texts])]
         if self.facts.is_parallel:
             translator = self.model.translator()
-            list(translator.translate(["."], self.model.search_options()))  # the first is slower
+            options = self.model.search_options(**self.languages_of(self.ways[0]))
+            list(translator.translate(["."], options))  # the first is slower
             return lambda texts, options: [*translator.translate(texts, options)]
         self.model.engine.restart()
         return lambda texts, _options: texts
@@ -186,7 +197,12 @@ class ServedModel:
             yield
 
     @contextlib.contextmanager
-    def _place(self) -> Iterator[None]:
+    def place(self) -> Iterator[None]:
+        """Hold one of the places of what runs beside the batches.
+
+        Raises:
+            QueueFullError: All are taken.
+        """
         if not self._free.acquire(blocking=False):
             raise QueueFullError(_RETRY_SECONDS)
         try:
@@ -231,8 +247,8 @@ class ServedModels:
         found = self.of_task(task)
         return next((served for served in found if name in (None, "", served.name)), None)
 
-    def for_pair(self, source: str, target: str) -> ServedModel | None:
-        """Return the first model that translates from one language to another.
+    def for_pair(self, source: str, target: str) -> tuple[ServedModel, Way] | None:
+        """Return the first model that translates from one language to another, and its way.
 
         Args:
             source: A code such as "de", "DE" or "de-AT". A model that does not know its language
@@ -240,10 +256,9 @@ class ServedModels:
             target: Likewise.
         """
         for served in self.of_task(TRANSLATION):
-            if _is_language(source, served.source_lang) and _is_language(
-                target, served.target_lang
-            ):
-                return served
+            for way in served.ways:
+                if _is_language(source, way[0]) and _is_language(target, way[1]):
+                    return served, way
         return None
 
     def reload_changed(self, tell: Callable[[str], None], *, all_of_them: bool = False) -> None:
@@ -261,9 +276,9 @@ class ServedModels:
                 self._served[number] = self._load(str(path), served.name)
             except (NmtError, OSError) as error:
                 served.created = _changed_at(path, served.created)
-                tell(f"{path}: {error}; the model that was loaded before goes on")
+                tell(f"{path}: {error}; the model loaded before stays in use")
                 continue
-            tell(f"{path}: loaded anew")
+            tell(f"{path}: reloaded")
             served.close()
 
     def close(self) -> None:

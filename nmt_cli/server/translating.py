@@ -2,16 +2,22 @@
 
 import asyncio
 import functools
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.server import markup
 from nmt_cli.server.requests import RequestError
 from nmt_cli.server.serving import UNKNOWN_LANGUAGE, ServedModel, ServedModels
+from nmt_cli.text.languages import Way
+
+if TYPE_CHECKING:
+    from nmt_cli.search.translator import Translation
 
 MOST_ALTERNATIVES = 16
+_MOST_LISTED = 20  # ways in an error
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,12 @@ class Translated:
     Attributes:
         text: Its translation.
         alternatives: Other translations, the better ones first.
-        score: Of the translation: the mean log-probability of a token.
-        source_lang: The language that it was in, or taken for.
+        source: The language that it was in, or taken for.
     """
 
     text: str
     alternatives: list[str]
-    score: float
-    source_lang: str
+    source: Detected
 
 
 @functools.cache
@@ -70,7 +74,6 @@ async def translate(
     *,
     is_markup: bool = False,
     alternatives: int = 0,
-    **search: Any,
 ) -> list[Translated]:
     """Return a translation of each text.
 
@@ -80,76 +83,63 @@ async def translate(
         pair: Codes of the languages; None detects the source.
         is_markup: Whether texts are HTML or XML, whose tags stay.
         alternatives: How many other translations are wanted.
-        search: Search options.
 
     Raises:
         RequestError: No model translates that way.
     """
     source, target = pair
-    if source is None:
-        found = await detect(texts, _sources(models, target))
-        sources = [detected.language for detected in found]
+    if source is None and (among := _sources(models, target)):
+        sources = await detect(texts, among)
     else:
-        sources = [source] * len(texts)
-    served = [_model_for(models, language, target) for language in sources]
-    whole = asyncio.gather(
-        *(
-            _translate_text(model, text, is_markup=is_markup, alternatives=alternatives, **search)
-            for model, text in zip(served, texts, strict=True)
+        sources = [Detected(source or "auto", 100.0)] * len(texts)
+    served = [model_for(models, found.language, target) for found in sources]
+    marked = [markup.parse(text) if is_markup else markup.lines(text) for text in texts]
+    search: dict[str, Any] = {"n_best": alternatives + 1} if alternatives else {}
+    results: dict[int, Translated] = {}
+    for model, way in dict.fromkeys(served):
+        indices = [i for i, other in enumerate(served) if other == (model, way)]
+        # All at once: the queue takes a request as a whole, and lets others in between its texts.
+        inner = [line for i in indices for line in marked[i].texts]
+        outer = iter(
+            await model.run(inner, model.model.search_options(**search, **model.languages_of(way)))
         )
-    )
-    return await whole
+        for i in indices:
+            lines = list(itertools.islice(outer, len(marked[i].texts)))
+            results[i] = _joined(model, replace(sources[i], language=way[0]), marked[i], lines)
+    return [results[i] for i in range(len(texts))]
 
 
-async def _translate_text(
-    served: ServedModel, text: str, *, is_markup: bool, alternatives: int, **search: Any
+def _joined(
+    served: ServedModel, source: Detected, marked: markup.Marked, lines: Sequence["Translation"]
 ) -> Translated:
-    """Translate each line of a text, or each text between two tags of it."""
-    marked = markup.parse(text) if is_markup else _lines(text)
-    if alternatives:
-        search |= {"n_best": alternatives + 1}
-    options = served.model.search_options(**search)
-    found = await served.run(marked.texts, options)
-    served.count_tokens(sum(len(line.tokens) for line in found))
-    ranks = range(max((len(line.hypotheses) for line in found), default=0))
-    fill = marked.filled if is_markup else functools.partial(_filled, marked)
+    """Put the translations of a text's lines in the place of the lines."""
+    served.count_tokens(sum(len(line.tokens) for line in lines))
+    ranks = range(max((len(line.hypotheses) for line in lines), default=0))
     wholes = [
-        fill([line.hypotheses[min(rank, len(line.hypotheses) - 1)].text for line in found])
+        marked.filled([line.hypotheses[min(rank, len(line.hypotheses) - 1)].text for line in lines])
         for rank in ranks
-    ] or [text]
-    score = sum(line.score for line in found) / max(1, len(found))
-    return Translated(wholes[0], list(dict.fromkeys(wholes))[1:], score, served.source_lang)
+    ] or [marked.filled([])]
+    return Translated(wholes[0], list(dict.fromkeys(wholes))[1:], source)
 
 
-def _lines(text: str) -> markup.Marked:
-    """Return the lines of a text that are not blank, and what stands between them."""
-    texts, frame, pending = [], [], ""
-    for line in text.splitlines(keepends=True):
-        if inner := line.strip():
-            before, _, after = line.partition(inner)
-            frame.append(pending + before)
-            texts.append(inner)
-            pending = after
-        else:
-            pending += line
-    return markup.Marked(texts, [*frame, pending])
+def model_for(models: ServedModels, source: str, target: str) -> tuple[ServedModel, Way]:
+    """Return the first model that translates that way, and the way as it names it.
 
-
-def _filled(marked: markup.Marked, texts: Sequence[str]) -> str:
-    return "".join(a + b for a, b in zip(marked.frame, [*texts, ""], strict=True))
-
-
-def _model_for(models: ServedModels, source: str, target: str) -> ServedModel:
+    Raises:
+        RequestError: There is none.
+    """
     if (served := models.for_pair(source, target)) is not None:
         return served
-    pairs = ", ".join(f"{s.source_lang}-{s.target_lang}" for s in models.of_task(TRANSLATION))
-    message = f"no model translates from {source} to {target}"
+    ways = [f"{a}-{b}" for s in models.of_task(TRANSLATION) for a, b in s.ways]
+    pairs = ", ".join(ways[:_MOST_LISTED]) + (", ..." if ways[_MOST_LISTED:] else "")
+    message = f"no model translates from {source!r} to {target!r}"
     raise RequestError(400, f"{message} (served: {pairs or 'none'})", param="target")
 
 
 def _sources(models: ServedModels, target: str) -> list[str]:
     served = models.of_task(TRANSLATION)
-    return [s.source_lang for s in served if models.for_pair(s.source_lang, target)]
+    sources = dict.fromkeys(source for s in served for source, _ in s.ways)
+    return [source for source in sources if models.for_pair(source, target)]
 
 
 def _best(ranked: Sequence[tuple[str, float]], among: Sequence[str]) -> Detected:

@@ -34,7 +34,7 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.packing import Packing, Tensor
 from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
 from nmt_cli.text.shards import EncodedCorpus
-from nmt_cli.text.special_tokens import NEVER_WRITTEN
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, never_written
 
 Weights = npt.NDArray[np.float32]
 _CHUNK_LOGITS = 1 << 23  # 32 MB in float32
@@ -65,18 +65,28 @@ def loss_sums(
     cache = model.start_cache(model.encode(source, random=random))
     states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
     labels = Packing.of(target).pack(target)  # [N]
+    if model.num_tags:  # an output's own language is forced, not predicted
+        after = labels - len(CONTROL_TOKENS)
+        is_predicted = (after < 0) | (after >= model.num_tags)
+        states, labels = (tf.boolean_mask(x, is_predicted) for x in (states, labels))
     table = tf.convert_to_tensor(model.output_table)
-    plain = _cross_entropy(states, table, labels)
+    bias = tf.stop_gradient(model.output_bias)
+    plain = _cross_entropy(states, table, bias, labels)
     wide = tf.cast(states, tf.float32)
-    label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
-    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, _mean_row(table)))
+    label_logits = tf.reduce_sum(wide * tf.gather(table, labels)) + _sum_of(bias, labels)
+    mean_row, mean_bias = (_mean_row(x, model.num_tags) for x in (table, bias))
+    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, mean_row) + mean_bias)
     smoothed = plain + label_smoothing * (label_logits - mean_logits)
     return LossSums(smoothed, plain, tf.cast(tf.size(labels), tf.float32))
 
 
 @tf.custom_gradient
-def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tensor, Any]:
+def _cross_entropy(
+    states: Tensor, table: Tensor, bias: Tensor, labels: Tensor
+) -> tuple[Tensor, Any]:
     """Return the summed cross-entropy of labels [N] under states [N, D] and a table [V, D].
+
+    The bias [V] of the logits is not trained.
 
     The gradient of the logits is the softmax, less 1 at the label. The products with that 1 are
     rows of the table and of the states, so nothing but the softmax is ever made of the logits.
@@ -86,7 +96,7 @@ def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tenso
 
     def add_chunk(start: Tensor, loss: Tensor, of_states: Any, of_table: Tensor) -> Any:
         chunk = states[start : start + rows]
-        softmax = tf.nn.softmax(output_logits(chunk, narrow))
+        softmax = tf.nn.softmax(output_logits(chunk, narrow, bias))
         of_label = tf.gather(softmax, labels[start : start + rows], batch_dims=1)
         softmax = tf.cast(softmax, states.dtype)
         of_states = of_states.write(start // rows, tf.matmul(softmax, narrow))
@@ -110,16 +120,21 @@ def _cross_entropy(states: Tensor, table: Tensor, labels: Tensor) -> tuple[Tenso
     wide = tf.cast(states, tf.float32)
     of_table -= tf.math.unsorted_segment_sum(wide, labels, tf.shape(table)[0])
 
-    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        return tf.cast(upstream, states.dtype) * of_states, upstream * of_table, None
+    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        return tf.cast(upstream, states.dtype) * of_states, upstream * of_table, None, None
 
     return loss, gradient
 
 
-def _mean_row(table: Tensor) -> Tensor:
-    """Return the mean [D] of the rows of a table [V, D] whose tokens an output can hold."""
-    total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, NEVER_WRITTEN), axis=0)
-    return total / tf.cast(tf.shape(table)[0] - len(NEVER_WRITTEN), tf.float32)
+def _sum_of(bias: Tensor, labels: Tensor) -> Tensor:
+    return tf.reduce_sum(tf.gather(bias, labels))
+
+
+def _mean_row(table: Tensor, num_tags: int) -> Tensor:
+    """Return the mean [...] of the rows of a table [V, ...] whose tokens an output can hold."""
+    never = never_written(num_tags)
+    total = tf.reduce_sum(table, axis=0) - tf.reduce_sum(tf.gather(table, never), axis=0)
+    return total / tf.cast(tf.shape(table)[0] - len(never), tf.float32)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,14 +1,12 @@
-"""What a task does in its own way; all the rest of nmt is the same for all of them.
+"""The interface of a task: everything that differs from task to task.
 
-A new task is an entry in `config/tasks.py`, a file here, and a line of `task_of`. Methods import
-what they need when they are called: TensorFlow is not needed by all of them.
+A new task needs an entry in `config/tasks.py`, a file here, and a line in `task_of`. Methods import
+what they need when they are called, since not all of them need TensorFlow.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-from nmt_cli.config import tasks
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -25,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Task(ABC):
-    """The ways of a task."""
+    """A task."""
 
     @abstractmethod
     def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> Any:
-        """Return a new model, with first weights that follow from the seed.
+        """Return a new model, whose initial weights depend only on the seed.
 
         Args:
             config: The configuration; its labels are known if it has any.
@@ -38,12 +36,12 @@ class Task(ABC):
 
     @abstractmethod
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """Return what a model is trained by."""
+        """Return the loss function."""
 
     @property
     @abstractmethod
     def validator(self) -> "type[Validator]":
-        """What scores a model in training."""
+        """The class that scores a model during training."""
 
     @abstractmethod
     def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
@@ -51,21 +49,8 @@ class Task(ABC):
 
     @abstractmethod
     def evaluate(self, evaluator: "Evaluator") -> "Evaluation | LabelComparison":
-        """Return the scores of a model on examples, beside those of others."""
+        """Return the scores of a model on examples, and of those it is compared with."""
 
     @abstractmethod
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """Return what a model looks at, for texts that a user gave."""
-
-
-def task_of(facts: tasks.TaskFacts) -> Task:
-    """Return the ways of a task."""
-    from nmt_cli.tasks.classification import Classification
-    from nmt_cli.tasks.writing import Writing
-
-    ways: dict[tasks.TaskFacts, Task] = {
-        tasks.TRANSLATION: Writing(),
-        tasks.CHAT: Writing(),
-        tasks.CLASSIFICATION: Classification(),
-    }
-    return ways[facts]
+        """Return the attention of a model for the given texts."""

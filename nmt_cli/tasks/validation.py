@@ -200,4 +200,4 @@ def _warning(outputs: list[str], examples: list[Example]) -> str | None:
     """Return what shows that a model has learned nothing: the same answer for every text."""
     if len(set(outputs)) > 1 or len({example.target for example in examples}) == 1:
         return None
-    return f"every text gets the same answer: '{outputs[0]}'"
+    return f"every text gets the same label: '{outputs[0]}'"

@@ -31,6 +31,7 @@ class Writing(Task):
             source_vocab_size=vocabulary["source"],
             target_vocab_size=vocabulary["target"],
             joint=vocabulary["joint"],
+            num_tags=vocabulary.get("tags", 0),
             seed=config.seed,
             compute_dtype=config.train.precision,
         )

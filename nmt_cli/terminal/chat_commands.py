@@ -10,14 +10,14 @@ from nmt_cli.terminal.chat_conversation import Conversation, read_turns, save_tu
 HELP = {
     "/help": "show these commands",
     "/reset": "forget the conversation so far",
-    "/undo": "take back what you said last, and the reply",
-    "/retry": "another reply to what you said last",
+    "/undo": "take back your last message and its reply",
+    "/retry": "get another reply to your last message",
     "/set KEY VALUE": "change an option, e.g. /set temperature 0.8",
     "/show": "show the options",
     "/history": "show the conversation so far",
     "/save FILE": "write the conversation to a file",
-    "/load FILE": "go on with a saved conversation",
-    "/stats": "how many replies, and how fast",
+    "/load FILE": "continue a saved conversation",
+    "/stats": "show how many replies there were, and how fast",
     "/exit": "leave (so does Ctrl-D; Ctrl-C stops a reply)",
 }
 NAMES = [usage.split()[0] for usage in HELP]
@@ -66,7 +66,7 @@ class ChatCommands:
         return True
 
     def _help(self) -> None:
-        self._table(HELP | {'"""': "begins and ends a message of several lines"})
+        self._table(HELP | {'"""': "begin and end a message of several lines"})
 
     def _reset(self) -> None:
         self._session.reset()
@@ -87,7 +87,9 @@ class ChatCommands:
             return
         self._say(self._conversation.retry())
         if self._session.turns == before and not self._session.search.sample:
-            console.note("(the same: a search finds one best reply; /set sample true draws others)")
+            console.note(
+                "(the same: a search always finds the best reply; /set sample true draws others)"
+            )
 
     def _set(self, setting: str) -> None:
         self._table(self._conversation.settings.set(setting))
@@ -114,7 +116,7 @@ class ChatCommands:
             {
                 "replies": f"{told.replies} ({told.stopped} stopped)",
                 "seconds a reply": f"{told.seconds / replies:.3f}",
-                "to first piece": f"{told.first_piece_s / replies:.3f}",
+                "to first token": f"{told.first_piece_s / replies:.3f}",
                 "turns": len(self._session.turns),
                 "model": told.model,
                 "engine": self._session.engine.description,

@@ -25,8 +25,7 @@ from nmt_cli.errors import DataError
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
-    from nmt_cli.search.chat_session import ChatSession, Reply
-    from nmt_cli.search.options import ChatSettings
+    from nmt_cli.search.chat_session import ChatSession, ChatSettings, Reply
 
 
 @dataclass
@@ -76,7 +75,7 @@ class Conversation:
             if self.log is not None:
                 self.log.keep_up(self.session.turns)
         except DataError as error:
-            console.warn(f"{error}; it goes on without")
+            console.warn(f"{error}; the chat continues without it")
             self.log = None
 
     def _told(self, pieces: Generator[str, None, None]) -> Generator[str, None, None]:
@@ -132,7 +131,7 @@ class ConversationLog:
         for i in range(equal, len(turns), 2):
             records.append({"user": turns[i], "bot": turns[i + 1]})
         if records:
-            with os_errors_as(DataError, f"{self.path}: the conversation cannot be kept"):
+            with os_errors_as(DataError, f"{self.path}: the conversation cannot be saved"):
                 self._append(records)
             self._written = list(turns)
 
@@ -176,7 +175,7 @@ def last_conversation() -> tuple[Path, Path, list[str]]:
     """
     files = sorted(_folder().glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
     if not files:
-        raise DataError(f"{_folder()}: no conversation to go on with", hint="nmt chat begins one")
+        raise DataError(f"{_folder()}: no conversation to continue", hint="nmt chat starts one")
     model = next((record["model"] for record in _records(files[-1]) if "model" in record), "")
     return files[-1], Path(str(model)), read_turns(files[-1])
 
@@ -187,6 +186,8 @@ def read_turns(path: Path) -> list[str]:
     Raises:
         DataError: The file cannot be read or is something else; names the line.
     """
+    if not path.is_file():  # of what is none, such as a terminal, the end might never come
+        raise DataError(f"{path}: no such file")
     turns: list[str] = []
     is_conversation = False
     for number, record in enumerate(_records(path), start=1):
@@ -197,10 +198,10 @@ def read_turns(path: Path) -> list[str]:
         elif isinstance(record.get("keep"), int):
             del turns[2 * record["keep"] :]
         elif not record.keys() & {"keep", "model"}:
-            raise DataError(f"{path}:{number}: no part of a conversation")
+            raise DataError(f"{path}:{number}: not part of a conversation")
         is_conversation = True
     if not is_conversation:
-        raise DataError(f"{path}: holds no conversation")
+        raise DataError(f"{path}: contains no conversation")
     return turns[: len(turns) // 2 * 2]
 
 
@@ -216,7 +217,7 @@ def save_turns(path: Path, turns: Sequence[str]) -> None:
         try:
             read_turns(path)
         except DataError as error:
-            raise DataError(f"{path}: there already, and no saved conversation") from error
+            raise DataError(f"{path}: exists already and is not a saved conversation") from error
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, _line({"turns": list(turns)}))
 
@@ -225,7 +226,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
     """Return a file's JSON objects; half of a last line is what a crash left, and is left out."""
     from nmt_cli.files import read_lines
 
-    lines = list(read_lines(path, lambda raw: raw.decode("utf-8", errors="replace")))
+    lines = list(read_lines(path.absolute(), lambda raw: raw.decode("utf-8", errors="replace")))
     records = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -242,7 +243,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 def _texts(values: Any, path: Path, number: int) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(v, str) and v.strip() for v in values):
-        raise DataError(f"{path}:{number}: turns must be texts, none of them blank")
+        raise DataError(f"{path}:{number}: turns must be texts that are not blank")
     return values
 
 

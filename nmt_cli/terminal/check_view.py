@@ -88,7 +88,7 @@ def _table(loaded: "LoadedConfig", report: "Report", width: int) -> Iterator[str
         if wanted:
             name = _cut("taken out of train", room - 1)
             yield f"{split:<6}{name:<{room}}{f'about {wanted:,}':>11}"
-    yield _cut("(source, target: mean characters of a row, spaces not counted)", width)
+    yield _cut("(source, target: mean number of characters in a row, without spaces)", width)
 
 
 def _group(
@@ -115,9 +115,9 @@ def _verdict(report: "Report") -> str:
     counts = _counts(report)
     flagged = sum(int(corpus.flagged.sum()) for corpus in report.corpora)
     if counts["error"]:
-        return f"{_plural(counts['error'], 'error')} to mend before training"
+        return f"{_plural(counts['error'], 'error')} to fix before training"
     if not counts["warning"]:
-        return "nothing is wrong"
+        return "no problems found"
     return (
         f"no errors; {_plural(flagged, 'row')} to look at (--fix DIR leaves them out of training)"
     )

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from nmt_cli.resources import bundled_configs
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.resources import RUNS_DIR, bundled_configs
+from nmt_cli.search.options import ChatOptions, SearchOptions
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _VARIABLE = "_NMT_COMPLETE"
@@ -29,7 +29,7 @@ def set_up(option: str, args: list[str]) -> None:
         typer.echo(get_completion_script(prog_name="nmt", complete_var=_VARIABLE, shell=shell))
     else:
         _, path = install(shell=shell, prog_name="nmt", complete_var=_VARIABLE)
-        typer.echo(f"installed in {path}; a new shell has it")
+        typer.echo(f"installed in {path}; open a new shell to use it")
 
 
 def configurations() -> Iterable[str]:
@@ -39,7 +39,7 @@ def configurations() -> Iterable[str]:
 
 def models() -> Iterable[str]:
     """Return the run folders that hold a model."""
-    return [str(path.parent) for path in Path("runs").glob("*/model")]
+    return [str(path.parent) for path in RUNS_DIR.glob("*/model")]
 
 
 def keys() -> Iterable[str]:
@@ -56,13 +56,26 @@ def search_keys() -> Iterable[str]:
     return [f"{name}=" for name in SearchOptions.names()]
 
 
-VALUES: dict[str, Callable[[], Iterable[str]]] = {
+def chat_keys() -> Iterable[str]:
+    """Return every option of a search or a conversation, as `--set` takes it."""
+    return [*search_keys(), *(f"{name}=" for name in ChatOptions.names())]
+
+
+_VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "config": configurations,
+    "preset": bundled_configs,
     "model": models,
     "model_option": models,
     "overrides": keys,
     "settings": search_keys,
+    "chat settings": chat_keys,
+    "evaluate settings": chat_keys,
 }
+
+
+def values_of(command: str, parameter: str) -> Callable[[], Iterable[str]] | None:
+    """Return what proposes the values of a command's parameter; None for nothing."""
+    return _VALUES.get(f"{command} {parameter}", _VALUES.get(parameter))
 
 
 def completer(values: Callable[[], Iterable[str]]) -> Callable[[Any, str], list[Any]]:

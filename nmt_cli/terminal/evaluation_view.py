@@ -57,8 +57,9 @@ def _show_scores(evaluation: Evaluation, *, as_json: bool) -> None:
         console.result(f"{name} {value_text(name, value)}{signature}")
     rows = [[evaluation.length_unit, "segments", "bleu"]]
     rows += [[words_text(c), f"{c.segments:,}", f"{c.bleu:.2f}"] for c in by_length]
-    console.result("")
-    console.result_columns(rows)
+    if by_length:
+        console.result("")
+        console.result_columns(rows)
     for title, segments in (("worst", worst), ("best", best)):
         for segment in segments[:_NUM_PRINTED]:
             console.result("")
@@ -147,6 +148,6 @@ def _samples(evaluation: Comparison) -> list[dict[str, Any]]:
 
 def _sides(evaluation: Comparison, index: int) -> dict[str, str]:
     """Return the source, if it is known, and the reference of a segment."""
-    sources, references, _ = evaluation.corpus
+    sources, references = evaluation.corpus.sources, evaluation.corpus.references
     source = {"source": sources[index]} if sources is not None else {}
     return source | {"reference": references[index]}

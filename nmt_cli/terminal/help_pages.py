@@ -19,18 +19,18 @@ class Topic(NamedTuple):
 
 _USING = "nmt_cli/search/README.md"
 TOPICS = {
-    "start": Topic("a first model, and one of your own text", "README.md"),
+    "start": Topic("a first model, then one on your own text", "README.md"),
     "config": Topic("every key of a configuration", "configs/README.md"),
     "formats": Topic(
-        "which files can be read, and how they are named", "configs/README.md", "Where the text is"
+        "which files nmt reads, and how to name them", "configs/README.md", "Where the text is"
     ),
     "auto": Topic(
-        "what is chosen for you, and time limits",
+        "automatic choices and time limits",
         "configs/README.md",
         "`auto`, and how long training takes",
     ),
     "data": Topic("checking text, public data sets, samples", "data/README.md"),
-    "train": Topic("stopping, resuming, what mends itself", "nmt_cli/training/README.md"),
+    "train": Topic("stopping, resuming, and recovery", "nmt_cli/training/README.md"),
     "distributed": Topic(
         "training on many machines", "nmt_cli/training/README.md", "Many machines"
     ),
@@ -38,14 +38,15 @@ TOPICS = {
     "engines": Topic(
         "the two engines, number formats", _USING, "Two engines, several number formats"
     ),
-    "share": Topic("one file to give away", _USING, "Sharing"),
+    "share": Topic("sharing a model as one file", _USING, "Sharing"),
     "chat": Topic("conversations, slash commands", _USING, "Chat"),
-    "classify": Topic("labels", _USING, "Classification"),
+    "classify": Topic("labels for texts", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
+    "pretrained": Topic("models of others: import, use, fine-tune", "nmt_cli/pretrained/README.md"),
     "serve": Topic("models on the network, and a page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),
-    "code": Topic("a walk through the code", "nmt_cli/README.md", "The rooms of the code"),
+    "code": Topic("the structure of the code", "nmt_cli/README.md", "The rooms of the code"),
 }
 
 

@@ -98,7 +98,7 @@ def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]
     from nmt_cli.text.corpus import column_texts
 
     if file is None or not is_table(file):
-        raise ConfigError("--column goes with --input and the name of a .tsv or .csv file")
+        raise ConfigError("--column needs --input with a .tsv or .csv file")
     texts = column_texts(Path(file), column, checked_encoding(encoding))
     return (" ".join(text.splitlines()) for text in texts)
 
@@ -265,7 +265,8 @@ class TranslationLines:
             (attention,) = self.model.engine.attention([part.source], [part.target])
             source = self.model.vocabularies.source.tokens(part.source)
             target = self.model.vocabularies.target.tokens(part.target)
-            words = words_of(source), words_of(target)
+            tags = self.model.vocabularies.languages.tokens
+            words = words_of(source, tags), words_of(target, tags)
             for s, t in word_pairs(word_attention(attention, *words)):
                 pairs.append((s + words_before[0], t + words_before[1]))
             words_before[0] += len(words[0])

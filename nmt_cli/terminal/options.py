@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 Config = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[CONFIG]", help="A YAML file or a bundled name; quickstart if left out."
-    ),
+    typer.Argument(metavar="[CONFIG]", help="A YAML file or a bundled name; default: quickstart."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -25,52 +23,81 @@ Set = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="DIR", help="A model or run folder; newest if left out."),
+    typer.Option(
+        "--model", "-m", metavar="DIR", help="A model or run folder; default: the newest."
+    ),
 ]
-Beam = Annotated[int | None, typer.Option("--beam", metavar="N", help="Beam size; 1 is greedy.")]
+Beam = Annotated[
+    int | None, typer.Option("--beam", metavar="N", help="Beam size; 1 is greedy search.")
+]
 LengthPenalty = Annotated[
-    float | None, typer.Option("--length-penalty", metavar="A", help="0 favours short outputs.")
+    float | None,
+    typer.Option("--length-penalty", metavar="A", help="Penalty; 0 favours short outputs."),
 ]
 MaxLength = Annotated[
-    int | None, typer.Option("--max-length", metavar="N", help="Longest output in tokens.")
+    int | None, typer.Option("--max-length", metavar="N", help="Longest output, in tokens.")
+]
+To = Annotated[
+    str | None, typer.Option("--to", metavar="CODE", help="The language to translate to.")
+]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="CODE", help="The language to translate from.")
 ]
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="E", help="auto, ctranslate2 or tensorflow.")
+    str, typer.Option("--engine", metavar="E", help="Engine: auto, ctranslate2 or tensorflow.")
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="F", help="CTranslate2's number format; see nmt export."),
+    typer.Option("--format", metavar="F", help="Number format of CTranslate2; see nmt export."),
+]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option("--format", metavar="F", help="Number format, e.g. int8; may be repeated."),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Processor cores for the search; all.")
+    int | None, typer.Option("--threads", metavar="N", help="Processor cores; default: all.")
 ]
 Device = Annotated[
-    str, typer.Option("--device", metavar="D", help="auto, cpu or gpu (the first one).")
+    str, typer.Option("--device", metavar="D", help="Device: auto, cpu or gpu (the first one).")
 ]
 Batch = Annotated[
     int | None,
-    typer.Option("--batch-tokens", metavar="N", help="Source tokens searched at a time."),
+    typer.Option("--batch-tokens", metavar="N", help="Source tokens in a batch."),
 ]
 SearchSet = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any search option, e.g. top_k=5."),
 ]
+ChatSet = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set any search or chat option, e.g. rerank=8."
+    ),
+]
 Split = Annotated[
-    str, typer.Option("--split", help="dev or test of the model's own configuration.")
+    str, typer.Option("--split", help="Which text of the model's configuration: dev or test.")
 ]
 DataDir = Annotated[
     str | None,
-    typer.Option(
-        "--data-dir", metavar="DIR", help="Where the text is; for a model, where it is now."
-    ),
+    typer.Option("--data-dir", metavar="DIR", help="The folder that holds the text."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Tell which engine was chosen, and why.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say which engine was chosen, and why.")]
 Input = Annotated[
-    str | None, typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is stdin.")
+    str | None,
+    typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is standard input."),
+]
+Source = Annotated[str | None, typer.Option("--input", "-i", metavar="FILE", help="Source lines.")]
+Reference = Annotated[
+    str | None,
+    typer.Option("--reference", metavar="FILE", help="Reference lines (or labels) for --input."),
 ]
 Output = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines here.")
+    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines to this file.")
+]
+Attention = Annotated[
+    str | None,
+    typer.Option("--attention", metavar="FILE", help="Draw the attention: .html, .png or .svg."),
 ]
 OnError = Annotated[
     str,
@@ -82,30 +109,30 @@ Encoding = Annotated[
 ]
 Column = Annotated[
     str | None,
-    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading, or a number."),
+    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading or a number."),
 ]
 
 
 def with_data_dir(overrides: list[str] | None, data_dir: str | None) -> list[str]:
-    """Return what was given with --set and --data-dir as settings."""
+    """Return the settings given with --set and --data-dir."""
     return [*(overrides or []), *([f"data.dir={data_dir}"] if data_dir else [])]
 
 
 def note_stand_in(config: str | None, command: str) -> None:
-    """Say that the bundled sample stands in for a configuration that was left out.
+    """Say that the bundled sample is used, since no configuration was named.
 
-    `nmt init` may have written one here; the sample is meant all the same, wherever one is.
+    That holds even where `nmt init` has written one: a command means the same in every folder.
     """
     from nmt_cli.config.reading import DEFAULT_CONFIG
 
     if config is None:
-        console.note(f"no CONFIG was named: this is {DEFAULT_CONFIG}, the bundled sample")
+        console.note(f"no CONFIG was named: using {DEFAULT_CONFIG}, the bundled sample")
         if Path(DEFAULT_FILE).is_file():
-            console.warn(f"{DEFAULT_FILE} is not read; that is: nmt {command} {DEFAULT_FILE}")
+            console.warn(f"{DEFAULT_FILE} is not used; to use it: nmt {command} {DEFAULT_FILE}")
 
 
 def open_model(model: str | None, task: TaskFacts, **options: Any) -> "api.Model":
-    """Return a model for a task, with `EngineOptions`; the user is told what it has to tell."""
+    """Return a model for a task, run as `EngineOptions` say; its messages go to the console."""
     from nmt_cli.api.model import Model
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.search.loading import EngineOptions

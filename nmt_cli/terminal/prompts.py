@@ -115,8 +115,8 @@ class ClassifyPrompt(_LinePrompt):
     _NAME = "classify"
     _GREETING = "Type a text."
     _HELP: ClassVar = {
-        "/top N": "show the N likeliest labels; without N, the label alone",
-        "/proba": "switch probabilities on and off",
+        "/top N": "show the N most likely labels; without N, only the label",
+        "/proba": "turn probabilities on or off",
         "/labels": "show the labels that the model knows",
         "/help": "show these commands",
         "/exit": "leave (so does Ctrl-D)",
@@ -140,7 +140,7 @@ class ClassifyPrompt(_LinePrompt):
                 self._lines = replace(self._lines, proba=not self._lines.proba)
             case "/top":
                 if value and not (value.strip().isdecimal() and int(value) > 0):
-                    raise ConfigError(f"/top takes a number from 1 (it is {value.strip()})")
+                    raise ConfigError(f"/top takes a number of at least 1 (it is {value.strip()})")
                 self._lines = replace(self._lines, top=int(value) if value else None)
             case _:
                 return False
@@ -153,13 +153,14 @@ class TranslatePrompt(_LinePrompt):
     _NAME = "translate"
     _GREETING = "Type a sentence."
     _HELP: ClassVar = {
+        "/to CODE": "the language to translate to; /from CODE likewise",
         "/beam N": "beam size; 1 is greedy",
         "/n-best N": "show the N best with scores",
         "/length-penalty A": "0 favours short outputs",
         "/max-length N": "longest output in tokens",
-        "/prefix TEXT": "begin every output with this; without a text, with nothing",
-        "/suppress TEXT": "never write this; without a text, all is allowed again",
-        "/align": "switch word pairs on and off",
+        "/prefix TEXT": "begin every output with this text; without TEXT, no longer",
+        "/suppress TEXT": "never write this text; without TEXT, allow everything again",
+        "/align": "turn word alignments on or off",
         "/set KEY=VALUE": "set any search option, e.g. /set top_k=5",
         "/show": "show the search options",
         "/help": "show these commands",
@@ -184,6 +185,8 @@ class TranslatePrompt(_LinePrompt):
             case "/beam" | "/n-best" | "/length-penalty" | "/max-length":
                 key = "beam_size" if name == "/beam" else name[1:].replace("-", "_")
                 self._set(f"{key}={value}")
+            case "/to" | "/from":
+                self._set(f"{'to' if name == '/to' else 'from_'}={value.strip()}")
             case "/set":
                 self._set(value.replace(" ", "=", 1) if "=" not in value else value)
             case "/show":
@@ -207,8 +210,10 @@ class TranslatePrompt(_LinePrompt):
         settings = [setting]
         if key == "n_best" and value.isdigit() and int(value) > self._options.beam_size:
             settings.append(f"beam_size={value}")
-        self._options = self._options.override(**self._options.parse(settings))
-        self._lines = replace(self._lines, n_best=self._options.n_best > 1)
+        options = self._options.override(**self._options.parse(settings))
+        self._lines.model.vocabularies.direction(options.from_, options.to)  # or the error
+        self._options = options
+        self._lines = replace(self._lines, n_best=options.n_best > 1)
 
 
 class ChatPrompt:

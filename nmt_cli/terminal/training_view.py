@@ -1,7 +1,7 @@
 """What a person sees of training, and how they stop it: a live line, the report, Ctrl-C.
 
 Events become a live line on a terminal and plain lines elsewhere. `runs/NAME/report.html` is
-written anew at each evaluation. Ctrl-C, SIGTERM and a closed terminal finish the step and save.
+rewritten at each evaluation. Ctrl-C, SIGTERM and a closed terminal finish the step and save.
 """
 
 import shlex
@@ -27,6 +27,7 @@ from nmt_cli.events import (
     Waiting,
 )
 from nmt_cli.terminal import console
+from nmt_cli.text.languages import Languages
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -145,7 +146,7 @@ class TrainingView:
         for warning in event.warnings:
             console.warn(warning)
         console.warn(
-            f"back from step {event.from_step:,} to {event.step:,}, with other batches and "
+            f"going back from step {event.from_step:,} to {event.step:,}, with other batches and "
             f"{event.rate_factor:g} of the learning rate"
         )
 
@@ -162,9 +163,8 @@ class TrainingView:
             by = self._best_by
             score = event.dev_loss if by == "loss" else event.scores[by].score
             self._best = f" best {by} {score:.2f}"
-        console.note(
-            f"{event.label} at step {event.step:,}: loss {event.dev_loss:.3f} {scores}{mark}"
-        )
+        when = f"at step {event.step:,}" if event.step else "before step 1"
+        console.note(f"{event.label} {when}: loss {event.dev_loss:.3f} {scores}{mark}")
         if event.by_label:
             console.note(f"    lowest f1  {_lowest(event.by_label)}")
         if event.warning is not None:
@@ -185,7 +185,7 @@ class TrainingView:
             return
         console.note(f"finished: {event.reason}")
         if event.bundle is None:
-            console.note("worker 0 scores and writes the model")
+            console.note("worker 0 evaluates and writes the model")
             return
         for name, score in event.scores.items():
             console.note(f"test {name} {score.score:.2f}  {score.signature}")
@@ -195,7 +195,9 @@ class TrainingView:
             console.note(f"next: nmt evaluate -m {shlex.quote(event.bundle)}")
         facts = self._config.facts
         text = "" if facts.has_turns else f" {shlex.quote(self._sentence)}"
-        console.note(f"next: nmt {facts.command}{text}")
+        targets = Languages.of(self._config).target
+        to = f" --to {next(iter(targets))}" if len(targets) > 1 else ""
+        console.note(f"next: nmt {facts.command}{to}{text}")
 
     def _tell_report(self) -> None:
         if self._report.is_written:
@@ -252,7 +254,7 @@ class StopRequest:
             signal.signal(number, handler)
         if kind is KeyboardInterrupt and self._received is not None:
             # Only now: while TensorFlow is imported nothing reaches the terminal.
-            console.note("stopped at once; the same command begins or goes on where it can")
+            console.note("stopped at once; the same command starts again or resumes")
             self.exit_if_set()
 
     def wait_for_step(self) -> None:
@@ -272,11 +274,11 @@ class StopRequest:
         is_first, self._received = self._received is None, number
         if not (is_first and self._waits):
             raise KeyboardInterrupt
-        console.note("stopping: finishing the step and saving (once more to stop at once)")
+        console.note("stopping after this step, then saving (press again to stop at once)")
 
 
 class TrainingReport:
-    """Keeps a run's report up to date. Whatever goes wrong with it, training goes on.
+    """Keeps a run's report up to date. If that fails, training continues.
 
     Args:
         prepared: The run.
@@ -293,7 +295,7 @@ class TrainingReport:
         self.is_written = False
 
     def follow(self, event: Event) -> None:
-        """Write the report anew if an event that is logged by now has something to tell."""
+        """Rewrite the report after an event that changes it."""
         is_news = isinstance(event, Evaluated | Finished)
         if not is_news or not self._prepared.cluster.is_chief:
             return

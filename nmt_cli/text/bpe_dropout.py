@@ -78,12 +78,13 @@ class WordSplitter:
     def __init__(self, subwords: Subwords) -> None:
         tokens = subwords.all_tokens()
         numbers = {token: number for number, token in enumerate(tokens)}
-        fixed = {*CONTROL_TOKENS, *BYTE_TOKENS}  # no characters: they stand alone
+        fixed = {*CONTROL_TOKENS, *subwords.tags, *BYTE_TOKENS}  # no characters: they stand alone
         characters = [
             [number] if token in fixed else [numbers[character] for character in token]
             for number, token in enumerate(tokens)
         ]
         self._size = len(tokens)
+        self._first_text = len(CONTROL_TOKENS) + len(subwords.tags)
         self._num_characters = np.array(list(map(len, characters)))
         self._first_character = np.cumsum(self._num_characters) - self._num_characters
         self._characters = np.array([number for found in characters for number in found])
@@ -142,7 +143,7 @@ class WordSplitter:
         before, after = ids[:-1], ids[1:]
         joined = self._ends_with_letter[before] & self._begins_with_letter[after]
         joined |= self._ends_with_marker[before] & ~self._begins_with_marker[after]
-        joined &= (after >= len(CONTROL_TOKENS)) & (before >= len(CONTROL_TOKENS))
+        joined &= (after >= self._first_text) & (before >= self._first_text)
         is_start = np.concatenate(([True], ~joined))
         is_start[(np.cumsum(lengths) - lengths)] = True
         starts = np.flatnonzero(is_start)

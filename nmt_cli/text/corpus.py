@@ -32,19 +32,18 @@ from nmt_cli.text.records import (
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
 _SAMPLE = 10_000  # examples of a sample at least, where there are as many
 
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
-SAVE_AS_CSV = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
-
 
 class Example(NamedTuple):
     """One training example.
 
     `source` has the turns that the model reads, oldest first (exactly one for translation);
-    `target` is the text that it learns to write, or the label that it learns to give.
+    `target` is the text that it learns to write, or the label that it learns to give; `way` are the
+    codes of their languages where corpora differ in them.
     """
 
     source: tuple[str, ...]
     target: str
+    way: tuple[str, str] = ("", "")
 
 
 class Row(NamedTuple):
@@ -155,7 +154,7 @@ class Corpora:
         sample, total = sample_evenly(numbered())
         if not total:
             files = ", ".join(map(str, self.files("train")))
-            raise TrainingError(f"{files}: there is no pair of lines with text on both sides")
+            raise TrainingError(f"{files}: no pair of lines has text on both sides")
         return [[e for n, e in sample if n == number] for number in range(len(counts))], counts
 
     @property
@@ -163,11 +162,13 @@ class Corpora:
         """What decides, beside files and their corpora, which examples there are; as JSON."""
         config, rows = self.config, held_out_rows(self.config)
         by_target = config.facts.is_parallel and any(rows.values())
+        ways = sorted({config.data.way_of(corpus) for corpus in config.data.train})
         return {
             "held_out": rows if by_target else [corpus.rows for corpus in config.data.dev],
             "seed": config.seed,
             "chat": config.text_settings,
             **({"encoding": self.encoding} if self.encoding != UTF8 else {}),
+            **({"ways": ways} if len(ways) > 1 else {}),
         }
 
     def check_files(self) -> None:
@@ -187,7 +188,7 @@ class Corpora:
             get = f"nmt data get {known.name}" if known else "put the files there"
             raise DataError(
                 f"{', '.join(map(str, missing))}: no such file",
-                hint=f"{get}, or say where they are with --data-dir (it is {self._data_dir})",
+                hint=f"{get}, or give their folder with --data-dir (now {self._data_dir})",
             )
         return paths
 
@@ -208,9 +209,10 @@ class Corpora:
         num_blank = 0
         config = self.config
         may_be_blank = config.facts.has_labels and config.classification.multi_label
+        has_way, way = corpus.source_lang or corpus.target_lang, config.data.way_of(corpus)
         for _, example in self._rows(corpus, _refuse, self._read_lines):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
-                yield example
+                yield example._replace(way=way) if has_way else example
             else:
                 num_blank += 1
         self.num_blank[corpus.label] = num_blank
@@ -255,8 +257,6 @@ class Corpora:
             return _read_parallel(paths[0], paths[1], read)
         (path,) = paths
         suffix = _suffix(path)
-        if suffix in SPREADSHEETS:
-            raise DataError(f"{path}: a spreadsheet is no text", hint=SAVE_AS_CSV)
         if self.is_dialogue(corpus):
             found = records.READERS[suffix](path, report, read)
             return _replies(found, self.config.chat.history_turns)
@@ -275,6 +275,7 @@ class Corpora:
             held_out_rows(config),
             config.seed,
             by_target=config.facts.is_parallel,
+            both_ways=len({config.data.way_of(corpus) for corpus in config.data.train}) > 1,
         )
 
 
@@ -308,7 +309,7 @@ def _read_table(
         if not row:
             continue
         if len(row) <= max(indices):
-            wanted = f"{len(row)} columns, but column {max(indices) + 1} is wanted"
+            wanted = f"{len(row)} columns, but column {max(indices) + 1} is needed"
             report(LineError(path, number, wanted))
             continue
         *source, target = (row[index] for index in indices)

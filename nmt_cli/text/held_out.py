@@ -1,5 +1,8 @@
 """Development and test rows taken out of train: by a seeded hash, and with nothing of them left in.
 
+With several directions, a source of dev or test is no target of train either, nor the other way
+round: the files may be the same ones swapped.
+
 A row's hash is that of its source without case, spaces and signs, so rows with the same source are
 always in the same split. In a translation corpus a row whose target is one of dev's or test's is
 left out of the other splits, too; stock answers of a chat, and very short targets, are no leak.
@@ -34,12 +37,19 @@ class HeldOut:
         rows: Rows wanted for "dev" and "test"; DataError when nothing is left to train on.
         seed: Other seeds take other rows.
         by_target: Whether no target may be in two splits either.
+        both_ways: Whether sources and targets may be the same texts.
     """
 
     def __init__(
-        self, pairs: Iterable[tuple[str, str]], rows: dict[str, int], seed: int, *, by_target: bool
+        self,
+        pairs: Iterable[tuple[str, str]],
+        rows: dict[str, int],
+        seed: int,
+        *,
+        by_target: bool,
+        both_ways: bool = False,
     ) -> None:
-        self._key, self._by_target = str(seed).encode(), by_target
+        self._key, self._by_target, self._both_ways = str(seed).encode(), by_target, both_ways
         columns = [("source", np.uint64), ("target", np.uint64)]
         hashes = np.fromiter(
             ((self._hash(_fold(s)), self._hash_target(t)) for s, t in pairs), columns
@@ -54,9 +64,13 @@ class HeldOut:
         ends = np.cumsum([rows[split] for split in _SPLITS])
         lowest = np.partition(hashes["source"], np.maximum(ends, 1) - 1)
         self._limits = [int(lowest[end - 1]) if end else -1 for end in ends]
-        self._targets = [
-            set(hashes["target"][hashes["source"] <= limit].tolist()) - {0} if limit >= 0 else set()
+        sides = ("source", "target") if both_ways else ("target",)
+        taken = [
+            hashes[hashes["source"] <= limit] if limit >= 0 else hashes[:0]
             for limit in self._limits
+        ]
+        self._texts = [
+            {number for side in sides for number in rows[side].tolist()} - {0} for rows in taken
         ]
 
     def split_of(self, source: str, target: str) -> str | None:
@@ -65,7 +79,8 @@ class HeldOut:
         if number <= self._limits[0]:
             return "dev"
         is_test = number <= self._limits[1]
-        if self._hash_target(target) in self._targets[0 if is_test else 1]:
+        texts = (target, source) if self._both_ways else (target,)
+        if not self._texts[0 if is_test else 1].isdisjoint(map(self._hash_target, texts)):
             return None
         return "test" if is_test else "train"
 

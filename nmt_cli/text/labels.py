@@ -89,7 +89,7 @@ def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
             )
     if len(found) < 2:
         raise DataError(
-            f"train has {len(found)} label{'s' * (not found)}: there is nothing to tell apart",
+            f"train has {len(found)} label{'s' * (not found)}: there is nothing to distinguish",
             hint="is that the right column? columns: [text, label]",
         )
     return sorted(found)

@@ -68,7 +68,7 @@ def _in_workers(
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise TrainingError(
-            "a process that encodes text was ended from outside",
+            "a process that encodes text was killed",
             hint="is there too little memory? Run the same command again",
         ) from error
     finally:

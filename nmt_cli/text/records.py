@@ -3,6 +3,7 @@
 What the fields mean is for `corpus.py` to say.
 """
 
+import contextlib
 import csv
 import itertools
 import json
@@ -28,14 +29,19 @@ def has_broken_bytes(text: str) -> bool:
 
 
 def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too."""
+    """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too.
+
+    The columns of a CSV are separated as those of its first line: by commas, semicolons or tabs.
+    """
     lines = read(path)
     if not path.name.removesuffix(".gz").endswith(".csv"):
         for number, line in enumerate(lines, start=1):
             yield number, line.split("\t") if line else []
         return
     csv.field_size_limit(_FIELD_LIMIT)
-    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    head = next(lines, "")
+    lines = (line + "\n" for line in itertools.chain([head], lines))
+    reader = csv.reader(lines, delimiter=_delimiter(head), strict=True)
     while True:
         first = reader.line_num + 1
         try:
@@ -46,6 +52,15 @@ def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, 
             report(LineError(path, first, f"not valid CSV: {error}"))
             continue
         yield first, [" ".join(field.split("\n")) for field in row]
+
+
+def _delimiter(head: str) -> str:
+    """Return what separates the columns; Excel writes semicolons where numbers have commas."""
+    for sign in ",;\t":
+        with contextlib.suppress(csv.Error):  # is told where rows are read
+            if len(next(csv.reader([head], delimiter=sign))) > 1:
+                return sign
+    return ","
 
 
 def json_field(record: dict[str, object], key: str) -> object:
@@ -69,7 +84,7 @@ def json_records(
             if "\\u" in line:
                 json.dumps(record, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            half = "half of a surrogate pair (\\uD800 to \\uDFFF) is no character"
+            half = "half of a surrogate pair (\\uD800 to \\uDFFF) is not a character"
             report(LineError(path, number, half))
             continue
         except (ValueError, RecursionError) as error:
@@ -89,7 +104,7 @@ _TURNS_HINT = (
     "roles are user, assistant and system; "
     "for question/answer records name the keys: columns: [question, answer]"
 )
-_LEARN_HINT = 'give "last" if only the last reply is to be learnt, or leave it out'
+_LEARN_HINT = 'give "last" to learn only the last reply, or leave it out'
 # The turns with their lines, and the number of the first bot's turn that is learnt.
 Dialogue = tuple[list[tuple[int, str]], int]
 

@@ -12,20 +12,24 @@ class Splitter:
     """
 
     def __init__(self, language: str, longest: int) -> None:
-        self._language = language.replace("_", "-").split("-")[0].lower() or "en"
+        self._language = language
         self._longest = longest
 
     def is_long(self, num_tokens: int) -> bool:
         """Return whether a line of that many tokens, with `</s>`, is to be split."""
         return num_tokens > self._longest
 
-    def split(self, text: str) -> list[tuple[str, str]]:
-        """Return the sentences of a text, each with the white space after it."""
+    def split(self, text: str, language: str | None = None) -> list[tuple[str, str]]:
+        """Return the sentences of a text, each with the white space after it.
+
+        A language is that of the text, if it is not the splitter's own.
+        """
+        language = (language or self._language).replace("_", "-").split("-")[0].lower() or "en"
         # sentencex panics beside white space of several bytes, such as U+2028.
         plain = "".join(" " if char.isspace() else char for char in text)
         found: list[tuple[str, str]] = []
         start = 0
-        for length in map(len, segment(self._language, plain)):
+        for length in map(len, segment(language, plain)):
             sentence, start = text[start : start + length], start + length
             words = sentence.rstrip()
             if words or not found:

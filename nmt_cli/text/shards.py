@@ -34,9 +34,10 @@ from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.labels import Labels
+from nmt_cli.text.languages import NO_LANGUAGES, Languages
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.special_tokens import EOS_ID, WORD_MARKER
-from nmt_cli.text.template import join_texts, join_turns
+from nmt_cli.text.template import NMT, join_texts, joiner
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -53,7 +54,9 @@ class Encoder:
     Attributes:
         is_chat: Whether the source is a conversation (see `template.py`).
         persona: The persona line of a chat, or None.
+        chat_format: How turns are joined (see `template.py`).
         max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
+        languages: What says which languages are meant.
     """
 
     source: Subwords
@@ -61,14 +64,21 @@ class Encoder:
     is_chat: bool
     persona: str | None
     max_length: int
+    languages: Languages = NO_LANGUAGES
+    chat_format: str = NMT
 
     @property
     def vocabularies(self) -> Vocabularies:
         """Both sides together."""
-        return Vocabularies(self.source, self.target)
+        return Vocabularies(self.source, self.target, self.languages)
 
     def with_word_cache(self) -> "Encoder":
-        """Return one that gives the same ids, faster for much text."""
+        """Return one that gives the same ids, faster for much text; imported ones stay as they are.
+
+        These may drop spaces and whole words, and split a word in another way beside other words.
+        """
+        if self.source.is_imported or self.target.is_imported:
+            return self
         source = WordCache(self.source)
         joint = self.target is self.source
         return replace(self, source=source, target=source if joint else WordCache(self.target))
@@ -76,7 +86,10 @@ class Encoder:
     def fingerprint(self) -> str:
         """Return a hash of everything that decides which ids a text gets."""
         turns = "newest first" if self.is_chat else False
-        template = [turns, self.persona, self.max_length if self.is_chat else None]
+        template: list[Any] = [turns, self.persona, self.max_length if self.is_chat else None]
+        if self.languages.tokens:
+            template += [self.languages.as_json(), self.languages.default]
+        template += [self.chat_format] if self.chat_format != NMT else []
         text = self.source.to_json() + self.target.to_json() + json.dumps(template)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -89,7 +102,8 @@ class Encoder:
         """Return the source ids, with `</s>`, of one example's turns, each encoded by itself."""
         if not self.is_chat:
             return [*turns[0], EOS_ID]
-        return join_turns(turns, persona=self._persona_ids, max_length=self.max_length)
+        join = joiner(self.chat_format, self.source)
+        return join(turns, persona=self._persona_ids, max_length=self.max_length)
 
     @functools.cached_property
     def _persona_ids(self) -> list[int]:
@@ -99,13 +113,26 @@ class Encoder:
         """Return the target ids, with `</s>`."""
         return [[*ids, EOS_ID] for ids in self.target.encode_batch(targets)]
 
+    def encode_examples(
+        self, examples: Sequence[Example]
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the source ids and the target ids of examples, with what tells their languages."""
+        sources = self.encode_sources([example.source for example in examples])
+        targets = self.encode_targets([example.target for example in examples])
+        if self.languages.tokens:
+            direction = functools.cache(self.vocabularies.direction)
+            begins = [direction(*example.way) for example in examples]
+            sources = [[*b.source, *ids] for b, ids in zip(begins, sources, strict=True)]
+            targets = [[*b.output, *ids] for b, ids in zip(begins, targets, strict=True)]
+        return sources, targets
+
     @property
     def has_labels(self) -> bool:
         """Whether targets are no text, but numbers of labels."""
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LabelEncoder(Encoder):
     """Texts -> ids, and label names -> their numbers.
 
@@ -156,6 +183,8 @@ def build_encoder(
         is_chat=config.facts.has_turns,
         persona=config.chat.persona,
         max_length=longest,
+        languages=vocabularies.languages,
+        chat_format=config.chat.format,
     )
 
 
@@ -296,7 +325,7 @@ def _write(
             done += len(chunk.lengths["source"])
             on_progress(done)
     if not done:
-        raise TrainingError("there is no example in the corpus", hint="are its files empty?")
+        raise TrainingError("the corpus has no examples", hint="are its files empty?")
     (folder / "meta.json").write_text(json.dumps({"dtype": dtype.name, "sizes": sizes}))
 
 
@@ -316,10 +345,7 @@ def _build_chunk_encoder(
     cached = encoder.with_word_cache()
 
     def encode(chunk: list[Example]) -> _EncodedChunk:
-        rows = {
-            "source": cached.encode_sources([example.source for example in chunk]),
-            "target": cached.encode_targets([example.target for example in chunk]),
-        }
+        rows = dict(zip(_SIDES, cached.encode_examples(chunk), strict=True))
         flat = {s: np.fromiter(itertools.chain.from_iterable(rows[s]), dtype) for s in _SIDES}
         lengths = {s: np.fromiter(map(len, rows[s]), np.int64) for s in _SIDES}
         return _EncodedChunk(flat, lengths)
@@ -344,7 +370,7 @@ class WordCache(Subwords):
     """The same ids as those of the `Subwords` it is made from, faster for much text."""
 
     def __init__(self, subwords: Subwords) -> None:
-        super().__init__(subwords.tokenizer)
+        super().__init__(subwords.tokenizer, subwords.tags)
         self._begins_word = np.array([p.startswith(WORD_MARKER) for p in subwords.all_tokens()])
         self._between_spaces = {"": subwords.ids([WORD_MARKER])}
         self._forget()

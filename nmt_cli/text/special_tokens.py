@@ -2,7 +2,13 @@
 
 PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
-NEVER_WRITTEN = tuple(i for i in range(len(CONTROL_TOKENS)) if i != EOS_ID)  # in no output
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
+UNKNOWN = "<unk>"  # of imported vocabularies; ours write what they do not know in bytes
+HIDDEN = " "  # in imported vocabularies: begins a name that no text may make
 WORD_MARKER = "\u2581"  # the word marker, as SentencePiece writes it
+
+
+def never_written(num_tags: int) -> list[int]:
+    """Return the ids that no output holds: control tokens but `</s>`, and tags of languages."""
+    return [i for i in range(len(CONTROL_TOKENS) + num_tags) if i != EOS_ID]

@@ -61,12 +61,18 @@ def _side(lines: Iterator[str], scale: float) -> Side:
     )
 
 
-def count_tokens(sample: list[Example], config: Config, dev: Iterable[Example]) -> TokenLengths:
-    """Return lengths in tokens, measured with a vocabulary of the right size for the sample."""
-    subwords = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
-    encoder = build_encoder(config, Vocabularies(subwords, subwords), max_length=_UNCUT)
-    sources = encoder.encode_sources([example.source for example in sample])
-    targets = encoder.encode_targets([example.target for example in sample])
+def count_tokens(
+    sample: list[Example],
+    config: Config,
+    dev: Iterable[Example],
+    vocabularies: Vocabularies | None = None,
+) -> TokenLengths:
+    """Return lengths in tokens; without vocabularies with one of the right size for the sample."""
+    if vocabularies is None:
+        subwords = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
+        vocabularies = Vocabularies(subwords, subwords)
+    encoder = build_encoder(config, vocabularies, max_length=_UNCUT)
+    sources, targets = encoder.encode_examples(sample)
     lengths = np.array([list(map(len, sources)), list(map(len, targets))])
     if encoder.has_labels:
         of_dev = encoder.encode_sources([example.source for example in dev])

@@ -8,6 +8,9 @@ ids, so no text that somebody types can fake one. What does not fit the model is
 early turns first, then the front of the last turn. A persona may take half of the room; the rest of
 a longer one is left out.
 
+Imported models have formats of their own: turns in the order in which they were said, a token
+between them; of what is too long the front is left out.
+
 A model with `model.turn_embeddings` also gets how many turns ago each token was said (`turns_ago`).
 
     The weather is nice. </s> It is sunny. </s>
@@ -15,11 +18,19 @@ A model with `model.turn_embeddings` also gets how many turns ago each token was
 Texts to classify lose their ends when they are too long: the longer one first.
 """
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nmt_cli.text.special_tokens import BOS_ID, BOT_ID, EOS_ID, PERSONA_ID, USER_ID
 
+if TYPE_CHECKING:
+    from nmt_cli.text.tokenizer import Subwords
+
+NMT = "nmt"  # the format above
+# The others of `chat.format`: the token between turns, and whether `</s>` stands at the end.
+_IN_ORDER = {"blenderbot": ("\u0120", True), "blenderbot-small": ("__newln__</w>", False)}
 EARLIEST_TURN = 3  # turns that are longer ago count as this
 
 
@@ -42,6 +53,28 @@ def join_turns(
         parts.append(part)
         room -= len(part)
     return [*head, *(i for part in parts for i in part), EOS_ID]
+
+
+def joiner(chat_format: str, subwords: "Subwords") -> Callable[..., list[int]]:
+    """Return what joins turns in a format, called like `join_turns`."""
+    if chat_format == NMT:
+        return join_turns
+    token, ends = _IN_ORDER[chat_format]
+    return functools.partial(_join_in_order, between=subwords.ids([token]), ends=ends)
+
+
+def _join_in_order(
+    turns: Sequence[Sequence[int]],
+    *,
+    persona: Sequence[int],
+    max_length: int,
+    between: Sequence[int],
+    ends: bool,
+) -> list[int]:
+    parts = [persona, *turns] if persona else turns
+    joined = [i for part in parts for i in (*between, *part)][len(between) :]
+    end = [EOS_ID] if ends or not joined else []
+    return [*joined[-(max_length - len(end)) :], *end]
 
 
 def room_for_turn(persona: Sequence[int], max_length: int) -> int:

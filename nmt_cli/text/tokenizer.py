@@ -24,7 +24,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
-from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
+from nmt_cli.text.imported import is_imported, is_known
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, HIDDEN, WORD_MARKER
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import TokenizerConfig
@@ -37,21 +38,34 @@ _WORDS = (
     rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
     rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"
 )
+_NORMAL_FORMS: dict[str, list[type[normalizers.Normalizer]]] = {
+    "none": [], "nfc": [normalizers.NFC], "nfkc": [normalizers.NFKC],
+}  # fmt: skip
 _CHANGING = (normalizers.NFC, normalizers.NFKC, normalizers.Lowercase)  # in this order
 # Of the tokens that are neither control nor byte tokens, single characters take at most this share.
 _ALPHABET_SHARE = 0.75
 
 
 class Subwords:
-    """A trained subword vocabulary."""
+    """A trained subword vocabulary.
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    Attributes:
+        tokenizer: What splits and joins.
+        tags: The tokens of languages, which follow the control tokens; see `Languages`.
+        vocab_size: Tokens, control tokens and tags included.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, tags: Sequence[str] = ()) -> None:
         self.tokenizer = tokenizer
-        tokenizer.model._resize_cache(_CACHED_WORDS)
+        self.tags = tuple(tags)
+        if isinstance(tokenizer.model, models.BPE | models.Unigram):  # others have no cache
+            tokenizer.model._resize_cache(_CACHED_WORDS)
         self.vocab_size: int = tokenizer.get_vocab_size()
 
     @classmethod
-    def train(cls, texts: Iterable[str], config: "TokenizerConfig") -> "Subwords":
+    def train(
+        cls, texts: Iterable[str], config: "TokenizerConfig", tags: Sequence[str] = ()
+    ) -> "Subwords":
         """Learn a vocabulary of at most `config.vocab_size` tokens.
 
         The texts are read twice, first for characters, then for words, and only their counts are
@@ -59,11 +73,11 @@ class Subwords:
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
-        tokenizer.normalizer = _normalizer(config)
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
+        tokenizer.normalizer = _normalizer(config.normalization, lowercase=config.lowercase)
+        tokenizer.pre_tokenizer = _splitter()
         tokenizer.decoder = _decoder()
-        fixed = [*CONTROL_TOKENS, *BYTE_TOKENS]
-        limit = int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE)
+        fixed = [*CONTROL_TOKENS, *tags, *BYTE_TOKENS]
+        limit = max(1, int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE))
         alphabet = _commonest_characters(map(tokenizer.normalizer.normalize_str, texts), limit)
         trainer = trainers.BpeTrainer(
             vocab_size=config.vocab_size,
@@ -74,11 +88,11 @@ class Subwords:
         )
         with ThreadPool(1) as pool:  # its thread ends with the process: Ctrl-C need not wait
             pool.apply_async(tokenizer.train_from_iterator, (texts, trainer)).get()
-        return cls(_without_added_tokens(tokenizer))
+        return cls(_without_added_tokens(tokenizer), tags)
 
     @classmethod
-    def load(cls, path: Path) -> "Subwords":
-        """Read a `tokenizer.json`.
+    def load(cls, path: Path, tags: Sequence[str] = ()) -> "Subwords":
+        """Read a `tokenizer.json` that has these tags.
 
         Raises:
             ModelFileError: The file is missing, damaged, or not one that nmt wrote.
@@ -90,21 +104,27 @@ class Subwords:
                 raise
             reason = "no such file" if not path.exists() else f"not a tokenizer file: {error}"
             raise ModelFileError(f"{path}: {reason}") from error
-        if any(tokenizer.token_to_id(token) != i for i, token in enumerate(CONTROL_TOKENS)):
-            raise ModelFileError(f"{path}: its first tokens are not {' '.join(CONTROL_TOKENS)}")
+        subwords, first = cls(tokenizer, tags), (*CONTROL_TOKENS, *tags)
+        if tuple(subwords.tokens(range(len(first)))) != first:
+            raise ModelFileError(f"{path}: its first tokens are not {' '.join(first)}")
+        if subwords.is_imported and is_known(tokenizer):
+            return subwords
         is_foreign = (
             any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS)
             or tokenizer.get_added_tokens_decoder()
             or tokenizer.truncation
             or tokenizer.padding
             or tokenizer.post_processor
-            or not _splits_as_here(tokenizer)
-            or tokenizer.decoder is None
-            or not isinstance(tokenizer.normalizer, normalizers.Sequence)
+            or not _has_our_steps(tokenizer)
         )
         if is_foreign:
             raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
-        return cls(tokenizer)
+        return subwords
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether this is the vocabulary of an imported model; see `imported.py`."""
+        return is_imported(self.tokenizer)
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json` atomically."""
@@ -115,18 +135,25 @@ class Subwords:
         return str(self.tokenizer.to_str())
 
     def normalise(self, text: str) -> str:
-        """Return the text as the model sees it: normal form and case, nothing else changed."""
+        """Return the text as the model sees it: normal form and case, nothing else changed.
+
+        An imported vocabulary may change more, such as spaces.
+        """
         return str(self._public_normalizer.normalize_str(text))
 
     @functools.cached_property
     def _public_normalizer(self) -> normalizers.Normalizer:
         """The normaliser's steps that change what a text is, without the escapes."""
+        if self.is_imported:
+            return self.tokenizer.normalizer or normalizers.Sequence([])
         found = [n for n in _CHANGING if n.__name__ in self._steps]
         return normalizers.Sequence([normalizer() for normalizer in found])
 
     @property
     def settings(self) -> dict[str, str | bool]:
         """The keys of `TokenizerConfig` that say how text is normalised."""
+        if self.is_imported:
+            return {}
         forms = [step.lower() for step in self._steps if step in ("NFC", "NFKC")]
         return {"normalization": (forms or ["none"])[0], "lowercase": "Lowercase" in self._steps}
 
@@ -147,7 +174,7 @@ class Subwords:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the written form of each id (`▁Hello`, `,`, `<0xE2>`, `</s>`)."""
-        return [str(self.tokenizer.id_to_token(i)) for i in ids]
+        return [str(self.tokenizer.id_to_token(i)).removeprefix(HIDDEN) for i in ids]
 
     def all_tokens(self) -> list[str]:
         """Return the written form of every id, in order."""
@@ -163,12 +190,16 @@ class Subwords:
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
         """Return the ids of written tokens; what is no token is left out."""
-        found = map(self.tokenizer.token_to_id, tokens)
+        found = map(self._id, tokens)
         return [i for i in found if i is not None]
 
+    def _id(self, token: str) -> int | None:
+        found = self.tokenizer.token_to_id(token)
+        return self.tokenizer.token_to_id(HIDDEN + token) if found is None else found
+
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids; control tokens are left out, broken bytes become U+FFFD."""
-        content = [i for i in ids if i >= len(CONTROL_TOKENS)]
+        """Return the text of ids without control tokens and tags; broken bytes become U+FFFD."""
+        content = [i for i in ids if i >= len(CONTROL_TOKENS) + len(self.tags)]
         return str(self.tokenizer.decode(content, skip_special_tokens=False))
 
 
@@ -180,10 +211,21 @@ def _not_utf8_told() -> Iterator[None]:
         raise DataError("the text is not valid UTF-8") from error
 
 
-def _splits_as_here(tokenizer: Tokenizer) -> bool:
-    """Return whether a tokenizer looks for our pattern: one of another might never end."""
-    step = json.loads(tokenizer.to_str())["pre_tokenizer"] or {}
-    return step.get("type") == "Split" and step.get("pattern") == {"Regex": _WORDS}
+def _has_our_steps(tokenizer: Tokenizer) -> bool:
+    """Return whether each step is one of ours: the search for another pattern might never end."""
+    model = tokenizer.model
+    if not isinstance(model, models.BPE) or model.dropout is not None or not model.byte_fallback:
+        return False
+    ours = [_normalizer(f, lowercase=small) for f in _NORMAL_FORMS for small in (False, True)]
+    steps = (
+        (tokenizer.normalizer, ours),
+        (tokenizer.pre_tokenizer, [_splitter()]),
+        (tokenizer.decoder, [_decoder()]),
+    )
+    return all(
+        step is not None and step.__getstate__() in [own.__getstate__() for own in known]
+        for step, known in steps
+    )
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
@@ -198,11 +240,13 @@ def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
     return sorted(counts, key=lambda char: (char != WORD_MARKER, -counts[char], char))[:limit]
 
 
-def _normalizer(config: "TokenizerConfig") -> normalizers.Normalizer:
-    steps: list[normalizers.Normalizer] = []
-    if config.normalization != "none":
-        steps.append({"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}[config.normalization]())
-    if config.lowercase:
+def _splitter() -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
+
+
+def _normalizer(form: str, *, lowercase: bool) -> normalizers.Normalizer:
+    steps = [step() for step in _NORMAL_FORMS[form]]
+    if lowercase:
         steps.append(normalizers.Lowercase())
     steps += [
         normalizers.Replace(_ESCAPE, _ESCAPED_ESCAPE),

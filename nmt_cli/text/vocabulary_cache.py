@@ -19,6 +19,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import ModelFileError
 from nmt_cli.files import crc32_of, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora, texts
+from nmt_cli.text.languages import Languages
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
@@ -35,10 +36,12 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     size may be the wanted one or the one that the text filled. Damaged ones are trained again. Of a
     large corpus every so many pairs are enough to learn from.
     """
+    languages = Languages.of(config)
     settings = corpora.settings | {
         "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "task": config.task,
+        **({"tags": languages.tokens} if languages.tokens else {}),
     }
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     wanted = config.tokenizer.vocab_size
@@ -46,8 +49,8 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
     is_whole = "crc32" not in kept or kept["crc32"] == _checksums(folder)  # older ones have none
     if kept.get("key") == key and wanted in kept["sizes"] and is_whole:
         with contextlib.suppress(ModelFileError):
-            return Vocabularies.load(folder), False
-    vocabularies = _train(config, corpora)
+            return Vocabularies.load(folder, languages), False
+    vocabularies = _train(config, corpora, languages)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
         (folder / name).unlink(missing_ok=True)
@@ -76,13 +79,13 @@ def _checksums(folder: Path) -> dict[str, int]:
     return {name: crc32_of(folder / name) for name in names}
 
 
-def _train(config: Config, corpora: Corpora) -> Vocabularies:
+def _train(config: Config, corpora: Corpora, languages: Languages) -> Vocabularies:
     every = -(-sum(corpora.train_sample[1]) // _SAMPLE)
     found = [
-        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer)
+        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer, languages.tokens)
         for side in config.vocabulary_sides
     ]
-    return Vocabularies(found[0], found[-1])
+    return Vocabularies(found[0], found[-1], languages)
 
 
 @dataclass(frozen=True)

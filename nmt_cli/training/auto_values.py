@@ -1,4 +1,4 @@
-"""Values for the keys that say `auto`: of the run that goes on, else sized to text and device."""
+"""Values for the keys that say `auto`: those of a resumed run, else chosen for text and device."""
 
 import json
 import math
@@ -34,7 +34,7 @@ class AnyMachine:
 
     def choices(self, config: Config) -> dict[str, Choice]:
         """Return values for the keys that the machine decides, not the text."""
-        reason = "any device has it"
+        reason = "every device supports it"
         return {PRECISION: Choice("float32", reason), LANES: Choice(1, reason)}
 
 
@@ -64,11 +64,13 @@ def resolve(
     machine: AnyMachine = ANY_MACHINE,
     is_fresh: bool = False,
     time_limit: float = math.inf,
+    vocabularies: Vocabularies | None = None,
 ) -> Config:
     """Return the configuration with a value for every key that says `auto`; tell each choice.
 
     A run that resumes keeps the values that it was begun with, unless it `is_fresh` and starts
-    over. `time_limit` is that of the whole run, in seconds.
+    over. `time_limit` is that of the whole run, in seconds; `vocabularies` are those of the model
+    to start from.
 
     Raises:
         ConfigError: A value that the run was begun with does not fit the keys that are set now.
@@ -77,7 +79,7 @@ def resolve(
     config, auto, folder = loaded.config, loaded.auto, RunFolder.of(loaded.config)
     if auto and folder.has_begun and not is_fresh:
         begun = load_config(str(folder.config)).config
-        tell(f"auto: as {folder.config} says, which this run was begun with")
+        tell(f"auto: as in {folder.config}, with which this run was started")
         return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
     choices: dict[str, Choice] = {}
     if auto:
@@ -89,12 +91,12 @@ def resolve(
             choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=pace)
             config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
         if others := auto - {VOCAB_SIZE}:
-            tokens = count_tokens(sample, config, corpora.iter_split("dev"))
+            tokens = count_tokens(sample, config, corpora.iter_split("dev"), vocabularies)
             situation = Situation(text, tokens, machine.device(), seconds, pace)
             config, chosen = choose(config, others, situation)
             choices |= chosen
     for key, choice in choices.items():
-        value = json.dumps(choice.value) if isinstance(choice.value, bool) else choice.value
+        value = json.dumps(choice.value) if isinstance(choice.value, bool | list) else choice.value
         tell(f"auto: {key} = {value} ({choice.reason})")
     return config
 
@@ -107,9 +109,11 @@ def foretold_time(loaded: LoadedConfig) -> str:
     return run_time(config, mean_lengths(sample, config), text.pairs, measure_machine())
 
 
-def mean_lengths(sample: list[Example], config: Config) -> Lengths:
-    """Return the mean lengths of examples with a vocabulary of the configuration's size."""
-    return count_tokens(sample, config, []).mean
+def mean_lengths(
+    sample: list[Example], config: Config, vocabularies: Vocabularies | None = None
+) -> Lengths:
+    """Return the mean lengths of examples; without vocabularies with one of the right size."""
+    return count_tokens(sample, config, [], vocabularies).mean
 
 
 def resolve_for_machine(

@@ -164,7 +164,7 @@ class Checkpoints:
         """
         suffix = "" if checkpoint.is_regular else _STOPPED
         path = self._folder / f"step-{checkpoint.progress.step:08d}{suffix}"
-        hint = "the last good checkpoint is whole: is there space? Then run the same command again"
+        hint = "the last checkpoint is intact; free some space and run the same command again"
         with (
             os_errors_as(TrainingError, f"{path}: the checkpoint cannot be written", hint=hint),
             atomic_dir(path) as folder,
@@ -201,8 +201,8 @@ class Checkpoints:
         checkpoint, warnings = _first_whole(reversed(self.paths()))
         if checkpoint is None and any(self._folder.glob(f"{_DAMAGED}*")):
             raise TrainingError(
-                f"{self._folder}: no checkpoint is whole; they are set aside there",
-                hint="--fresh starts over; copy the model away before if you want to keep it",
+                f"{self._folder}: all checkpoints are damaged; they are set aside there",
+                hint="--fresh starts over; copy the model first if you want to keep it",
             )
         return checkpoint, warnings
 
@@ -233,7 +233,7 @@ def average(paths: Sequence[Path]) -> Arrays:
         except _DAMAGES as error:
             raise TrainingError(
                 _set_aside(path, error),
-                hint="run the same command again: it averages the others",
+                hint="run the same command again: it averages the other checkpoints",
             ) from error
         for name, array in weights.items():
             total[name] = total.get(name, 0.0) + array.astype(np.float64)
@@ -274,7 +274,7 @@ def progress_of(values: dict[str, Any]) -> Progress:
 def _read_state(path: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
     if state.pop("own_sha256", "") != _digest(state):
-        raise ValueError(f"{_STATE} has another sha256")
+        raise ValueError(f"the sha256 of {_STATE} is wrong")
     return state
 
 
@@ -282,7 +282,7 @@ def _verified_state(path: Path) -> dict[str, Any]:
     state = _read_state(path)
     for name, known in state["sha256"].items():
         if sha256_of(path / name) != known:
-            raise ValueError(f"{name} has another sha256")
+            raise ValueError(f"the sha256 of {name} is wrong")
     return state
 
 

@@ -22,7 +22,7 @@ from nmt_cli.evaluation.scores import Score
 from nmt_cli.events import Evaluated, Event, Exported, Finished, Saved, StepDone, as_json
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
-from nmt_cli.tasks.task import task_of
+from nmt_cli.tasks import task_of
 from nmt_cli.training.checkpoint import Checkpoints, Progress, average, step_of
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.run_folder import EventLog, read_events
@@ -186,6 +186,8 @@ class Chief:
                     break
                 assign_weights(self._state.model, candidate)
                 yield self.evaluate(f"dev, {label}")
+            if self._prepared.start is not None and self._state.progress.best_step == 0:
+                reason += "; no step was better on dev than the model to start from, which it keeps"
             has_time = self._time_box.has_time_for_test()
             self._score_test(has_time)
             reason += "" if has_time else "; test was not scored: `nmt evaluate` does it"
@@ -214,7 +216,8 @@ class Chief:
         if len(best) > 1 and best != last:
             yield f"average of the best {len(best)} checkpoints", average(best)
         if self._config.train.average_decay:
-            yield "moving average of the weights", self._state.optimizer.read_average()
+            averaged = self._state.optimizer.read_average()
+            yield "moving average of the weights", read_weights(self._state.model) | averaged
 
     def _score_test(self, has_time: bool) -> None:
         """Write the best model again with its test scores: the run is over."""

@@ -8,7 +8,7 @@ import contextlib
 import operator
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -65,13 +65,28 @@ def check_trainable(corpus: EncodedCorpus, config: Config) -> None:
     """Raise TrainingError when no pair is short enough, or weights leave an epoch without one."""
     check_usable(corpus, config.model.max_length, "train")
     sizes = corpus.sizes or (len(corpus),)
-    weights = [train.weight for train in config.data.train]
+    weights = epoch_weights(sizes, config)
     if sum(map(operator.mul, sizes, weights)) < 1.0:
         raise TrainingError(
             f"data.train has {sum(sizes):,} pairs, but with weight {max(weights):g} an epoch has "
             f"none of them",
             hint="give one corpus a weight of 1.0; the others count beside it",
         )
+
+
+def epoch_weights(sizes: Sequence[int], config: Config) -> list[float]:
+    """Return how often an epoch sees each pair of each corpus.
+
+    With `data.temperature` T a corpus of n pairs and weight w has a share like w * n^(1/T); the
+    epoch stays as long as without (Arivazhagan et al. 2019, arXiv 1907.05019, section 4.2).
+    """
+    weights, temperature = [c.weight for c in config.data.train], config.data.temperature
+    if temperature == 1.0:
+        return weights
+    wanted = [w * n ** (1 / temperature) for w, n in zip(weights, sizes, strict=True)]
+    length = sum(map(operator.mul, weights, sizes)) / sum(wanted)
+    # Rounded, as the last bits of a power are not the same on every machine.
+    return [round(length * w / n, 6) if n else 0.0 for w, n in zip(wanted, sizes, strict=True)]
 
 
 def iter_steps(
@@ -100,7 +115,7 @@ def iter_windows(
     """Yield windows without end, beginning with the cursor's."""
     epoch, _, window = cursor
     sizes = corpus.sizes or (len(corpus),)
-    weights = [train.weight for train in config.data.train]
+    weights = epoch_weights(sizes, config)
     while True:
         windows = EpochWindows(sizes, weights, config.seed, epoch)
         while window < len(windows):

@@ -1,12 +1,11 @@
-"""What the machine at hand is, what it computes fast, and a run on it.
+"""What the machine at hand is, and what it computes fast.
 
-TensorFlow is imported when it is asked: a problem with the text is told before.
+TensorFlow is imported on first use, so problems with the text are reported before.
 """
 
 import contextlib
 import functools
 import platform
-from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,9 @@ from nmt_cli.config import pace
 from nmt_cli.config.auto import Choice, Device
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
-from nmt_cli.events import Event
 from nmt_cli.model.tensorflow_setup import find_device, quiet_tensorflow
 from nmt_cli.resources import available_cores
 from nmt_cli.training.auto_values import LANES, PRECISION, AnyMachine
-from nmt_cli.training.run import Prepared
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
@@ -69,16 +66,6 @@ def _measured() -> pace.Machine:
     )
 
 
-def train_here(
-    prepared: Prepared, should_stop: Callable[[], int], *, time_limit: float
-) -> Iterator[Event]:
-    """Yield the events of a run; see `loop.train`."""
-    share_cores(int(prepared.config.train.lanes))
-    from nmt_cli.training.loop import train
-
-    yield from train(prepared, should_stop, time_limit=time_limit)
-
-
 def describe_environment(replicas: int) -> dict[str, str]:
     """Return what a run depends on beside its settings, for people; `replicas` on all machines."""
     tf = _tensorflow()
@@ -108,9 +95,9 @@ def choose_lanes(config: Config) -> Choice:
     tokens = config.train.tokens_per_batch // config.train.accumulate_steps
     _tensorflow()
     if find_device() == "gpu":
-        return Choice(1, "a GPU computes all of a batch at once")
+        return Choice(1, "a GPU computes the whole batch at once")
     if width > _WIDEST_IN_LANES:
-        return Choice(1, f"d_model {width}: each operation has work for all cores")
+        return Choice(1, f"d_model {width}: each operation keeps all cores busy")
     cores, most = available_cores(), min(_MOST_LANES, max(1, tokens // _FEWEST_TOKENS))
     return Choice(min(cores, most), f"{cores} cores, micro-batches of {tokens:,} tokens")
 
@@ -136,7 +123,9 @@ def choose_precision(config: Config) -> Choice:
     """
     tf, width = _tensorflow(), config.model.d_model
     if find_device() == "cpu" and width <= _WIDEST_IN_LANES:
-        return Choice("float32", f"d_model {width}: products are the smaller part of the work")
+        return Choice(
+            "float32", f"d_model {width}: matrix products are the smaller part of the work"
+        )
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
@@ -145,8 +134,8 @@ def choose_precision(config: Config) -> Choice:
         fast = bool(_BFLOAT16_CPU_FLAGS & _cpu_flags(_CPUINFO))
     device = "GPU" if gpus else "processor"
     if fast:
-        return Choice("bfloat16", f"the {device} multiplies matrices in it")
-    return Choice("float32", f"the {device} does not multiply matrices in bfloat16")
+        return Choice("bfloat16", f"the {device} supports it for matrix products")
+    return Choice("float32", f"the {device} does not support bfloat16 for matrix products")
 
 
 def _cpu_flags(cpuinfo: Path) -> set[str]:

@@ -3,7 +3,7 @@
 One pass of the loop is one optimizer step. Every `eval_steps` the model is scored on dev and, when
 it is the best so far, written as the run's bundle; every `checkpoint_steps` all state is saved, by
 a thread. Several machines all run this loop, in step with each other; the chief alone evaluates,
-saves and writes (`chief.py`), and tells the others what follows from it.
+saves and writes (`chief.py`), and sends the others the result.
 
 Whatever happens is a function of the saved state, so a run that was stopped or killed anywhere
 ends as if it never had been: what follows the last checkpoint is forgotten and done again.
@@ -31,13 +31,13 @@ from nmt_cli.events import (
     StepDone,
     StopRequested,
 )
-from nmt_cli.tasks.task import task_of
+from nmt_cli.tasks import task_of
 from nmt_cli.text.batches import Batch, cut
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import MAX_SKIPPED, Progress
 from nmt_cli.training.chief import Chief
 from nmt_cli.training.dataset import StepBatches, iter_steps, largest_batches
-from nmt_cli.training.device import describe_environment
+from nmt_cli.training.device import describe_environment, share_cores
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
 from nmt_cli.training.state import RunState
@@ -67,6 +67,7 @@ def train(
         TrainingError: The loss is not finite again and again, memory or the disk is full, or
             another machine is lost.
     """
+    share_cores(int(prepared.config.train.lanes))
     try:
         peers = Peers(prepared.cluster)
         callers = yield from meet(prepared.cluster, should_stop)
@@ -85,8 +86,8 @@ def train(
         return  # before anything began
     except OUT_OF_MEMORY as error:
         raise TrainingError(
-            "there is not enough memory, even for one pair at a time",
-            hint="make the model or model.max_length smaller; the last checkpoint is whole",
+            "there is too little memory, even for one pair at a time",
+            hint="make the model or model.max_length smaller; the last checkpoint is intact",
         ) from error
 
 
@@ -197,7 +198,10 @@ class _Session:
         step, config = self._progress.step, self._config.train
         is_due = step % config.eval_steps == 0 or self._time_left.wants_evaluation
         is_due = is_due or bool(self._end())
-        if step > 0 and is_due and self._progress.evaluated_step != step:
+        is_done = self._progress.evaluated_step == step
+        if step == 0:  # what a model to start from is worth; a new one is worth nothing
+            is_done = self._prepared.start is None or self._progress.best_score is not None
+        if is_due and not is_done:
             yield from self._evaluate()
             self._look_at_clock()
         if self.chief is None or step in (0, self.chief.saved_step):

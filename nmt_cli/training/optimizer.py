@@ -28,7 +28,8 @@ import tensorflow as tf
 
 from nmt_cli.config.schema import TrainConfig
 from nmt_cli.model.layers import num_fused
-from nmt_cli.model.weights import Arrays
+from nmt_cli.model.weights import Arrays, is_hidden_matrix
+from nmt_cli.training.adapters import Adapters
 
 Tensor = Any
 BETA_1, BETA_2, EPSILON = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, section 5.3
@@ -38,23 +39,35 @@ class Optimizer:
     """The optimizer's state and its step.
 
     Of the variables, by name, `optimizer` says what moves the matrices between hidden states (Adam
-    moves all others); a `clip_norm`, `weight_decay` or `average_decay` of 0 does nothing.
+    moves all others); a `clip_norm`, `weight_decay` or `average_decay` of 0 does nothing. With a
+    `lora_rank` adapters of the variables are moved, which must all be matrices.
+
+    Attributes:
+        sources: The variables whose gradients are wanted.
+        weights: What is moved: these, or adapters of them.
     """
 
     def __init__(self, variables: dict[str, Any], config: TrainConfig) -> None:
         self._config = config
-        self.weights = {name: variable.value for name, variable in variables.items()}
+        self.sources = {name: variable.value for name, variable in variables.items()}
+        rank = config.lora_rank
+        self._adapters = Adapters(self.sources, rank) if rank else None
+        self.weights = self.sources if self._adapters is None else self._adapters.weights
         hidden = [name for name, w in self.weights.items() if is_hidden_matrix(name, w)]
         self._by_muon = hidden if config.optimizer == "muon" else []
         zeros = {name: tf.zeros(weight.shape) for name, weight in self.weights.items()}
         self._m = {name: tf.Variable(zero, trainable=False) for name, zero in zeros.items()}
         by_adam = {name: zero for name, zero in zeros.items() if name not in self._by_muon}
         self._v = {name: tf.Variable(zero, trainable=False) for name, zero in by_adam.items()}
-        averaged = self.weights if config.average_decay else {}
+        averaged = self.sources if config.average_decay else {}
         self._average = {
             name: tf.Variable(tf.cast(weight, tf.float32), trainable=False)
             for name, weight in averaged.items()
         }
+
+    def gradients_of_weights(self, of_sources: list[Tensor]) -> list[Tensor]:
+        """Return the gradients of `weights`, of those of `sources`."""
+        return of_sources if self._adapters is None else self._adapters.gradients(of_sources)
 
     def apply(self, gradients: list[Tensor], loss: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         """Take one step, or none if loss or gradient is not finite; call it inside a graph.
@@ -71,6 +84,7 @@ class Optimizer:
         if self._config.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self._config.clip_norm, use_norm=norm)
         by_name = dict(zip(self.weights, gradients, strict=True))
+        before = [] if self._adapters is None else self._adapters.read()
         if self._config.weight_decay:
             for weight in self.weights.values():
                 _subtract(weight, rate * self._config.weight_decay * weight)
@@ -79,9 +93,12 @@ class Optimizer:
         momenta = {name: self._momentum(name, by_name[name]) for name in self._by_muon}
         for name, fall in steps(momenta, self._config.muon_rms, self._config.precision).items():
             _subtract(self.weights[name], rate * fall)
+        if self._adapters is not None:
+            for name, change in self._adapters.changes(before).items():
+                _subtract(self.sources[name], -change)
         decay = tf.minimum(self._config.average_decay, (1.0 + step) / (10.0 + step))
         for name, average in self._average.items():
-            _subtract(average, (1.0 - decay) * (average - self.weights[name]))
+            _subtract(average, (1.0 - decay) * (average - self.sources[name]))
         return tf.constant(True)
 
     def _step_by_adam(self, name: str, gradient: Tensor, rate: Tensor, step: Tensor) -> None:
@@ -108,15 +125,17 @@ class Optimizer:
         """Forget all earlier steps; the moving average is that of the weights as they are."""
         for variable in (*self._m.values(), *self._v.values()):
             variable.assign(tf.zeros_like(variable))
+        if self._adapters is not None:
+            self._adapters.reset()
         for name, average in self._average.items():
-            average.assign(self.weights[name])
+            average.assign(self.sources[name])
 
     def read_average(self) -> Arrays:
         """Return the moving average of every weight by name; nothing if there is none."""
         return {name: np.array(variable.numpy()) for name, variable in self._average.items()}
 
     def read_state(self) -> Arrays:
-        """Return m, v (where Adam keeps it) and average as `m.NAME`, `v.NAME`, `average.NAME`."""
+        """Return m, v (where Adam keeps it), averages and adapters as `m.NAME` and so on."""
         return {
             f"{kind}.{name}": np.array(variable.numpy())
             for kind, slots in self._slots().items()
@@ -135,7 +154,8 @@ class Optimizer:
         return [variable for slots in self._slots().values() for variable in slots.values()]
 
     def _slots(self) -> dict[str, dict[str, Any]]:
-        return {"m": self._m, "v": self._v, "average": self._average}
+        adapters = {} if self._adapters is None else self._adapters.weights
+        return {"m": self._m, "v": self._v, "average": self._average, "adapter": adapters}
 
 
 def _subtract(variable: Any, value: Tensor) -> None:
@@ -154,11 +174,6 @@ _ROUNDS = (
     (2.6613, -1.9772, 0.4526),
 )
 _TINY = 1e-7
-
-
-def is_hidden_matrix(name: str, weight: Any) -> bool:
-    """Return whether a weight, by its dotted name, maps hidden states to hidden states."""
-    return len(weight.shape) == 2 and ".layer" in name
 
 
 def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str, Tensor]:

@@ -8,10 +8,11 @@ from nmt_cli.config.pace import Lengths
 from nmt_cli.config.reading import LoadedConfig
 from nmt_cli.config.schema import Config
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
-from nmt_cli.tasks.task import task_of
+from nmt_cli.tasks import task_of
 from nmt_cli.training.auto_values import mean_lengths, open_text, resolve, resolve_for_machine
 from nmt_cli.training.checkpoint import saved_settings
 from nmt_cli.training.device import ThisMachine
+from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run import as_begun, check_samples
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.time_box import run_time, too_short
@@ -24,6 +25,8 @@ def dry_run(
 ) -> None:
     """Read every file, build the model, and tell what would be trained; write nothing."""
     quiet_tensorflow()
+    start = open_start(loaded.config, RunFolder.of(loaded.config).path)
+    loaded, vocabularies = follow_start(loaded, start, tell)
     loaded, corpora = open_text(loaded)
     samples, counts = corpora.train_sample
     tell(f"train: {sum(counts):,} pairs")
@@ -31,17 +34,24 @@ def dry_run(
         tell(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
     machine = ThisMachine()
     config = resolve(
-        loaded, corpora, tell=tell, machine=machine, is_fresh=is_fresh, time_limit=time_limit
+        loaded,
+        corpora,
+        tell=tell,
+        machine=machine,
+        is_fresh=is_fresh,
+        time_limit=time_limit,
+        vocabularies=vocabularies,
     )
     begun = {} if is_fresh else saved_settings(RunFolder.of(config).checkpoints)
     config = as_begun(config, begun, tell=tell)
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
-    check_samples(config, corpora, samples)
-    lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config)
+    check_samples(config, corpora, samples, vocabularies)
+    lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config, vocabularies)
     if not begun:
         foretell(config, lengths, sum(counts), time_limit, tell=tell, warn=warn)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     sizes = {"source": size, "target": size, "joint": joint}
+    sizes = sizes if vocabularies is None else vocabularies.describe()
     model = task_of(config.facts).build_model(config, sizes)
     tell(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
 

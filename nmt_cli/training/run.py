@@ -48,7 +48,7 @@ from nmt_cli.training.auto_values import (
 )
 from nmt_cli.training.checkpoint import changed_settings, saved_settings
 from nmt_cli.training.dataset import check_trainable
-from nmt_cli.training.fine_tuning import open_start, start_vocabularies
+from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run_folder import RunFolder
 
 _BLANK = "blank.json"  # beside the training shards
@@ -119,13 +119,19 @@ def prepare(
         TrainingError: There is nothing to train on, or the disk is full.
     """
     folder, run = (RunFolder.of(loaded.config, of) for of in (cluster, ALONE))
+    start = open_start(loaded.config, run.path)
+    loaded, vocabularies = follow_start(loaded, start, tell)
     loaded, corpora = open_text(loaded)
     corpora.check_files()
     config = resolve(
-        loaded, corpora, tell=tell, machine=machine, is_fresh=is_fresh, time_limit=time_limit
+        loaded,
+        corpora,
+        tell=tell,
+        machine=machine,
+        is_fresh=is_fresh,
+        time_limit=time_limit,
+        vocabularies=vocabularies,
     )
-    start = open_start(config, run.path)
-    vocabularies, config = start_vocabularies(start, config, tell)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
     warnings = []
@@ -218,14 +224,21 @@ def _check_lengths(encoded: Mapping[str, EncodedCorpus], config: Config) -> None
     check_usable(encoded["dev"], config.model.max_length, "dev")
 
 
-def check_samples(config: Config, corpora: Corpora, samples: list[list[Example]]) -> None:
+def check_samples(
+    config: Config,
+    corpora: Corpora,
+    samples: list[list[Example]],
+    vocabularies: Vocabularies | None = None,
+) -> None:
     """Check on samples of each training corpus what `prepare` checks on all; nothing written stays.
 
     TrainingError: there is nothing to train on or to evaluate.
     """
-    text = list(texts(itertools.chain.from_iterable(samples), "joint"))
-    subwords = Subwords.train(text, config.tokenizer)
-    encoder = build_encoder(config, Vocabularies(subwords, subwords))
+    if vocabularies is None:
+        text = list(texts(itertools.chain.from_iterable(samples), "joint"))
+        subwords = Subwords.train(text, config.tokenizer)
+        vocabularies = Vocabularies(subwords, subwords)
+    encoder = build_encoder(config, vocabularies)
     dev = sample_evenly(corpora.iter_split("dev"))[0]
     with temporary_folder() as folder:
         encoded = {
@@ -239,7 +252,7 @@ def _left_out(encoded: Mapping[str, EncodedCorpus], max_length: int, num_blank: 
     """Return how many pairs of each split are not used and why; nothing when all are."""
     too_long = f"longer than model.max_length ({max_length:,} tokens)"
     counts = {f"of {s} {too_long}": num_too_long(c, max_length) for s, c in encoded.items()}
-    counts["of train without text on a side"] = num_blank
+    counts["of train without text on one side"] = num_blank
     encoded["train"].release()
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
@@ -250,7 +263,7 @@ def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
     if not kept.is_file():
         return list(corpora.iter_split("dev"))
     pairs = map(json.loads, read_lines(kept))
-    return [Example(tuple(source), target) for source, target in pairs]
+    return [Example(tuple(source), target, *map(tuple, way)) for source, target, *way in pairs]
 
 
 def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]:
@@ -281,7 +294,7 @@ def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], 
         return config
     values = {PRECISION: begun.get(PRECISION, AUTO), LANES: begun.get(LANES, _LANES_BEFORE)}
     choices = {
-        key: Choice(value, "this run was begun with it")
+        key: Choice(value, "this run was started with it")
         for key, value in values.items()
         if value != AUTO
     }
@@ -294,8 +307,9 @@ def _check_text_and_keys(
     """Compare all that is known before there is a vocabulary; see `check_settings`."""
     now = {**fixed_keys(config), **text}
     sizes = kept_sizes(run.path)  # the one that was wanted, and the one that the text filled
-    if now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes:
-        now[VOCAB_SIZE] = begun[VOCAB_SIZE]
+    is_same = now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes
+    if is_same or not sizes:  # they are lost: it shows when the vocabulary is trained again
+        now[VOCAB_SIZE] = begun.get(VOCAB_SIZE, now[VOCAB_SIZE])
     check_settings(run, begun, now)
 
 
@@ -308,6 +322,6 @@ def check_settings(run: RunFolder, begun: Mapping[str, Any], now: Mapping[str, A
     changed = changed_settings(*({name: of[name] for name in shared} for of in (begun, now)))
     if changed:
         raise ConfigError(
-            f"{run.path} was begun with other settings: {', '.join(changed)}",
+            f"{run.path} was started with other settings: {', '.join(changed)}",
             hint="set them back, give the run another name, or start over with --fresh",
         )

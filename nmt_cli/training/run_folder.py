@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt_cli.bundle.manifest import MANIFEST
+from nmt_cli.config.reading import RUN_CONFIG
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError, TrainingError
@@ -36,7 +37,7 @@ class RunFolder:
         self.path = path
         self.shards = path / "shards"
         self.checkpoints = path / "checkpoints"
-        self.config = path / "config.yaml"
+        self.config = path / RUN_CONFIG
         self.model = path / "model"
         self.events = path / "events.jsonl"
         self.report = path / "report.html"
@@ -86,8 +87,8 @@ class RunFolder:
         file.seek(0)
         holder = file.read().strip() or "another process"
         return ConfigError(
-            f"{self.path}: {holder} is at work on this run",
-            hint="wait for it or stop it; another run needs another name: --set name=NAME",
+            f"{self.path}: {holder} is using this run folder",
+            hint="wait for it or stop it, or give the run another name: --set name=NAME",
         )
 
     def forget(self) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from nmt_cli.distributed.replicas import Replicas
 from nmt_cli.errors import ConfigError
-from nmt_cli.model.weights import assign_weights, named_variables, read_weights
-from nmt_cli.tasks.task import task_of
+from nmt_cli.model.weights import Arrays, assign_weights, named_variables, read_weights
+from nmt_cli.tasks import task_of
 from nmt_cli.training.checkpoint import (
     Checkpoint,
     Progress,
@@ -59,11 +59,15 @@ class RunState:
             assign_weights(self.model, checkpoint.weights)
             self.optimizer.assign_state(checkpoint.optimizer)
             return
-        first = read_weights(self._build_model())
-        if (start := self._prepared.start) is not None:
-            first = start_weights(start, first, self._prepared.config)
-        assign_weights(self.model, first)
+        assign_weights(self.model, self._first_weights())
         self.optimizer.reset()
+
+    def _first_weights(self) -> Arrays:
+        def new() -> Arrays:
+            return read_weights(self._build_model())
+
+        start = self._prepared.start
+        return new() if start is None else start_weights(start, new, self._prepared.config)
 
     def copy_from_chief(self) -> None:
         """Go to where the chief is; it alone reads checkpoints."""

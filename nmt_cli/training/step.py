@@ -68,7 +68,7 @@ class Stepper:
         self._label_smoothing = config.train.label_smoothing
         self._seed = config.seed
         self._loss = loss
-        self._weights = list(optimizer.weights.values())
+        self._sources = list(optimizer.sources.values())
         self._num_lanes = int(config.train.lanes)
         lanes = [Batch(_IDS, _IDS)] * self._num_lanes
         # A function of its own, so that it is traced once for all lanes.
@@ -82,7 +82,8 @@ class Stepper:
             autograph=False,
             input_signature=[[lanes] * self._replicas.num_local, tf.TensorSpec([3], tf.int32)],
         )
-        shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in self._weights]
+        weights = optimizer.weights.values()
+        shapes = [tf.TensorSpec(weight.shape, tf.float32) for weight in weights]
         sums = [Gradients(shapes, _SCALAR, _SCALAR)] * self._replicas.num_local
         self._add = tf.function(self._added, autograph=False, input_signature=[sums, sums])
         self._update = tf.function(
@@ -138,8 +139,9 @@ class Stepper:
             sums = self._loss(
                 self._model, batch.source, batch.target, self._label_smoothing, random
             )
-        gradients = tape.gradient(sums.smoothed, self._weights)
+        gradients = tape.gradient(sums.smoothed, self._sources)
         total = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        total = self._optimizer.gradients_of_weights(total)
         return Gradients(total, sums.smoothed, sums.num_tokens)
 
     def _added(self, total: list[Gradients], found: list[Gradients]) -> list[Gradients]:

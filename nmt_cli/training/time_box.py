@@ -190,7 +190,7 @@ def too_short(
         return None
     first = _as_limit(run_seconds(_FIRST_RESULTS, step, pairs))
     return (
-        f"--time {spoken(limit)} is too short to learn from {pairs:,} pairs here: it is enough for "
+        f"--time {spoken(limit)} is too short to learn from {pairs:,} pairs here: it allows only "
         f"about {steps:,.0f} steps; --time {spoken(first)} gives first results"
     )
 

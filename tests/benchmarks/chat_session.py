@@ -17,7 +17,7 @@ from pathlib import Path
 import pexpect
 
 import nmt_cli
-from nmt_cli.search.options import ChatSettings
+from nmt_cli.search.chat_session import ChatSettings
 from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 
 STARTS = 7

@@ -44,7 +44,7 @@ def _measure(arguments) -> dict[str, object]:
 
     from nmt_cli.config.pace import Lengths, measure_machine, step_seconds
     from nmt_cli.model.weights import named_variables
-    from nmt_cli.tasks.task import task_of
+    from nmt_cli.tasks import task_of
     from nmt_cli.text.batches import Batch
     from nmt_cli.training.auto_values import resolve_for_machine
     from nmt_cli.training.device import ThisMachine, share_cores

@@ -89,7 +89,7 @@ def test_another_python_is_told(program, run, folder):
     refused = run("red dog")
     made_for.write_text(kept)
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: this program is for Python 3.99")
+    assert refused.stderr.startswith("error: this program needs Python 3.99")
     assert len(refused.stderr.splitlines()) == 1
 
 

@@ -37,11 +37,11 @@ def test_bench_as_json_with_the_models_own_data(run_nmt, toy_bundle, toy_corpus,
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--batch", "0"), 2, "--batch must be sizes such as 1,8,64 (it is 0)"),
+        (("--batch", "0"), 2, "--batch must be a list of sizes such as 1,8,64 (it is 0)"),
         (("--batch", "4,x"), 2, "(it is 4,x)"),
         (("--seconds", "0"), 2, "--seconds must be above 0"),
         (("--engine", "tensorflwo"), 2, "Did you mean 'tensorflow'?"),
-        (("-i", "blank"), 3, "nothing to measure with"),
+        (("-i", "blank"), 3, "no text to measure with"),
         (("-i", "missing"), 3, "missing: cannot be read"),
         (("-i", "s", "--format", "int9"), 4, "int9"),
     ],

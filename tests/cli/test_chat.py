@@ -54,6 +54,12 @@ def test_json(run_nmt, toy_chat, tmp_path):
     assert record["reply"].strip()
 
 
+def test_a_long_message_is_no_name_of_a_file(run_nmt, toy_chat, tmp_path):
+    done = run_nmt("chat", "-m", str(toy_chat), "how are you " * 40, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
 def test_beam_and_sampling_do_not_go_together(run_nmt, toy_chat, tmp_path):
     done = run_nmt("chat", "-m", str(toy_chat), "--beam", "2", "--top-k", "3", cwd=tmp_path)
     assert done.returncode == 2

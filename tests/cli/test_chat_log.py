@@ -96,7 +96,7 @@ def test_the_last_conversation_is_the_one_last_written(home):
 
 
 def test_without_any_there_is_nothing_to_go_on_with():
-    with pytest.raises(DataError, match="no conversation to go on with"):
+    with pytest.raises(DataError, match="no conversation to continue"):
         last_conversation()
 
 

@@ -99,7 +99,7 @@ bot  안녕 👍🏽! (2 heard)
 (there is nothing to take back)
 (the conversation is forgotten)
 and you?! (1 heard)
-(the same: a search finds one best reply; /set sample true draws others)
+(the same: a search always finds the best reply; /set sample true draws others)
 error: /resett: unknown command. Did you mean '/reset'? /help shows them all.
 error: /undo now: the command is /undo
 error: /set: the command is /set KEY VALUE
@@ -150,7 +150,7 @@ rerank  3
 error: rerank must be a whole number (it is 'three')
 error: rerank must be 1 to 64 (it is 65)
 error: temprature: unknown option. Did you mean 'temperature'?
-hint: they are: {keys}
+hint: the options are: {keys}
 error: min_length must be 0 to 2147483647 (it is -1)
 max_length_ratio  2.5
 """,
@@ -184,16 +184,19 @@ def test_files_that_are_no_conversation_are_left_alone(chat, tmp_path):
     (tmp_path / "other.json").write_text('{"a": 1}\n')
     (tmp_path / "empty").write_text("")
     (tmp_path / "bad.jsonl").write_text('{"turns": ["hi", 3]}\n')
-    names = ["notes.txt", "other.json", "empty", "bad.jsonl", "none"]
+    names = ["notes.txt", "other.json", "empty", "bad.jsonl", "none", ".", "/dev/zero", "-"]
     typed = "".join(f"/load {name}\n" for name in names) + "/save notes.txt\n/save no/such/\n"
     _, told = chat(typed=typed)
     assert told.splitlines() == [
         "error: notes.txt:1: not JSON: Expecting value: line 1 column 1 (char 0)",
-        "error: other.json:1: no part of a conversation",
-        "error: empty: holds no conversation",
-        "error: bad.jsonl:1: turns must be texts, none of them blank",
-        "error: none: cannot be read: No such file or directory",
-        "error: notes.txt: there already, and no saved conversation",
+        "error: other.json:1: not part of a conversation",
+        "error: empty: contains no conversation",
+        "error: bad.jsonl:1: turns must be texts that are not blank",
+        "error: none: no such file",
+        "error: .: no such file",
+        "error: /dev/zero: no such file",
+        "error: -: no such file",
+        "error: notes.txt: exists already and is not a saved conversation",
         "(saved 0 turns to no/such/)",
     ]
     assert (tmp_path / "notes.txt").read_text() == "buy milk\n"

@@ -66,7 +66,9 @@ def test_errors_that_a_copy_does_not_mend_are_for_the_hand(run_nmt, texts):
         stream.write("Eine mehr.\n")
     done = run_nmt("check", "my.yaml", cwd=texts)
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1] == "mend the errors by hand, then again: nmt check my.yaml"
+    assert (
+        done.stderr.splitlines()[-1] == "fix the errors by hand, then run again: nmt check my.yaml"
+    )
 
 
 def test_a_copy_does_not_go_where_something_is(run_nmt, texts):
@@ -80,11 +82,11 @@ def test_a_copy_does_not_go_where_something_is(run_nmt, texts):
 
 def test_what_stands_in_for_a_configuration_is_told(run_nmt, texts):
     done = run_nmt("check", "--json", cwd=texts)
-    assert "this is quickstart, the bundled sample" in done.stderr
+    assert "using quickstart, the bundled sample" in done.stderr
     assert "nmt.yaml" not in done.stderr
     (texts / "nmt.yaml").write_text((texts / "my.yaml").read_text())
     done = run_nmt("check", "--json", cwd=texts)
-    assert "warning: nmt.yaml is not read; that is: nmt check nmt.yaml" in done.stderr
+    assert "warning: nmt.yaml is not used; to use it: nmt check nmt.yaml" in done.stderr
     done = run_nmt("check", "nmt.yaml", "--json", cwd=texts)
     assert done.stderr == ""
 

@@ -97,7 +97,7 @@ def test_a_text_that_is_too_long_is_told(classify):
     done = classify("the film was great " * 200)
     assert done.returncode == 0
     assert done.stderr.startswith("warning: line 1 has ")
-    assert "leaves out its end (model.max_length is " in done.stderr
+    assert "ignores the rest (model.max_length is " in done.stderr
 
 
 def test_verbose_tells_the_engine(classify):
@@ -120,7 +120,7 @@ def test_the_prompt_gives_labels_to_what_is_typed(label_bundle, tmp_path):
         ("the dog was sad", r"bad\t0\.\d{4}"),
         ("/labels", "bad, good, so so"),
         ("/tpo 3", "Did you mean '/top'"),
-        ("/top x", "takes a number from 1"),
+        ("/top x", "takes a number of at least 1"),
         ("/exit", pexpect.EOF),
     ):
         child.expect(ready)
@@ -166,7 +166,7 @@ def test_info_and_dry_run_know_classifiers(run_nmt, label_bundle, label_corpus, 
     shown = run_nmt("info", str(label_bundle), cwd=tmp_path).stdout
     assert "3, one a text: bad, good, so so" in shown
     assert "architecture  1 layers" in shown
-    assert " nats an example\n" in shown
+    assert " nats per example\n" in shown
     done = run_nmt("train", str(label_corpus / "labels.yaml"), "--dry-run", cwd=tmp_path)
     assert "train: 600 pairs" in done.stderr
     assert "model: " in done.stderr
@@ -256,7 +256,7 @@ def test_evaluate_compares_models_and_files_of_labels(
         ("nowhere", 4, "nowhere: no such folder"),
         ("short.txt", 3, "short.txt has 1 lines, the reference has 30"),
         ("wrong.txt", 3, "wrong.txt:30: unknown label 'goood'. Did you mean 'good'?"),
-        ("{pairs}", 2, "gives other labels than"),
+        ("{pairs}", 2, "has other labels than"),
         ("{toy}", 4, "is a translation model, not for classification"),
     ],
 )

@@ -89,7 +89,7 @@ def test_what_cannot_be_got_says_what_to_do_by_hand(run_nmt, tmp_path):
     ("arguments", "told"),
     [
         (["multi30k"], "Did you mean 'multi30k-en-"),
-        (["chat-ko", "--from", "nowhere"], "neither an http(s) address nor a folder"),
+        (["chat-ko", "--from", "nowhere"], "neither an http(s) address nor an existing folder"),
     ],
 )
 def test_a_wrong_name_or_mirror_is_a_usage_error(run_nmt, tmp_path, arguments, told):

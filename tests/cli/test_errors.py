@@ -65,7 +65,7 @@ def test_a_usage_error_has_exit_code_2(run_nmt, project):
 @pytest.mark.parametrize("limit", ["soon", "30", "m", "0s", "nanm", "5x", "1h30", "1..2h"])
 def test_a_time_that_is_none(run_nmt, project, limit):
     done = run_nmt("train", "toy.yaml", "--time", limit, cwd=project)
-    check_fails(done, 2, f"--time: '{limit}' is no time", "90s, 30m or 1h30m")
+    check_fails(done, 2, f"--time: '{limit}' is not a time", "90s, 30m or 1h30m")
 
 
 def test_a_missing_data_file(run_nmt, project):
@@ -91,6 +91,13 @@ def test_an_empty_corpus(run_nmt, project):
     (project / "train.src").write_text("\n\n")
     (project / "train.tgt").write_text("\n\n")
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 5, "train.src")
+
+
+@pytest.mark.parametrize("command", ["train", "translate x -m", "init --yes --data-dir"])
+def test_a_name_that_is_too_long_is_no_bug(run_nmt, tmp_path, command):
+    name = "y" * 300
+    done = run_nmt(*command.split(), name, cwd=tmp_path)
+    check_fails(done, 3, f"error: {name}", "File name too long")
 
 
 def test_no_model_at_all_says_how_to_make_one(run_nmt, tmp_path):
@@ -184,7 +191,7 @@ def test_changed_settings_are_named_and_fresh_starts_over(run_nmt, project):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["data", "list"], ["check"], ["train", "--help"]]
+    "arguments", [["--help"], ["data", "list"], ["check"], ["train", "--help"], ["help", "train"]]
 )
 def test_a_full_standard_output_is_no_bug(arguments, tmp_path):
     with Path("/dev/full").open("w") as full:
@@ -206,9 +213,9 @@ def test_a_full_standard_output_is_no_bug(arguments, tmp_path):
     ("setting", "told"),
     [
         ("d_model=3", "d_model: unknown key. Did you mean 'model.d_model'?"),
-        ("name=a/b", "should be the name of a folder: no slash"),
+        ("name=a/b", "should be the name of a folder, without a slash"),
         ("name=", "name: "),
-        ("data.encoding=klingon", "'klingon' is no encoding of text"),
+        ("data.encoding=klingon", "'klingon' is not a text encoding"),
     ],
 )
 def test_a_setting_that_is_none_is_told_in_plain_words(run_nmt, project, setting, told):
@@ -224,7 +231,7 @@ def test_what_a_configuration_is_called_may_be_said_in_several_ways(run_nmt, pro
         settings = ("--set", "train.max_steps=1e3", "--set", "name=내 모델")
         done = run_nmt("train", name, "--dry-run", *settings, "--time", "1h30m", cwd=project)
         assert done.returncode == 0, done.stderr
-        command = done.stderr.splitlines()[-1].partition("train it with: ")[2]
+        command = done.stderr.splitlines()[-1].partition("train with: ")[2]
         assert shlex.split(command) == [
             *("nmt", "train", name, "--set=train.max_steps=1e3", "--set=name=내 모델"),
             "--time=1h30m",
@@ -236,7 +243,7 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run
     lines = "안녕하세요 반갑습니다\n" * 20
     for name in ("train.src", "train.tgt"):
         (project / name).write_bytes(lines.encode("cp949"))
-    hint = "it is CP949 (Korean): say so with --encoding cp949 (in a configuration: data.encoding)"
+    hint = "it is CP949 (Korean): use --encoding cp949 (in a configuration: data.encoding)"
     command = "iconv -f CP949 -t UTF-8 "
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.src:1: ", hint, command)
     done = run_nmt("check", "toy.yaml", cwd=project)
@@ -247,7 +254,7 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run
     (project / "my.xlsx").write_bytes(b"PK\x03\x04")
     corpus = "data.train=[{file: my.xlsx}]"
     done = run_nmt("train", "toy.yaml", "--set", corpus, cwd=project)
-    check_fails(done, 3, "my.xlsx: a spreadsheet is no text", "save it as CSV")
+    check_fails(done, 3, "my.xlsx: a spreadsheet is not text", "save it as CSV")
 
 
 BLOCKED = """
@@ -268,3 +275,11 @@ def test_without_tensorflow(toy_bundle, engine, code):
     assert done.returncode == code, done.stderr
     assert ("which is not installed" in done.stderr) == bool(code)
     assert "bug" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train"], ["info"], ["translate", "x", "-m"], ["init", "--train"]]
+)
+def test_a_name_that_no_file_can_have_is_no_bug(run_nmt, tmp_path, arguments):
+    done = run_nmt(*arguments, "x" * 5000, cwd=tmp_path)
+    check_fails(done, 3, "xxx: File name too long")

@@ -40,9 +40,9 @@ def test_two_files_become_a_configuration_that_trains(run_nmt, folder):
 def test_the_other_way_round_is_the_command_that_it_prints(run_nmt, folder):
     done = run_nmt("init", "my.yaml", "--data-dir", "books", cwd=folder.parent)
     (line,) = [
-        line for line in done.stderr.splitlines() if line.startswith("the other way round: ")
+        line for line in done.stderr.splitlines() if line.startswith("for the other direction: ")
     ]
-    command = shlex.split(line.removeprefix("the other way round: nmt "))
+    command = shlex.split(line.removeprefix("for the other direction: nmt "))
     assert run_nmt(*command, cwd=folder.parent).returncode == 0
     values = yaml.safe_load((folder.parent / "my.yaml").read_text())
     assert (values["data"]["source_lang"], values["data"]["target_lang"]) == ("en", "de")
@@ -71,7 +71,10 @@ def test_a_preset_brings_the_sizes_of_a_bundled_configuration(run_nmt, folder, p
 
 
 def test_a_preset_of_another_task_brings_nothing_but_sizes(run_nmt, folder):
-    assert run_nmt("init", "--preset", "chat", cwd=folder).returncode == 0
+    done = run_nmt("init", "--preset", "chat", cwd=folder)
+    assert done.returncode == 0
+    assert "warning: chat is for chat, this is translation: only its sizes" in done.stderr
+    assert "say --task chat" in done.stderr
     config = load_config(str(folder / "nmt.yaml")).config
     chat = load_config("chat").config.model
     assert config.model == chat.model_copy(update={"turn_embeddings": False})
@@ -161,6 +164,7 @@ def test_lists_of_labels_are_several_and_joined_ones_are_asked_about(run_nmt, tm
     )
     done = run_nmt("init", cwd=tmp_path)
     assert "a text may have several (classification.multi_label)" in done.stderr
+    assert "classification: 3 labels (culture, money, sport)" in done.stderr
     done = run_nmt("train", "nmt.yaml", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "multi_label: true" in (tmp_path / "nmt.yaml").read_text()
@@ -185,7 +189,7 @@ def test_two_files_of_one_language_are_a_guess_that_is_told(run_nmt, tmp_path):
     (tmp_path / "pos.txt").write_text("\n".join(reversed(ENGLISH)))
     done = run_nmt("init", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "warning: neg.txt and pos.txt: a guess" in done.stderr
+    assert "warning: neg.txt and pos.txt: taken as questions" in done.stderr
     assert "if their names are labels" in done.stderr
     done = run_nmt("init", "--task", "chat", "--yes", cwd=tmp_path)
     assert "warning" not in done.stderr

@@ -41,6 +41,18 @@ def test_init_writes_every_key_and_prints_the_command_that_then_works(run_nmt, t
     assert run_nmt("train", "conf/my.yaml", "--dry-run", *SMALL, cwd=texts).returncode == 0
 
 
+def test_a_model_is_fine_tuned_with_what_init_wrote(run_nmt, texts, toy_bundle):
+    assert run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts).returncode == 0
+    done = run_nmt("train", "my.yaml", "--from", str(toy_bundle), "--dry-run", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert f"tokens (of {toy_bundle})" in done.stderr
+    assert "that has learned already" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith(f"nmt train my.yaml --from={toy_bundle}")
+    done = run_nmt("train", "my.yaml", "--from", "elsewhere", cwd=texts)
+    assert done.returncode == 4
+    assert "elsewhere: no such folder" in done.stderr
+
+
 def test_init_does_not_replace_a_file_unasked(run_nmt, texts):
     (texts / "my.yaml").write_text("precious")
     done = run_nmt("init", "my.yaml", "--train", "train.en", "train.de", cwd=texts)
@@ -162,7 +174,7 @@ def test_evaluate_writes_a_page_of_what_it_prints(run_nmt, toy_bundle, pairs, tm
     assert any(text.startswith("beam_size 1, ") and "max_length 2" in text for text in told)
     done = run_nmt(*command, "--report", "e.pdf", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--report e.pdf: a page's name must end in .html" in done.stderr
+    assert "--report e.pdf: the name must end in .html" in done.stderr
     (tmp_path / "file").write_text("")
     done = run_nmt(*command, "--report", "file/e.html", cwd=tmp_path)
     assert done.returncode == 3
@@ -192,7 +204,7 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     assert run_nmt("evaluate", "--hypotheses", "h", cwd=tmp_path).returncode == 2
     done = run_nmt("evaluate", *pairs, "--hypotheses", "h", "--split", "dev", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--split dev is of a model's own corpus" in done.stderr
+    assert "--split dev selects text of a model" in done.stderr
 
 
 def test_a_compared_setting_takes_the_place_of_a_flag(run_nmt, toy_bundle, pairs, tmp_path):
@@ -256,7 +268,7 @@ def test_info_tells_what_the_model_is(run_nmt, toy_bundle, tmp_path):
     assert "translation" in text
     assert "parameters" in text
     assert " lines/s (used)" in text
-    assert re.search(r"^dev loss +\d\.\d{3} nats a token$", text, re.M)
+    assert re.search(r"^dev loss +\d\.\d{3} nats per token$", text, re.M)
     assert re.search(r"^dev bleu .*\(greedy\) ", text, re.M)
     assert re.search(r"^float32 .*dev bleu [\d.]+ \(beam \d\)", text, re.M)
     assert re.search(r"^licence +not stated", text, re.M)
@@ -285,7 +297,7 @@ def test_a_signal_before_the_first_step_ends_at_once(run_nmt, texts):
 
 def test_info_of_a_chat_model_has_its_loss_and_size(run_nmt, toy_chat, tmp_path):
     text = run_nmt("info", str(toy_chat), cwd=tmp_path).stdout
-    assert re.search(r"^dev loss +\d\.\d{3} nats a token$", text, re.M)
+    assert re.search(r"^dev loss +\d\.\d{3} nats per token$", text, re.M)
     size = sum(f.stat().st_size for f in (toy_chat / "ctranslate2" / "float32").iterdir())
     assert f"\nfloat32       {size / 1e6:.1f} MB (used)\n" in text
 
@@ -361,7 +373,10 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
         ("nmt info --model run", {"runs/mine"}),
         ("nmt train --set model.d_", {"model.d_model=", "model.d_ff="}),
         ("nmt translate --set top", {"top_k=", "top_p="}),
+        ("nmt chat --set hist", {"history_turns="}),
+        ("nmt init --preset quick", {"quickstart"}),
         ("nmt train --dry", {"--dry-run"}),
+        ("nmt help tr", {"train", "translate"}),
     ],
 )
 def test_tab_proposes_commands_options_and_values(run_nmt, tmp_path, typed, proposed):
@@ -379,6 +394,12 @@ def test_what_a_person_means_is_taken(run_nmt, toy_bundle, toy_chat, tmp_path):
     for text in ("-5 dog", "-5"):
         done = run_nmt("translate", *model, text, cwd=tmp_path)
         assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    done = run_nmt("translate", *model, "--align", "a dog", "-5 dog", "b", cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 3), done.stderr
+    lines = run_nmt("translate", *model, "--align", input="a dog\n-5 dog\nb\n", cwd=tmp_path)
+    assert done.stdout == lines.stdout  # in the same order
+    done = run_nmt("score", *model, "-5", "-5", cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
     drawn = {
         run_nmt(
             "translate", *model, "--set", "top_k=50", "--set", f"seed={n}", "a", cwd=tmp_path
@@ -388,6 +409,9 @@ def test_what_a_person_means_is_taken(run_nmt, toy_bundle, toy_chat, tmp_path):
     assert len(drawn) > 1
     done = run_nmt("chat", "-m", str(toy_chat), "hi", cwd=tmp_path)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    done = run_nmt("chat", "-m", str(toy_chat), "red dog " * 1000, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "warning: the message has" in done.stderr
     commands = ("/set temperature 0", "/save ~nobody-is-called-so/x", "/load a\0b")
     typed = "\n".join([*commands, f"/load {'x' * 300}", "hi", ""])
     done = run_nmt("chat", "-m", str(toy_chat), cwd=tmp_path, input=typed)

@@ -161,7 +161,7 @@ def test_chat_draws_its_last_reply(run_nmt, toy_chat, tmp_path):
     (tmp_path / "a.html").unlink()
     done = run_nmt(*command, cwd=tmp_path, input="hi\n/reset\n")
     assert (done.returncode, (tmp_path / "a.html").exists()) == (0, False)
-    assert "warning: there is no reply to draw the attention of" in done.stderr
+    assert "warning: there is no reply whose attention could be drawn" in done.stderr
     done = run_nmt(*command[:-1], "a.pdf", cwd=tmp_path, input="hi\n")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -201,7 +201,7 @@ def test_without_a_file_the_terminal_gets_text_and_tensorflow_stays_out(
         (["positions", "--d-model", "7"], 2, "need an even number"),
         (["positions", "--d-model", "8", "--length", "0"], 2, "--length must be from 1"),
         (["lengths", "--unit", "word"], 2, "Did you mean 'words'?"),
-        (["lengths", "--unit", "pieces"], 4, "runs/quickstart: no vocabulary"),
+        (["lengths", "--unit", "pieces"], 4, "runs/quickstart: there is no vocabulary"),
         (["attention", " "], 4, "no translation or chat or classification model below runs/"),
         (["model", "-m", "nowhere"], 4, "nowhere: no such folder"),
     ],
@@ -217,7 +217,7 @@ def test_a_run_without_a_step_has_no_curves_yet(run_nmt, tmp_path):
     (tmp_path / "events.jsonl").write_text('{"event": "Started", "step": 0}\n')
     done = run_nmt("plot", "curves", str(tmp_path), cwd=tmp_path)
     assert done.returncode == 3
-    assert "no step is logged yet" in done.stderr
+    assert "no steps are logged yet" in done.stderr
 
 
 @pytest.mark.parametrize(

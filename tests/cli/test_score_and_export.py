@@ -129,12 +129,27 @@ def test_a_saved_model_is_written_and_scored(run_nmt, toy_bundle, toy_corpus, tm
         assert (tmp_path / "serving/1/saved_model.pb").is_file()
 
 
+def test_a_model_is_written_for_transformers(run_nmt, toy_bundle, tmp_path):
+    for _ in range(2):  # the second one replaces the first
+        done = run_nmt("export", "-m", str(toy_bundle), "--huggingface", "hub", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "a PegasusForConditionalGeneration for transformers" in done.stderr
+    names = {"config.json", "generation_config.json", "model.safetensors", "README.md"}
+    names |= {"tokenizer.json", "tokenizer_config.json"}
+    assert {file.name for file in (tmp_path / "hub").iterdir()} == names
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--saved-model", "."), "--saved-model .: is there already, and no SavedModel"),
-        (("--saved-model", "file"), "--saved-model file: is there already"),
-        (("--saved-model", "new", "--format", "int8"), "do not go together"),
+        (("--saved-model", "."), "--saved-model .: exists already and is not a SavedModel"),
+        (("--saved-model", "file"), "--saved-model file: exists already"),
+        (("--saved-model", "new", "--format", "int8"), "cannot be combined"),
+        (("--huggingface", "."), "--huggingface .: is there already, and no such model"),
+        (
+            ("--huggingface", "new", "--share", "new.zip"),
+            "--huggingface and --share cannot be combined",
+        ),
     ],
 )
 def test_a_saved_model_replaces_nothing_else(run_nmt, toy_bundle, tmp_path, arguments, message):

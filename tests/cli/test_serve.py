@@ -98,6 +98,7 @@ class TestLibreTranslate:
             (b"[" * 100_000, 400),
             (b'{"q": 5, "source": "en", "target": "de"}', 400),
             (b'{"q": "x", "source": "en", "target": "no-such"}', 400),
+            (b'{"q": "x", "source": "auto", "target": "no-such"}', 400),
             (b'{"q": "x", "source": "en", "target": "de", "alternatives": 1e999}', 400),
             (b'{"q": "' + b"x" * 3_000_000 + b'"}', 413),
             (json.dumps({"q": ["x"] * 5000, "source": "en", "target": "de"}).encode(), 413),
@@ -266,7 +267,7 @@ def test_a_model_that_changes_is_loaded_anew(toy_bundle, tmp_path):
     with serving("-m", str(model), cwd=tmp_path) as (process, url):
         log = log_of(process)
         os.utime(model / "bundle.json", (1, 1))
-        assert any("loaded anew" in line for line in log)
+        assert any("reloaded" in line for line in log)
         assert httpx.get(f"{url}/languages").status_code == 200
         (model / "bundle.json").write_text("{}")
         assert any("goes on" in line for line in log)
@@ -282,7 +283,7 @@ def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path
     for arguments, code, words in (
         (["-m", "no-such"], 4, "no such folder"),
         (["-m", str(toy_bundle), "--host", "no.such.host.invalid"], 2, "no.such.host.invalid"),
-        (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "holds no key"),
+        (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "contains no key"),
         (["-m", str(toy_bundle), "--timeout", "0"], 2, "--timeout"),
         (["-m", str(toy_bundle), "--batch-tokens", "0"], 2, "--batch-tokens"),
     ):

@@ -81,6 +81,13 @@ def test_any_value_of_any_field_is_an_answer_or_one_line(server, path, field, va
         assert message.isprintable()
 
 
+def test_what_an_error_repeats_is_printable(server):
+    pair = {"source": "\x1b[2J", "target": "\u202e"}
+    for path, words in (("/translate", {"q": "x"}), ("/explain", {"q": "x", "translation": "x"})):
+        found = httpx.post(f"{server}{path}", json=words | pair, timeout=60)
+        assert (found.status_code, found.json()["error"].isprintable()) == (400, True)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -250,3 +257,52 @@ def test_sigterm_answers_what_was_accepted(toy_bundle, tmp_path):
                 assert not asked.done()
             process.terminate()
             assert len(asked.result().json()["translatedText"]) == len(texts)
+
+
+def test_a_path_says_what_it_takes(server):
+    for method, path, status, allowed in (
+        ("GET", "/translate", 405, "POST"),
+        ("POST", "/languages", 405, "GET"),
+        ("DELETE", "/v1/chat/completions", 405, "POST"),
+        ("POST", "/nowhere", 404, None),
+        ("GET", "/v1/nowhere", 404, None),
+        ("GET", "/%00", 404, None),
+        ("GET", "/" + "a" * 5000, 404, None),
+        ("GET", "/" + "a/" * 5000, 404, None),
+    ):
+        found = httpx.request(method, f"{server}{path}")
+        assert (found.status_code, found.headers.get("allow")) == (status, allowed), path
+    assert httpx.get(f"{server}/v1/nowhere").json()["error"]["code"] is None
+
+
+def test_a_stream_ends_when_its_time_is_over(babbling_chat, tmp_path):
+    """Else clients that read slowly, or replies that never end, would hold all places."""
+    body = GOOD["/v1/chat/completions"] | {"max_tokens": None, "stream": True, "n": 16}
+    options = ["--timeout", "2", "--threads", "1", "-q"]
+    with serving("-m", str(babbling_chat), *options, cwd=tmp_path) as (_, url):
+        begun = time.monotonic()
+        with (
+            httpx.stream("POST", f"{url}/v1/chat/completions", json=body, timeout=60) as reply,
+            pytest.raises(httpx.RemoteProtocolError),
+        ):
+            assert "[DONE]" not in "".join(reply.iter_text())
+        assert time.monotonic() - begun < 20
+        short = GOOD["/v1/chat/completions"]
+        assert httpx.post(f"{url}/v1/chat/completions", json=short, timeout=60).status_code == 200
+
+
+def test_a_list_is_queued_as_a_whole(toy_bundle, tmp_path):
+    """A list that is refused leaves none of its texts in the queue."""
+    limits = ["--queue-characters", "30000", "--threads", "1", "--batch-tokens", "8"]
+    with serving("-m", str(toy_bundle), *limits, "-q", cwd=tmp_path) as (_, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        pair = {"source": pair["code"], "target": pair["targets"][0]}
+        long = pair | {"q": ["red dog two cats run"] * 1000}
+        with ThreadPoolExecutor(2) as pool:
+            asked = pool.submit(httpx.post, f"{url}/translate", json=long, timeout=60)
+            while not waiting_texts(url):
+                assert not asked.done()
+            other = pool.submit(httpx.post, f"{url}/translate", json=long, timeout=60)
+            assert other.result().status_code == 429
+            assert waiting_texts(url) <= 1000
+            assert asked.result().status_code == 200

@@ -107,6 +107,36 @@ def test_text_is_never_markup(page):
     assert page.locator("main img").count() == 0
 
 
+def test_languages_have_names(page):
+    assert page.locator("#source-language option").all_inner_texts() == [
+        "English",
+        "any language",
+    ]
+    assert page.locator("#target-language option:checked").inner_text() == "German"
+
+
+def test_a_reply_is_heard_once_it_is_whole(page):
+    """Each piece of a live region would be said alone."""
+    page.get_by_role("button", name="Chat").click()
+    page.evaluate(
+        """() => {
+          window.busy = [];
+          const note = ([change]) => busy.push(change.target.ariaBusy);
+          const turns = document.querySelector("#turns");
+          const options = { attributeFilter: ["aria-busy"], subtree: true };
+          new MutationObserver(note).observe(turns, options);
+          new MutationObserver((changes) => {
+            const items = changes.flatMap((change) => [...change.addedNodes]);
+            busy.push(...items.map((item) => item.ariaBusy).filter(Boolean));
+          }).observe(turns, { childList: true });
+        }"""
+    )
+    page.get_by_label("Your message").fill("hello")
+    page.get_by_label("Your message").press("Enter")
+    expect(page.locator("#turns .bot")).to_have_attribute("aria-busy", "false")
+    assert page.evaluate("busy")[0] == "true"
+
+
 def test_text_from_right_to_left(page):
     page.get_by_label("Text to translate").fill("שלום עולם")
     direction = "document.querySelector('#source').matches(':dir(rtl)')"

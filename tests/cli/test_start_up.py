@@ -18,6 +18,7 @@ COMMANDS = [
     "evaluate",
     "score",
     "export",
+    "import",
     "bench",
     "info",
     "plot",
@@ -37,6 +38,11 @@ def heavy_after(code: str) -> list[str]:
         [sys.executable, "-c", code + REPORT], capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_importing_the_library_imports_nothing_of_it_yet():
+    code = "import nmt_cli, sys; assert [m for m in sys.modules if 'nmt' in m] == ['nmt_cli']"
+    assert heavy_after(code) == []
 
 
 def test_importing_the_command_line_imports_nothing_heavy():

@@ -96,7 +96,7 @@ def test_a_column_of_a_table(run_nmt, toy_bundle, tmp_path):
     for wrong in (["-i", "t.txt", "--column", "en"], ["red", "--column", "1"]):
         done = run_nmt(*model, *wrong, cwd=tmp_path)
         assert done.returncode == 2
-        assert "--column goes with --input and the name of a .tsv or .csv" in done.stderr
+        assert "--column needs --input with a .tsv or .csv" in done.stderr
 
 
 def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
@@ -191,7 +191,7 @@ def test_both_engines_give_the_same_and_options_decide(run_nmt, toy_bundle, tmp_
         (("--on-error", "replce", "a"), "Did you mean 'replace'?"),
         (("--engine", "tf", "a"), "--engine must be auto, ctranslate2, tensorflow (it is tf)"),
         (("--token-scores", "a"), "--token-scores needs --json"),
-        (("--engine", "tensorflow", "--format", "int8", "a"), "option of --engine ctranslate2"),
+        (("--engine", "tensorflow", "--format", "int8", "a"), "needs --engine ctranslate2"),
         (("--batch-tokens", "0", "a"), "--batch-tokens must be 1 to 16,777,216"),
         (("--device", "cuda", "a"), "--device must be auto, cpu, gpu (it is cuda)"),
         (("--set", "coverage_penalty=1", "--beam", "1", "a"), "needs a beam of at least 2"),

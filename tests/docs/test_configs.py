@@ -24,7 +24,7 @@ def test_the_configurations_are_the_documented_ones():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_loads_and_builds(name):
-    from nmt_cli.tasks.task import task_of
+    from nmt_cli.tasks import task_of
 
     config = load_config(name).config
     assert config.name == name

@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typer
 
 from nmt_cli.api import functions
+from nmt_cli.cli import app
 from nmt_cli.config.reading import load_config, reference_markdown
 from nmt_cli.doctor.findings import CHECKS
 from nmt_cli.terminal.help_pages import TOPICS, topic_text
@@ -26,6 +28,7 @@ PAGES = {
         "nmt_cli/report/README.md",
         "nmt_cli/server/README.md",
         "nmt_cli/training/README.md",
+        "nmt_cli/pretrained/README.md",
         "tests/benchmarks/README.md",
         "tests/benchmarks/EXPERIMENTS.md",
     )
@@ -94,6 +97,24 @@ def test_every_other_command_runs(run_nmt, tmp_path):
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_in_the_text_has_its_options(page):
+    """Those in sentences, tables and sessions: the command exists, and so does each option."""
+    top = typer.main.get_command(app)
+    written = re.findall(r"`(nmt [a-z][^`\n]*)`", PAGES[page])
+    written += re.findall(r"^(?:\S*\$ )?(nmt [a-z].*)$", PAGES[page], flags=re.MULTILINE)
+    for line in written:
+        _, name, *words = line.replace("`", "").split()
+        if name in ("X", "help"):
+            continue
+        command = top.commands[name]
+        if name in ("data", "plot") and words and words[0].islower():
+            command = command.commands[words.pop(0)]
+        known = {option for parameter in command.params for option in parameter.opts}
+        options = {word.split("=")[0] for word in words if re.match("--?[a-z]", word)}
+        assert options <= known | {"--help"}, line
+
+
 def test_the_python_examples_run(toy_bundle, toy_chat, label_bundle, tmp_path, monkeypatch):
     """On models of the tests' own, in the names of the page's."""
     monkeypatch.chdir(tmp_path)
@@ -126,6 +147,8 @@ def write_user_files(folder: Path) -> None:
         for language in ("en", "de"):
             lines = (ROOT / "data" / "en-de" / f"{name}.{language}").read_text().splitlines()
             (folder / f"{name}.{language}").write_text("\n".join(lines[:count]) + "\n")
+    for name in ("marian", "blenderbot-small"):  # published models
+        shutil.copytree(ROOT / "tests" / "data" / "pretrained" / name, folder / name)
     (folder / "input.en").write_text("The old man reads a book.\n")
 
 

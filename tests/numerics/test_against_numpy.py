@@ -10,7 +10,7 @@ import tensorflow as tf
 from exhaustive_search import best_sequences
 from schedules_by_hand import label_smoothed_cross_entropy
 
-from nmt_cli.model.weights import assign_weights, read_weights
+from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.tasks.losses import loss_sums
@@ -29,7 +29,14 @@ VARIANTS = {
     "post-norm": {"norm": "post"},
     "gelu": {"activation": "gelu"},
     "swiglu": {"activation": "swiglu"},
+    "silu": {"activation": "silu"},
+    "norm-epsilon": {"norm_epsilon": 0.1},
+    "attention-bias": {"attention_bias": True},
+    "output-bias": {"output_bias": True},
     "learned-positions": {"positions": "learned"},
+    "table-of-positions": {"positions": "table"},
+    "embedding-norm": {"embedding_norm": "both"},
+    "embedding-norm-of-one-side": {"embedding_norm": "encoder", "norm": "post"},
     "turns": {"turn_embeddings": True},
     "untied": {"tie_embeddings": False},
     "separate-vocabularies": {"joint": False, "target_vocab_size": 14},
@@ -42,8 +49,12 @@ VARIANTS = {
         "norm": "post",
         "activation": "swiglu",
         "positions": "learned",
+        "embedding_norm": "both",
         "turn_embeddings": True,
         "tie_embeddings": False,
+        "norm_epsilon": 0.01,
+        "attention_bias": True,
+        "output_bias": True,
         "d_model": 16,
         "num_heads": 4,
         "encoder_layers": 2,
@@ -134,16 +145,19 @@ def test_forced_scores_equal_the_references(make_pair):
         assert sum(scores) == pytest.approx(expected, rel=TOLERANCE)
 
 
-@pytest.mark.parametrize("name", ["base", "post-norm", "swiglu", "separate-and-untied"])
+@pytest.mark.parametrize(
+    "name", ["base", "post-norm", "swiglu", "separate-and-untied", "all-others"]
+)
 def test_the_gradient_is_the_slope_of_the_references_loss(make_pair, name):
     """Central differences in float64 along random directions, label smoothing included."""
     model, reference = make_pair(weights_seed=2, **VARIANTS[name])  # seed 1 is at a kink of ReLU
     weights = {key: array.copy() for key, array in reference.weights.items()}
     with tf.GradientTape() as tape:
         sums = loss_sums(model, padded(SOURCES), padded(TARGETS), 0.1, None)
-    names = list(read_weights(model))
-    tensors = tape.gradient(sums.smoothed, [w.value for w in model.weights])
-    gradient = {key: tf.convert_to_tensor(g).numpy() for key, g in zip(names, tensors, strict=True)}
+    variables = {name: v for name, v in named_variables(model).items() if v.trainable}
+    tensors = tape.gradient(sums.smoothed, [v.value for v in variables.values()])
+    names = zip(variables, tensors, strict=True)
+    gradient = {key: tf.convert_to_tensor(g).numpy() for key, g in names}
 
     def loss(moved) -> float:
         reference.weights = moved
@@ -160,13 +174,14 @@ def test_the_gradient_is_the_slope_of_the_references_loss(make_pair, name):
     random = np.random.default_rng(0)
     for _ in range(3):
         direction = {key: random.normal(size=array.shape) for key, array in weights.items()}
+        direction["output_bias"] = np.zeros_like(weights.get("output_bias", 0))  # is not trained
         step = 1e-7
         ahead, behind = (
             loss({key: weights[key] + sign * step * direction[key] for key in weights})
             for sign in (1, -1)
         )
         expected = (ahead - behind) / (2 * step)
-        found = sum(float(np.sum(gradient[key] * direction[key])) for key in weights)
+        found = sum(float(np.sum(gradient[key] * direction[key])) for key in gradient)
         # Float32 against float64; the differences themselves are good to 1e-7.
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
     reference.weights = weights

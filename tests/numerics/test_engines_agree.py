@@ -34,6 +34,8 @@ FORCED = 1e-4
 class Tokens:
     """The part of `Subwords` that engines need: ids <-> names."""
 
+    tags = ()
+
     def __init__(self, size: int) -> None:
         self.names = [*CONTROL_TOKENS, *BYTE_TOKENS][:size]
         self.vocab_size = size
@@ -58,6 +60,22 @@ ARCHITECTURES = [
     pytest.param({"norm": "post", "activation": "gelu"}, id="post-gelu"),
     pytest.param({"activation": "swiglu", "positions": "learned"}, id="swiglu-learned"),
     pytest.param({"turn_embeddings": True}, id="turns"),
+    pytest.param(
+        {
+            "norm": "post",
+            "activation": "silu",
+            "norm_epsilon": 0.05,
+            "attention_bias": True,
+            "output_bias": True,
+            "positions": "table",
+        },
+        id="as-marian",
+    ),
+    pytest.param(
+        {"norm": "post", "activation": "gelu", "embedding_norm": "encoder", "positions": "learned"},
+        id="as-blenderbot-small",
+    ),
+    pytest.param({"embedding_norm": "both", "turn_embeddings": True}, id="embedding-norm"),
     pytest.param({"tie_embeddings": False, "encoder_layers": 3, "decoder_layers": 1}, id="untied"),
 ]
 

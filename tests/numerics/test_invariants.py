@@ -108,7 +108,7 @@ def test_a_beam_of_one_is_greedy(engine):
     state = start_beam(
         cache, tf.fill([4], limit), tf.fill([4], 1), tf.constant(1), tf.constant(limit)
     )
-    numbers, features = parameters_of(options), features_of(options)
+    numbers, features = parameters_of(options), features_of(options, model)
     state = advance_beam(state, step, reorder, None, numbers, features)
 
     for found, row, score in zip(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError, NmtError
-from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.chat_session import ChatSession, ChatSettings
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
-from nmt_cli.search.options import ChatOptions, ChatSettings, SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 from nmt_cli.text.special_tokens import EOS_ID
@@ -93,14 +93,14 @@ def _stays_here(argument: str) -> bool:
     return ".." not in argument and (argument[:1] != "/" or argument.startswith("/dev/"))
 
 
+FILES = ["~nobody/x", "~/x", ".", "-", "x", "x/y/z", "a\0b", "y" * 5000, "😀"]
+FILES += ["/dev/null", "/dev/full", "/dev/zero"]
 arguments = st.one_of(
     st.text(max_size=20),
     st.tuples(st.sampled_from([*SearchOptions.names(), *ChatOptions.names()]), values).map(
         " ".join
     ),
-    st.sampled_from(
-        ["~nobody/x", "~/x", ".", "x", "x/y/z", "a\0b", "y" * 5000, "/dev/null", "/dev/full", "😀"]
-    ),
+    st.sampled_from(FILES),
 )
 commands = st.one_of(
     st.sampled_from(NAMES),

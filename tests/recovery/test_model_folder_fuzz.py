@@ -25,6 +25,9 @@ def output(folder: Path) -> list[str]:
     """Return what a model writes, and its weights' names."""
     model = Model(open_bundle(folder), EngineOptions(threads=1))
     names = sorted(model.bundle.load_weights())
+    if model.bundle.manifest.facts.has_labels:
+        (given,) = model.classify(["red dog"])
+        return [*names, str(given.probabilities)]
     ids = [*model.vocabularies.source.encode("red dog"), 2]
     found = model.engine.search([ids], model.search_options())
     return [*names, model.vocabularies.target.decode(found[0][0].ids)]
@@ -34,7 +37,7 @@ def in_child(folder: Path, right: list[str]) -> int:
     """Return the exit code of a child that uses a folder; a negative one is a signal's."""
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    signal.alarm(20)
+    signal.alarm(60)
     try:
         code = 0 if output(folder) == right else OTHER
     except NmtError as error:

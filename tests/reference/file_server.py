@@ -67,7 +67,8 @@ def answer(handler: BaseHTTPRequestHandler, site: Site) -> None:
     site.conditions.append(handler.headers.get("If-Range"))
     if handler.path in site.redirects:
         handler.send_response(302)
-        handler.send_header("Location", site.redirects[handler.path])
+        for name, value in {"Location": site.redirects[handler.path], **site.headers}.items():
+            handler.send_header(name, value)
         handler.end_headers()
         return
     if site.statuses or handler.path not in site.files:

@@ -31,7 +31,6 @@ PAD_ID = 0
 START_ID = 1
 SPEAKER_IDS = (3, 4)  # each begins a turn
 NUM_TURNS = 4  # told apart: the newest, the two before it, and all that are earlier
-LAYER_NORM_EPSILON = 1e-6
 NEVER = 1e4
 
 
@@ -47,7 +46,11 @@ class Architecture:
         decoder_layers: Depth of the decoder.
         norm: "pre": x + sublayer(norm(x)) and one last norm; "post": norm(x + sublayer(x)).
         activation: Non-linearity of the feed-forward sublayers.
-        positions: "sinusoidal" is computed, "learned" is a table among the weights.
+        norm_epsilon: What layer normalisation adds to the variance.
+        attention_bias: Whether the projections of attention have biases.
+        output_bias: Whether the logits have one.
+        embedding_norm: Of which side the embeddings, with positions, are normalised.
+        positions: "sinusoidal" is computed, "learned" and "table" are among the weights.
         turn_embeddings: Whether the encoder adds a vector for how many turns ago a token was said.
     """
 
@@ -57,8 +60,12 @@ class Architecture:
     encoder_layers: int
     decoder_layers: int
     norm: Literal["pre", "post"] = "pre"
-    activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
+    norm_epsilon: float = 1e-6
+    attention_bias: bool = False
+    output_bias: bool = False
+    embedding_norm: Literal["none", "encoder", "both"] = "none"
+    positions: Literal["sinusoidal", "learned", "table"] = "sinusoidal"
     turn_embeddings: bool = False
 
 
@@ -91,13 +98,14 @@ def log_softmax(logits: Array) -> Array:
     return shifted - np.log(np.sum(np.exp(shifted)))
 
 
-def layer_norm(states: Array, scale: Array, bias: Array) -> Array:
+def layer_norm(states: Array, scale: Array, bias: Array, epsilon: float = 1e-6) -> Array:
     """Normalise each position over its D features (Ba et al. 2016, equation 3).
 
     Args:
         states: One row for each position, [T, D].
         scale: Gain, [D].
         bias: Shift, [D].
+        epsilon: Added to the variance.
 
     Returns:
         The normalised rows, [T, D].
@@ -106,7 +114,7 @@ def layer_norm(states: Array, scale: Array, bias: Array) -> Array:
     for state in states:
         mean = np.mean(state)
         variance = np.mean((state - mean) ** 2)  # biased: divided by D, not by D - 1
-        rows.append((state - mean) / np.sqrt(variance + LAYER_NORM_EPSILON) * scale + bias)
+        rows.append((state - mean) / np.sqrt(variance + epsilon) * scale + bias)
     return np.array(rows)
 
 
@@ -271,6 +279,8 @@ class NumpyTransformer:
         """
         states, _ = self._run_decoder(target_ids, memory, source_ids)
         logits = states @ self._output_embedding().T
+        if self.architecture.output_bias:
+            logits += self.weights["output_bias"]
         logits[:, self.never] -= NEVER
         return logits
 
@@ -352,7 +362,7 @@ class NumpyTransformer:
 
     def _self_attention(self, states: Array, permitted: Array, name: str) -> tuple[Array, Array]:
         """Let the positions of one sequence look at each other: [T, D] -> [T, D], [H, T, T]."""
-        projected = self._enter(states, name) @ self.weights[f"{name}.query_key_value"]  # [T, 3D]
+        projected = self._project(self._enter(states, name), f"{name}.query_key_value")  # [T, 3D]
         queries, keys, values = np.split(projected, 3, axis=1)
         return self._attend(states, queries, keys, values, permitted, name)
 
@@ -360,8 +370,8 @@ class NumpyTransformer:
         self, states: Array, memory: Array, permitted: Array, name: str
     ) -> tuple[Array, Array]:
         """Let the decoder look at the source: [T, D], [S, D] -> [T, D], [H, T, S]."""
-        queries = self._enter(states, name) @ self.weights[f"{name}.query"]
-        keys, values = np.split(memory @ self.weights[f"{name}.key_value"], 2, axis=1)
+        queries = self._project(self._enter(states, name), f"{name}.query")
+        keys, values = np.split(self._project(memory, f"{name}.key_value"), 2, axis=1)
         return self._attend(states, queries, keys, values, permitted, name)
 
     def _attend(
@@ -377,7 +387,7 @@ class NumpyTransformer:
         heads, weights = multi_head_attention(
             queries, keys, values, permitted, self.architecture.num_heads
         )
-        return self._leave(states, heads @ self.weights[f"{name}.output"], name), weights
+        return self._leave(states, self._project(heads, f"{name}.output"), name), weights
 
     def _feed_forward(self, states: Array, name: str) -> Array:
         """Transform each position by itself (§3.3, equation 2): [T, D] -> [T, D]."""
@@ -387,6 +397,8 @@ class NumpyTransformer:
             hidden = silu(self._affine(x, f"{name}.gate")) * inner
         elif self.architecture.activation == "gelu":
             hidden = gelu(inner)
+        elif self.architecture.activation == "silu":
+            hidden = silu(inner)
         else:
             hidden = relu(inner)
         return self._leave(states, self._affine(hidden, f"{name}.outer"), name)
@@ -413,7 +425,15 @@ class NumpyTransformer:
 
     def _norm(self, states: Array, name: str) -> Array:
         """Apply the layer norm called `name`."""
-        return layer_norm(states, self.weights[f"{name}.scale"], self.weights[f"{name}.bias"])
+        scale, bias = self.weights[f"{name}.scale"], self.weights[f"{name}.bias"]
+        return layer_norm(states, scale, bias, self.architecture.norm_epsilon)
+
+    def _project(self, x: Array, name: str) -> Array:
+        """Apply a projection of attention: [T, in] -> [T, out]."""
+        projected = x @ self.weights[name]
+        if self.architecture.attention_bias:
+            projected = projected + self.weights[f"{name}_bias"]
+        return projected
 
     def _affine(self, x: Array, name: str) -> Array:
         """Apply the affine map called `name`: [T, in] -> [T, out]."""
@@ -422,7 +442,7 @@ class NumpyTransformer:
     def _embed(self, ids: Sequence[int], embedding: Array, side: str) -> Array:
         """Look up, scale by sqrt(D) (§3.4), add positions (§3.5) and turns: [T] -> [T, D]."""
         d_model = self.architecture.d_model
-        if self.architecture.positions == "learned":
+        if self.architecture.positions != "sinusoidal":
             positions = self.weights[f"{side}.positions"]
         else:
             positions = sinusoidal_positions(len(ids), d_model)
@@ -435,6 +455,8 @@ class NumpyTransformer:
             for row, token in zip(rows, ids, strict=True):
                 turns_begun += token in SPEAKER_IDS
                 row += self.weights["encoder.turns"][min(max(turns_begun, 1), NUM_TURNS) - 1]
+        if self.architecture.embedding_norm in (side, "both"):
+            return self._norm(np.array(rows), f"{side}.embedding_norm")
         return np.array(rows)
 
     def _source_embedding(self) -> Array:
@@ -468,7 +490,7 @@ def weight_shapes(
         target_vocab: Vt; equal to `source_vocab` when `tied` is "all".
         tied: "all": one table for source, target and output; "output": the output uses the
             target's; "none": three tables.
-        max_length: Rows of the learned position tables; unused by sinusoids.
+        max_length: Rows of the position tables; unused by sinusoids.
 
     Returns:
         Weight name -> shape.
@@ -487,6 +509,8 @@ def weight_shapes(
         shapes["target_embedding"] = (target_vocab, d_model)
     if tied == "none":
         shapes["output_embedding"] = (target_vocab, d_model)
+    if architecture.output_bias:
+        shapes["output_bias"] = (target_vocab,)
     shapes |= _stack_shapes(architecture, "encoder", architecture.encoder_layers, max_length)
     shapes |= _stack_shapes(architecture, "decoder", architecture.decoder_layers, max_length)
     return shapes
@@ -498,7 +522,9 @@ def _stack_shapes(
     """List the weights of the encoder or of the decoder, embeddings apart."""
     d_model = architecture.d_model
     shapes: dict[str, tuple[int, ...]] = {}
-    if architecture.positions == "learned":
+    if architecture.embedding_norm in (side, "both"):
+        shapes |= _norm_shapes(f"{side}.embedding_norm", d_model)
+    if architecture.positions != "sinusoidal":
         shapes[f"{side}.positions"] = (max_length, d_model)
     if architecture.turn_embeddings and side == "encoder":
         shapes["encoder.turns"] = (NUM_TURNS, d_model)
@@ -513,6 +539,13 @@ def _stack_shapes(
             shapes[f"{layer}.cross_att.key_value"] = (d_model, 2 * d_model)
             shapes[f"{layer}.cross_att.output"] = (d_model, d_model)
         shapes |= _feed_forward_shapes(architecture, f"{layer}.feed_forward")
+    if architecture.attention_bias:
+        projections = ("query_key_value", "query", "key_value", ".output")
+        shapes |= {
+            f"{name}_bias": shape[1:]
+            for name, shape in shapes.items()
+            if name.endswith(projections)
+        }
     if architecture.norm == "pre":
         shapes |= _norm_shapes(f"{side}.norm", d_model)
     return shapes
@@ -573,7 +606,7 @@ def _random_weight(name: str, shape: tuple[int, ...], generator: np.random.Gener
     noise = generator.standard_normal(shape)
     if name.endswith(".scale"):
         return 1 + 0.2 * noise
-    if name.endswith(".bias"):
+    if name.endswith("bias"):
         return 0.2 * noise
     if name.endswith((".positions", ".turns")):
         return noise  # as strong as the embeddings, which come scaled by sqrt(D)

@@ -1,5 +1,7 @@
 """Errors -> exit codes and messages, and the options before the subcommand, inside this process."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,21 @@ def test_several_problems_are_an_error_line_each(failing):
 
 def test_debug_shows_where_an_error_comes_from(failing):
     assert "Traceback" in failing(DataError("it broke"), "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "told"),
+    [
+        (errno.ENAMETOOLONG, "yyy", "error: yyy: File name too long\n"),
+        (errno.EACCES, "yyy", "error: yyy: Permission denied\n"),
+        (errno.ENOSPC, None, "error: No space left on device\nhint: is $TMPDIR full?"),
+    ],
+)
+def test_what_the_system_refuses_is_no_bug(failing, number, name, told):
+    error = OSError(number, os.strerror(number), name)
+    assert failing(error).exit_code == DataError.exit_code
+    assert failing(error).stderr.startswith(told)
+    assert "Traceback" in failing(error, "--debug").stderr
 
 
 def test_a_bug_says_so_and_keeps_the_traceback_in_a_file(failing, tmp_path, monkeypatch):

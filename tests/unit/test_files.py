@@ -556,3 +556,11 @@ class TestTemporaryFolder:
         told = pytest.raises(TrainingError, match=r"temporary files .*: No space left")
         with told, temporary_folder():
             raise NO_SPACE
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "B.XLS", "c.ods"])
+def test_a_spreadsheet_is_no_text_whoever_reads_it(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04\x14\0\x06\0")
+    with pytest.raises(DataError, match="a spreadsheet is not text") as caught:
+        list(read_lines(tmp_path / name))
+    assert "save it as CSV" in caught.value.hint

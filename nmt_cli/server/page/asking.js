@@ -44,8 +44,8 @@ export function explainProblem(error) {
   status.textContent = lost ? "The server cannot be reached." : error.message;
 }
 
-export function fillSelect(select, values, chosen) {
-  select.replaceChildren(...values.map((value) => new Option(value, value)));
+export function fillSelect(select, values, chosen, nameOf = (value) => value) {
+  select.replaceChildren(...values.map((value) => new Option(nameOf(value), value)));
   if (values.includes(chosen)) select.value = chosen;
 }
 

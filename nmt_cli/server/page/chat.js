@@ -43,6 +43,7 @@ function bubble({ role, content }) {
 async function reply(said) {
   change(said);
   const item = bubble({ role: "assistant", content: "…" });
+  item.ariaBusy = "true"; // a screen reader says it once it is whole
   $("turns").append(item);
   running = new AbortController();
   $("stop").hidden = false;
@@ -57,6 +58,7 @@ async function reply(said) {
     explainProblem(error);
   }
   running = null;
+  item.ariaBusy = "false";
   $("stop").hidden = true;
   if (turns !== said) return; // undone or begun anew meanwhile
   if (text) turns = [...said, { role: "assistant", content: text }];

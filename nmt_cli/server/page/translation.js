@@ -7,12 +7,14 @@ const UNSURE = 0.5; // probability of a word below which it is marked
 const LONGEST_FILE = 100_000;
 
 const $ = (id) => document.getElementById(id);
+const languages = new Intl.DisplayNames(["en"], { type: "language" });
 let models;
 let running = new AbortController();
 
 export function startTranslation(served) {
   models = served;
-  fillSelect($("source-language"), [...new Set(models.map((model) => model.source)), "auto"]);
+  const sources = [...new Set(models.map((model) => model.source)), "auto"];
+  fillSelect($("source-language"), sources, undefined, languageName);
   chooseTargets();
   $("source-language").addEventListener("change", () => { chooseTargets(); translate(); });
   $("target-language").addEventListener("change", translate);
@@ -31,8 +33,18 @@ export function startTranslation(served) {
 function chooseTargets(chosen = $("target-language").value) {
   const source = $("source-language").value;
   const fitting = models.filter((model) => source === "auto" || model.source === source);
-  fillSelect($("target-language"), [...new Set(fitting.map((model) => model.target))], chosen);
+  const targets = [...new Set(fitting.map((model) => model.target))];
+  fillSelect($("target-language"), targets, chosen, languageName);
   $("swap").disabled = !canSwap();
+}
+
+/** A code that is no language's is shown as it is. */
+function languageName(code) {
+  try {
+    return code === "auto" ? "any language" : languages.of(code);
+  } catch {
+    return code;
+  }
 }
 
 function canSwap() {

@@ -48,6 +48,13 @@ def test_more_hypotheses_than_the_beam_widen_it(model):
     assert model.search_options(n_best=own + 1).beam_size == own + 1
 
 
+@pytest.mark.parametrize("settings", [["top_k=3"], ["top_k=3", "beam_size=4"], ["sample=true"]])
+def test_a_setting_that_the_beam_leaves_without_effect_is_refused(model, settings):
+    with pytest.raises(ConfigError, match="it does not go with sampling"):
+        model.search_options(settings, beam_size=4)
+    assert model.search_options(["beam_size=4"], beam_size=3).beam_size == 3
+
+
 @pytest.mark.parametrize(
     "options", [{"beam": 5}, {"beam_size": 0}, {"sample": True, "beam_size": 3}]
 )

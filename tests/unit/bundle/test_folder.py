@@ -125,6 +125,9 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+MISSING = object()  # a key that is taken out
+
+
 def change_manifest(path: Path, **changes) -> None:
     values = json.loads((path / MANIFEST).read_text())
     values.pop("crc32", None)  # as who changes it by hand is told to
@@ -289,7 +292,7 @@ class TestOpen:
         else:
             values[name] = value
         (path / MANIFEST).write_text(json.dumps(values))
-        may_miss = ("files", "ctranslate2", "parts", "licence", "classification")
+        may_miss = ("files", "ctranslate2", "parts", "licence", "classification", "languages")
         if value == "missing" and name in may_miss:
             assert not getattr(open_bundle(path).manifest, name)  # older ones lack them
         else:
@@ -305,7 +308,7 @@ class TestOpen:
         path = save().path
         change_manifest(path, files={WEIGHTS: known})
         assert str(self.problem(path)) == (
-            f"{path / MANIFEST}: damaged: 'files' says nothing of {WEIGHTS}"
+            f"{path / MANIFEST}: damaged: 'files' does not list {WEIGHTS}"
         )
 
     @pytest.mark.parametrize(
@@ -317,7 +320,16 @@ class TestOpen:
             ("decode", {"beam_size": "5"}),
             ("decode", {"length_penalty": float("inf")}),
             ("vocabulary", {"source": None}),
+            ("decode", {"beam_size": MISSING}),
+            ("model", {"norm": MISSING}),
+            ("model", {"decoder_layers": MISSING}),
+            ("versions", {"nmt": MISSING}),
             ("scores", {"dev": {"bleu": 3}}),
+            ("scores", {"dev": {"bleu": {"score": 3.0}}}),
+            ("scores", {"dev": {"bleu": {"score": 3.0, "signature": [1]}}}),
+            ("scores", {"dev": {"bleu": {"score": -(10**400), "signature": "s"}}}),
+            ("ctranslate2", {"formats": {"float32": {"megabytes": None}}}),
+            ("ctranslate2", {"formats": {"float32": {"bleu": 3.0}}}),
             ("training", {"dev_loss": "low"}),
             ("ctranslate2", {"auto": "../../other"}),
             ("ctranslate2", {"formats": {"../x": {}}, "auto": "../x"}),
@@ -328,15 +340,24 @@ class TestOpen:
     )
     def test_odd_values_of_a_manifest(self, save, section, changes):
         path = save().path
-        known = json.loads((path / MANIFEST).read_text())[section]
-        change_manifest(path, **{section: known | changes})
+        values = json.loads((path / MANIFEST).read_text())[section] | changes
+        change_manifest(path, **{section: {k: v for k, v in values.items() if v is not MISSING}})
         assert str(self.problem(path)).startswith(f"{path / MANIFEST}: damaged: ")
+
+    @pytest.mark.parametrize("name", ["tokenizer.json", "ctranslate2/float32/model.bin"])
+    def test_what_would_never_end_when_it_is_read(self, save, name):
+        path = save().path
+        change_manifest(path, files={})
+        (path / name).unlink()
+        os.mkfifo(path / name)
+        with pytest.raises(ModelFileError, match="not an ordinary file"):
+            open_bundle(path).ctranslate2_folder()
 
     def test_a_link_out_of_the_folder(self, save, tmp_path):
         path = save().path
         (path / "config.yaml").rename(tmp_path / "elsewhere")
         (path / "config.yaml").symlink_to(tmp_path / "elsewhere")
-        assert "a link out of the model folder" in str(self.problem(path))
+        assert "links to a file outside the model folder" in str(self.problem(path))
 
     def test_a_manifest_with_a_value_that_could_be_but_is_not(self, save):
         """One flipped bit of a number: another output, and nothing to see it by."""
@@ -347,13 +368,13 @@ class TestOpen:
         (path / MANIFEST).write_text(changed)
         error = self.problem(path)
         assert str(error) == f"{path / MANIFEST}: damaged: its checksum is wrong"
-        assert 'take the line "crc32" out' in error.hint
+        assert 'remove the line "crc32"' in error.hint
         (path / MANIFEST).write_text(re.sub(r',\n  "crc32": \d+', "", changed))
         assert open_bundle(path).manifest.decode["beam_size"] == 4
 
     def test_a_pipe_for_a_manifest_is_not_waited_for(self, tmp_path):
         os.mkfifo(tmp_path / MANIFEST)
-        assert "not an ordinary file" in str(self.problem(tmp_path))
+        assert "not a regular file" in str(self.problem(tmp_path))
 
     @pytest.mark.parametrize("name", sorted(set(FILES) - {MANIFEST}))
     def test_a_file_cut_short(self, save, name):
@@ -426,7 +447,7 @@ def use_whole(path: Path) -> None:
     ("old", "new", "problem"),
     [
         (b"/num_heads\0\0\2\2\0\0\0\2", b"/num_heads\0\0\2\2\0\0\0\0", "is 0, not 2"),
-        (b"gamma\0\1\x08", b"gamma\0\1\x18", "has not the size of its shape"),
+        (b"gamma\0\1\x08", b"gamma\0\1\x18", "does not have the size of its shape"),
         (b"TransformerSpec", b"TransformerSpeg", "not a model that nmt wrote"),
         (b"\6\0\0\0", b"\7\0\0\0", "version 7"),
         (b"/beta\0\1\x08\0\0\0", b"/bexa\0\1\x08\0\0\0", "expected"),
@@ -449,7 +470,7 @@ def test_a_header_that_does_not_fit_never_reaches_ctranslate2(save, old, new, pr
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_no_numbers_are_not_saved(save, weights, value):
     weights["decoder.norm.scale"][3] = value
-    with pytest.raises(TrainingError, match=r"'decoder\.norm\.scale' are no finite numbers"):
+    with pytest.raises(TrainingError, match=r"'decoder\.norm\.scale' are not finite"):
         save()
 
 
@@ -576,7 +597,7 @@ class TestFind:
 
     def test_a_folder_without_a_model(self, runs):
         error = self.problem("runs/unfinished", TRANSLATION)
-        assert str(error) == "runs/unfinished: holds no model (bundle.json is missing)"
+        assert str(error) == "runs/unfinished: contains no model (bundle.json is missing)"
         assert error.hint == "name a model folder or a run folder such as runs/quickstart"
 
     def test_the_environments_folder_is_named_when_it_is_wrong(self, runs, monkeypatch):
@@ -586,8 +607,8 @@ class TestFind:
     def test_no_model_at_all_says_how_to_make_one(self, here):
         error = self.problem(None, TRANSLATION)
         assert str(error) == "no translation model below runs/"
-        assert error.hint == "make one with: nmt train   (or name one with --model)"
-        assert self.problem(None, CHAT).hint.startswith("make one with: nmt train chat ")
+        assert error.hint == "train one with: nmt train   (or name one with --model)"
+        assert self.problem(None, CHAT).hint.startswith("train one with: nmt train chat ")
         assert str(self.problem(None, TRANSLATION, CHAT)) == (
             "no translation or chat model below runs/"
         )

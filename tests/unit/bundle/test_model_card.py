@@ -50,7 +50,7 @@ def test_a_card_of_a_translation_model(make_manifest):
     assert result["dataset"]["split"] == "test"
     assert result["metrics"] == [{"type": "bleu", "value": 36.12, "name": "nrefs:1|tok:13a"}]
     assert "\n# toy\n" in card
-    assert "6+2 layers, width 256, 1,234,567 parameters, 29,000 pairs." in card
+    assert "on 29,000 pairs: 6+2 layers, width 256, 1,234,567 parameters." in card
     assert '\n    nmt translate -m . "..."\n' in card
     assert "\n| test | bleu | 36.12 | `nrefs:1\\|tok:13a` |\n" in card
 

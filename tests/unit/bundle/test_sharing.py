@@ -1,5 +1,6 @@
 """A model as one file: what is in it, and what a stranger's file may not hold."""
 
+import gzip
 import io
 import shutil
 import tarfile
@@ -11,8 +12,9 @@ import pytest
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import WEIGHTS, open_bundle
 from nmt_cli.bundle.sharing import share, unpacked
-from nmt_cli.config.tasks import TRANSLATION
+from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError
+from nmt_cli.search.loading import EngineOptions, load_labeller
 
 
 @pytest.fixture
@@ -56,19 +58,23 @@ def test_what_cannot_be_written_is_told(bundle, tmp_path, name):
         share(bundle, tmp_path / name, "float32", with_weights=False)
 
 
-def zip_of(path: Path, *names: str) -> Path:
-    with zipfile.ZipFile(path, "w") as archive:
+LARGE = 1 << 20  # once a megabyte is more than a small file may become
+
+
+def zip_of(path: Path, *names: str, size: int = 1) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in names:
-            archive.writestr(name, "x")
+            archive.writestr(name, "x" * size)
     return path
 
 
-def tar_of(path: Path, **fields: object) -> Path:
-    with tarfile.open(path, "w:gz") as archive:
+def tar_of(path: Path, compression: str = "", **fields: object) -> Path:
+    """Write a .tar.gz with one entry; `compression` is that of the tar within it."""
+    with gzip.open(path, "wb") as packed, tarfile.open(None, f"w|{compression}", packed) as archive:
         info = tarfile.TarInfo("x")
         for name, value in fields.items():
             setattr(info, name, value)
-        archive.addfile(info, io.BytesIO(b""))
+        archive.addfile(info, io.BytesIO(bytes(info.size)))
     return path
 
 
@@ -78,20 +84,38 @@ def tar_of(path: Path, **fields: object) -> Path:
         (lambda path: zip_of(path / "a.zip", "../x"), "it holds '../x'"),
         (lambda path: zip_of(path / "a.zip", "/x"), "it holds '/x'"),
         (lambda path: zip_of(path / "a.zip", "x\ny"), "it holds"),
-        (lambda path: zip_of(path / "a.zip", *map(str, range(1001))), "it holds too much"),
+        (lambda path: zip_of(path / "a.zip", *map(str, range(1001))), "it contains too much"),
         (lambda path: zip_of(path / "a.zip", "y"), "bundle.json"),
-        (lambda path: tar_of(path / "a.tgz", type=tarfile.SYMTYPE, linkname="/"), "no plain file"),
-        (lambda path: tar_of(path / "a.tgz", type=tarfile.FIFOTYPE), "no plain file"),
-        (lambda path: tar_of(path / "a.tgz", type=tarfile.CHRTYPE), "no plain file"),
+        (
+            lambda path: tar_of(path / "a.tgz", type=tarfile.SYMTYPE, linkname="/"),
+            "not a regular file",
+        ),
+        (lambda path: tar_of(path / "a.tgz", type=tarfile.FIFOTYPE), "not a regular file"),
+        (lambda path: tar_of(path / "a.tgz", type=tarfile.CHRTYPE), "not a regular file"),
+        (lambda path: zip_of(path / "a.zip", "x", size=LARGE), "it contains too much"),
+        (lambda path: tar_of(path / "a.tgz", size=LARGE), "it contains too much"),
+        (lambda path: tar_of(path / "a.tgz", "xz", size=1), "not a shared model"),
         (lambda path: shutil.copy("/bin/sh", path / "a.zip"), "not a shared model"),
         (lambda path: shutil.copy("/bin/sh", path / "a.tar.zst"), "not a shared model"),
     ],
 )
-def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, make, told):
+def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, monkeypatch, make, told):
+    monkeypatch.setattr("nmt_cli.files._UNPACKED_AT_LEAST", LARGE // 2)
+    file = Path(make(tmp_path))
     with pytest.raises(ModelFileError) as caught:
-        unpacked(Path(make(tmp_path)))
+        unpacked(file)
     assert told in str(caught.value)
-    assert not list(tmp_path.rglob("x"))
+    assert str(caught.value).startswith(f"{file}: ")
+    assert not list((tmp_path / "cache").glob("*/models/*"))
+
+
+def test_a_header_of_a_tar_may_not_be_a_bomb_either(bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_cli.files._UNPACKED_AT_LEAST", LARGE // 2)
+    headers = {"comment": "x" * LARGE}
+    with tarfile.open(tmp_path / "a.tgz", "w:gz", pax_headers=headers):
+        pass
+    with pytest.raises(ModelFileError, match="it holds too much"):
+        unpacked(tmp_path / "a.tgz")
 
 
 @pytest.mark.parametrize("cut", [100, 1000])
@@ -104,8 +128,19 @@ def test_a_damaged_file_is_told(bundle, tmp_path, cut, ending):
     flipped[len(content) // 2 + cut] ^= 255
     (tmp_path / f"flipped.{ending}").write_bytes(flipped)
     for name in (f"cut.{ending}", f"flipped.{ending}"):
-        with pytest.raises(ModelFileError):
-            unpacked(tmp_path / name).verify()
+        with pytest.raises(ModelFileError, match=name):
+            unpacked(tmp_path / name)
+
+
+@pytest.mark.parametrize("with_weights", [True, False])
+def test_a_shared_classifier_gives_labels(label_bundle, tmp_path, monkeypatch, with_weights):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    share(open_bundle(label_bundle), tmp_path / "m.zip", "float32", with_weights=with_weights)
+    share(unpacked(tmp_path / "m.zip"), tmp_path / "n.zip", "float32", with_weights=with_weights)
+    for folder in (label_bundle, tmp_path / "m.zip", tmp_path / "n.zip"):
+        labeller = load_labeller(find_bundle(str(folder), CLASSIFICATION), EngineOptions())
+        (found,) = labeller.label_windows([["the dog was sad"]])
+        assert found.labels == ["bad"]
 
 
 def test_weights_are_the_only_file_that_is_left_out(bundle, tmp_path):

@@ -187,3 +187,34 @@ def test_words_that_there_is_no_time_to_see_need_no_vocabulary():
     assert "time to learn from" in limited.reason
     small = text(10**3, words=10**4)
     assert vocab_size(small, joint=True, seconds=120) == vocab_size(small, joint=True)
+
+
+class TestFineTuning:
+    def test_training_is_gentler(self):
+        new, tuned = (chosen(3_000, train=train) for train in ({}, {"from": "runs/general"}))
+        assert tuned.train.optimizer == "adam"
+        assert tuned.train.learning_rate < new.train.learning_rate / 3
+        assert tuned.train.max_steps < new.train.max_steps / 4
+        assert tuned.train.eval_steps == tuned.train.checkpoint_steps
+        assert 9 <= tuned.train.max_steps / tuned.train.eval_steps <= 11
+        assert tuned.train.freeze == []
+        assert chosen(500_000, train={"from": "a"}).train.tokens_per_batch == 2048
+
+    def test_the_usual_rate_of_the_usual_model(self):
+        model = {"d_model": 512, "norm": "post"}
+        assert chosen(3_000, model=model, train={"from": "a"}).train.learning_rate == 4.9e-5
+        adapters = {"from": "a", "lora_rank": 8}
+        assert chosen(3_000, model=model, train=adapters).train.learning_rate == 2.4e-4
+
+    def test_very_little_text_leaves_the_embeddings(self):
+        assert chosen(500, train={"from": "a"}).train.freeze == ["embeddings"]
+        assert chosen(500, train={"from": "a", "lora_rank": 8}).train.freeze == []
+        assert chosen(500).train.freeze == []
+
+    def test_dropouts_are_those_of_the_start_model_or_more(self):
+        config = Config.model_validate(
+            {**CONFIG.model_dump(), "model": {"attention_dropout": 0.3, "dropout": 0.0}}
+            | {"train": {"from": "a"}}
+        )
+        model = choose(config, set(PRESETS), situation(3_000))[0].model
+        assert (model.dropout, model.attention_dropout, model.activation_dropout) == (0.1, 0.3, 0.0)

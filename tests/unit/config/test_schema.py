@@ -138,8 +138,9 @@ def test_bounds(section, key, good, bad):
         (Config, "task", ["translation", "chat"]),
         (TokenizerConfig, "normalization", ["none", "nfc", "nfkc"]),
         (ModelConfig, "norm", ["pre", "post"]),
-        (ModelConfig, "activation", ["relu", "gelu", "swiglu"]),
-        (ModelConfig, "positions", ["sinusoidal", "learned"]),
+        (ModelConfig, "activation", ["relu", "gelu", "silu", "swiglu"]),
+        (ModelConfig, "embedding_norm", ["none", "encoder", "both"]),
+        (ModelConfig, "positions", ["sinusoidal", "learned", "table"]),
         (TrainConfig, "schedule", ["noam", "inverse_sqrt", "cosine", "constant"]),
         (TrainConfig, "precision", ["auto", "float32", "bfloat16"]),
     ],
@@ -211,11 +212,11 @@ class TestCorpusConfig:
             ({"columns": [1, 2]}, "give either source and target, or file, or rows"),
             ({"source": "a", "target": "b", "file": "c"}, "give either source and target"),
             ({"file": "c", "rows": 3}, "give either source and target, or file, or rows"),
-            ({"source": "a"}, "source and target go together"),
-            ({"target": "a"}, "source and target go together"),
-            ({"file": "a", "columns": [1]}, "columns names two columns of file"),
-            ({"file": "a", "columns": [1, 2, 3, 4]}, "columns names two columns of file"),
-            ({"source": "a", "target": "b", "columns": [1, 2]}, "columns names two columns"),
+            ({"source": "a"}, "source and target must be given together"),
+            ({"target": "a"}, "source and target must be given together"),
+            ({"file": "a", "columns": [1]}, "columns must name two columns of file"),
+            ({"file": "a", "columns": [1, 2, 3, 4]}, "columns must name two columns of file"),
+            ({"source": "a", "target": "b", "columns": [1, 2]}, "columns must name two columns"),
             ({"file": "a", "columns": [0, 1]}, "columns are numbered from 1"),
             ({"file": "a", "columns": [1, -1]}, "columns are numbered from 1"),
         ],
@@ -243,7 +244,7 @@ class TestDataConfig:
     @pytest.mark.parametrize("split", ["dev", "test"])
     def test_rows_are_given_once(self, split):
         assert messages(DataConfig, {**DATA, split: [{"rows": 3}, {"rows": 4}]}) == [
-            "Value error, give rows once"
+            "Value error, give rows only once"
         ]
 
     @pytest.mark.parametrize("split", ["train", "dev"])

@@ -184,9 +184,9 @@ def test_blank_lines_between_documents_are_no_rows(folder):
     ("files", "told"),
     [
         ({}, "no parallel text, table or dialogues found"),
-        ({"one_en": "en"}, "of one.en it is not clear which belong together"),
+        ({"one_en": "en"}, "of one.en belong together"),
         ({"a_en": "en", "a_de": "de", "a_ko": "ko"}, "more than two files belong together"),
-        ({"a_txt": "en", "b_txt": "de", "c_txt": "ko"}, "it is not clear which belong together"),
+        ({"a_txt": "en", "b_txt": "de", "c_txt": "ko"}, "belong together"),
     ],
 )
 def test_what_cannot_be_found_out_says_what_to_type(folder, files, told):
@@ -263,3 +263,49 @@ def test_two_texts_of_one_language_are_a_doubt_unless_roles_or_the_task_say_chat
     assert discover(folder, CHAT).doubt == ""
     put(folder, questions_txt="en", answers_txt="en")
     assert discover(folder).doubt == ""
+
+
+SEVERAL = [
+    {"source": "{0}en", "target": "{0}de", "source_lang": "en", "target_lang": "de"},
+    {"source": "{1}en", "target": "{1}ko", "source_lang": "en", "target_lang": "ko"},
+]
+
+
+def test_several_pairs_of_languages_are_one_model(folder):
+    for pair in ("de", "ko"):
+        for language in ("en", pair):
+            write(folder / f"train.en-{pair}.{language}", TEXT[language])
+    found = discover(folder)
+    names = ("train.en-de.", "train.en-ko.")
+    assert found.corpora["train"] == [
+        {key: value.format(*names) for key, value in entry.items()} for entry in SEVERAL
+    ]
+    assert found.languages == ("", "")
+    swapped = found.reversed().corpora["train"][1]
+    assert list(swapped.items()) == [
+        ("source", "train.en-ko.ko"),
+        ("target", "train.en-ko.en"),
+        ("source_lang", "ko"),
+        ("target_lang", "en"),
+    ]
+
+
+def test_a_folder_for_each_pair_of_languages(folder):
+    folder.mkdir()
+    for name, pair in (("a", "de"), ("b", "ko")):
+        for language in ("en", pair):
+            write(folder / name / f"train.{language}", TEXT[language])
+    found = discover(folder)
+    ways = [(e["source_lang"], e["target_lang"]) for e in found.corpora["train"]]
+    assert ways == [("de", "en"), ("ko", "en")]  # into English, as nothing says otherwise
+    assert found.corpora["train"][0]["source"] == "a/train.de"
+    assert found.unused == []
+
+
+def test_folders_of_one_pair_are_not_looked_into(folder):
+    folder.mkdir()
+    for name in ("a", "b"):
+        for language in ("en", "de"):
+            write(folder / name / f"train.{language}", TEXT[language])
+    with pytest.raises(DataError, match="there is text in a/, b/, which is not looked into"):
+        discover(folder)

@@ -50,7 +50,7 @@ def test_others_need_it(address, named):
     cluster = Cluster(("10.0.0.1:2", address))
     with pytest.raises(ConfigError) as caught:
         check_addresses(cluster, is_trusted=False)
-    assert str(caught.value).startswith(f"{address} ({named}) may be in a public network")
+    assert str(caught.value).startswith(f"{address} ({named}) may be on a public network")
     assert "--trusted-network" in str(caught.value.hint)
     assert caught.value.exit_code == 2
     check_addresses(cluster, is_trusted=True)
@@ -62,8 +62,8 @@ def test_others_need_it(address, named):
         (("near:1", "10.1.2.3:1"), "near:1 and 10.1.2.3:1 are the same"),
         (("[::1]:1", "[0:0::1]:1"), r"\[::1\]:1 and \[0:0::1\]:1 are the same"),
         (("10.0.0.1:1", "[::ffff:10.0.0.1]:1"), "are the same"),
-        (("10.0.0.1:1", "0.0.0.0:2"), "no machine can call 0.0.0.0:2"),
-        (("10.0.0.1:1", "[::]:2"), r"no machine can call \[::\]:2"),
+        (("10.0.0.1:1", "0.0.0.0:2"), "no machine can reach 0.0.0.0:2"),
+        (("10.0.0.1:1", "[::]:2"), r"no machine can reach \[::\]:2"),
     ],
 )
 def test_addresses_that_cannot_be_right(workers, message):

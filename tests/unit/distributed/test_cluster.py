@@ -42,8 +42,8 @@ def test_tf_config_counts_the_chief_first():
 @pytest.mark.parametrize(
     ("workers", "index", "message"),
     [
-        (TWO, None, "--workers and --worker-index go together"),
-        (None, 0, "--workers and --worker-index go together"),
+        (TWO, None, "--workers and --worker-index must be given together"),
+        (None, 0, "--workers and --worker-index must be given together"),
         (TWO, 2, "--worker-index is 2, but --workers has workers 0 to 1"),
         (TWO, -1, "--worker-index is -1, but --workers has workers 0 to 1"),
         ("a:1,b", 0, "--workers: 'b' is not host:port"),

@@ -148,9 +148,11 @@ def test_strangers_are_nobody(workers):
     other = b'{"version": "0.1\\u001b[1m"}'
     for text in (same, other, b'{"version": [{}]}', b"{", b"{}", b"5", b'{"a":' + b"[" * 9000):
         greet(workers[0], lambda theirs, text=text: signed(theirs, text))
-    assert chief.is_told("^a caller from 127.0.0.1 was turned away: it does not speak as this")
-    assert chief.is_told(r"turned away: it has nmt 0.1\?\[1m, worker 0 has [0-9.]+$")
-    assert chief.is_told("turned away: its --worker-index is 3$")
+    assert chief.is_told(
+        "^a connection from 127.0.0.1 was refused: it does not use the protocol of this"
+    )
+    assert chief.is_told(r"refused: it has nmt 0.1\?\[1m, worker 0 has [0-9.]+$")
+    assert chief.is_told("refused: its --worker-index is 3$")
     assert chief.waits
     assert second.waits
     third = Machine(workers, 2)
@@ -189,7 +191,7 @@ def test_who_has_another_token_is_no_machine(workers, of_chief, of_other):
         ConfigError, match=r"^worker 0 \(\S+\) has another --cluster-token-file, or"
     ):
         other.callers()
-    assert chief.is_told("turned away: it has another --cluster-token-file, or none$")
+    assert chief.is_told("refused: it has another --cluster-token-file, or none$")
     machines = [Machine(workers, index, of_chief) for index in (1, 2)]
     assert all(machine.has_met() for machine in (chief, *machines))
 
@@ -208,7 +210,7 @@ def test_a_token_is_neither_said_nor_replaced_by_what_was_said(workers):
     chief = Machine(workers, 0, TOKEN)
     assert chief.is_reminded_of(1, 2)
     greet(workers[0], lambda _: said)
-    assert chief.is_told("turned away")
+    assert chief.is_told("refused")
     chief.stop()
 
 
@@ -218,8 +220,8 @@ def test_other_addresses_are_told_on_both_sides(workers):
     why = f"its --workers says {theirs[0]} where worker 0 has {workers[0]}"
     with pytest.raises(ConfigError) as caught:
         second.callers()
-    assert str(caught.value) == f"worker 0 ({theirs[0]}) turned this machine away: {why}"
-    assert chief.is_told(f"^a caller from 127.0.0.1 was turned away: {re.escape(why)}$")
+    assert str(caught.value) == f"worker 0 ({theirs[0]}) refused this machine: {why}"
+    assert chief.is_told(f"^a connection from 127.0.0.1 was refused: {re.escape(why)}$")
     chief.stop()
 
 
@@ -227,7 +229,7 @@ def test_two_machines_of_one_number_are_told(workers):
     chief, first = Machine(workers, 0), Machine(workers, 1)
     assert chief.is_reminded_of(2)
     second = Machine(workers, 1)
-    with pytest.raises(ConfigError, match=r"another one at 127.0.0.1 is worker 1, too$"):
+    with pytest.raises(ConfigError, match=r"another machine at 127.0.0.1 is also worker 1$"):
         first.callers()
     third = Machine(workers, 2)
     assert all(machine.has_met() for machine in (chief, second, third))
@@ -246,7 +248,7 @@ def test_who_calls_from_elsewhere_needs_a_token(workers, monkeypatch):
 
 def test_the_address_of_another_machine_is_told(workers):
     chief = Machine(("192.0.2.77" + workers[0][9:], workers[1]), 0)
-    assert chief.is_told(r"^192.0.2.77:\d+ is no address of this machine: is it worker 0\?$")
+    assert chief.is_told(r"^192.0.2.77:\d+ is not an address of this machine: is this worker 0\?$")
     chief.stop()
 
 
@@ -283,5 +285,5 @@ def test_a_port_that_is_taken(workers, index):
 
 def test_who_does_not_come_at_all_is_given_up(workers, monkeypatch):
     monkeypatch.setattr(meeting, "_LIMIT_S", 0.1)
-    with pytest.raises(TrainingError, match=r"^worker 1 \S+ and worker 2 \S+ did not come"):
+    with pytest.raises(TrainingError, match=r"^worker 1 \S+ and worker 2 \S+ did not connect"):
         Machine(workers, 0).callers()

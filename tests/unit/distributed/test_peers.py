@@ -82,9 +82,12 @@ def test_a_machine_that_was_given_up_says_so(cluster):
         peers = Peers(Cluster(addresses, 1))
         with pytest.raises(TrainingError) as caught, peers.blamed():
             raise tf.errors.AbortedError(None, None, GIVEN_UP)
-        assert f"was given up by worker 0 ({addresses[0]}): it was silent" in str(caught.value)
+        assert f"worker 0 ({addresses[0]}) gave up this machine: it was silent" in str(caught.value)
         peers = Peers(Cluster(addresses, 0))
-        with pytest.raises(TrainingError, match="given up by the others: it was"), peers.blamed():
+        with (
+            pytest.raises(TrainingError, match="the others gave up this machine: it was"),
+            peers.blamed(),
+        ):
             raise tf.errors.AbortedError(None, None, GIVEN_UP.replace("task:1", "task:0"))
         peers = Peers(Cluster(addresses, 1))
         own = "Error reported from /job:worker/task:1: a shape is wrong"

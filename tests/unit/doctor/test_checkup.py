@@ -109,9 +109,30 @@ class TestFiles:
         report = examine("[{file: a.tsv.gz}]", a__tsv__gz=data[:-20])
         assert tell(report, "error")[0] == ("files", "a.tsv.gz", None)
 
+    @pytest.mark.parametrize("encoding", ["cp850", "utf-16", "utf-16le"])
+    def test_a_file_in_another_encoding_is_told_by_its_name(self, examine, encoding):
+        """What follows from it is not: that there is no such column, and no row."""
+        text = "quelle\tziel\n" + tsv([(f"Größe {s} für Mädchen", t) for s, t in PAIRS])
+        report = examine(
+            "[{file: a.tsv, columns: [quelle, ziel]}]", a__tsv=text.encode(encoding, "replace")
+        )
+        told = [f for f in report.findings if f.severity == "error" and f.line is None]
+        assert [f.check for f in told] == ["files"]
+        assert f"it is {encoding.upper()}" in told[0].message
+        assert f"set data.encoding: {encoding}, or iconv -f {encoding.upper()}" in told[0].message
+
+    def test_the_file_in_another_encoding_is_named_and_not_its_partner(self, examine):
+        texts = {
+            "a__en": "\n".join(source for source, _ in PAIRS),
+            "a__de": "\n".join(f"Größe für Mädchen {t}" for _, t in PAIRS).encode("cp1252"),
+        }
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert ("files", "a.de", None) in tell(report, "error")
+        assert {name for _, name, _ in tell(report, "error")} == {"a.de"}
+
     def test_nothing_at_all(self, examine):
         report = examine("[{file: a.tsv}]", a__tsv="\n\n")
-        assert [f.message for f in report.findings] == ["train has no row"]
+        assert [f.message for f in report.findings] == ["train has no rows"]
         assert report.has_errors
 
     @pytest.mark.parametrize("lost", [40, 200, 290])
@@ -138,6 +159,14 @@ class TestFiles:
         report = examine("[{source: a.en, target: a.de}]", **texts)
         assert f"4 lines are missing from a.en {where}" in report.findings[0].message
 
+    def test_one_odd_pair_before_the_end_does_not_hide_what_is_missing_there(self, examine):
+        sources = [source for source, _ in PAIRS]
+        targets = [target for _, target in PAIRS][:-3]
+        sources[-1] = targets[-1] = "a house in a garden by the river " * 3
+        texts = {"a__en": "\n".join(sources), "a__de": "\n".join(targets)}
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert "3 lines are missing from a.de at its end" in report.findings[0].message
+
 
 class TestLabels:
     def messages(self, report) -> list[tuple[str, str]]:
@@ -159,9 +188,9 @@ class TestLabels:
             a__tsv=tsv(pairs), d__tsv=dev, dev="[{file: d.tsv}]", task="classification",
         )  # fmt: skip
         assert self.messages(report) == [
-            ("error", "labels of dev that train lacks: sad"),
-            ("warning", "93% of train has the label 'calm': to give it always would be right as "
-             "often; judge a model by macro-F1"),
+            ("error", "labels of dev that are not in train: sad"),
+            ("warning", "93% of train has the label 'calm': a model that always gives it is right "
+             "as often; judge by macro-F1"),
             ("warning", "labels with fewer than 10 rows in train: glad (3)"),
             ("warning", "labels that look like one: 'Calm', 'calm'"),
             ("info", "3 labels in train: calm 92.9%, Calm 5.9%, glad 1.1%"),

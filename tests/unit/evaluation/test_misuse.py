@@ -25,16 +25,16 @@ def test_spaces_before_full_stops_are_told():
 
 def test_small_letters_are_told():
     lower = [line.lower() for line in GERMAN]
-    assert "references are in small letters" in warnings(GERMAN, lower, "de")[0]
-    assert "outputs are in small letters" in warnings(lower, GERMAN, "de")[0]
-    assert "not those of cased text" in warnings(lower, lower, "de")[0]
+    assert "references are in lower case" in warnings(GERMAN, lower, "de")[0]
+    assert "outputs are in lower case" in warnings(lower, GERMAN, "de")[0]
+    assert "cannot be compared with those of cased text" in warnings(lower, lower, "de")[0]
 
 
 def test_a_few_capitals_that_were_left_do_not_hide_it():
     capitals_of_ascii = str.maketrans({chr(c): chr(c + 32) for c in range(ord("A"), ord("Z") + 1)})
     lines = [*GERMAN * 10, "Ältere Männer lesen.", "Übung macht den Meister."]
     lower = [line.translate(capitals_of_ascii) for line in lines]
-    assert "references are in small letters" in warnings(lines, lower, "de")[0]
+    assert "references are in lower case" in warnings(lines, lower, "de")[0]
     assert warnings(lines, [*lower[:16], *lines[16:]], "de") == []  # as in a chat
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt_cli.model import layers
 from nmt_cli.model.layers import (
     CrossAttention,
     Dense,
@@ -285,7 +284,7 @@ def test_dropout_hits_all_elements_alike():
 
 
 def test_layer_norm_divides_by_the_biased_deviation():
-    norm = LayerNorm("n", 1, 2)
+    norm = LayerNorm("n", 1, 2, 1e-6)
     norm.scale.assign([2.0, 4.0])
     norm.bias.assign([0.0, 5.0])
     # [100, 300]: mean 200, deviation 100 (divided by two, not by one).
@@ -293,7 +292,7 @@ def test_layer_norm_divides_by_the_biased_deviation():
 
 
 def test_layer_norm_adds_epsilon_to_the_variance():
-    norm = LayerNorm("n", 1, 2)
+    norm = LayerNorm("n", 1, 2, 1e-6)
     found = norm(tf.constant([[1e-3, 3e-3]]))  # variance 1e-6, as large as epsilon
     np.testing.assert_allclose(found, [[-math.sqrt(0.5), math.sqrt(0.5)]], rtol=1e-5)
 
@@ -302,8 +301,8 @@ def test_layer_norm_takes_statistics_in_float32():
     """Mean and variance of 256 bfloat16 numbers around 100 would be lost in bfloat16."""
     x = 100 + normal(1, 256)
     rounded = tf.cast(x, tf.bfloat16)
-    found = LayerNorm("n", 1, 256)(rounded)
-    exact = LayerNorm("n", 1, 256)(tf.cast(rounded, tf.float32))
+    found = LayerNorm("n", 1, 256, 1e-6)(rounded)
+    exact = LayerNorm("n", 1, 256, 1e-6)(tf.cast(rounded, tf.float32))
     assert found.dtype == tf.bfloat16
     # One rounding to bfloat16's eight bits, at the end.
     np.testing.assert_allclose(tf.cast(found, tf.float32), exact, rtol=2**-8, atol=1e-6)
@@ -314,6 +313,7 @@ def test_layer_norm_takes_statistics_in_float32():
     [
         ("relu", max(0.0, 0.5)),
         ("gelu", 0.5 * 0.5 * (1 + math.erf(0.5 / math.sqrt(2)))),
+        ("silu", 0.5 / (1 + math.exp(-0.5))),
         ("swiglu", 0.5 * (2.0 / (1 + math.exp(-2.0)))),
     ],
 )
@@ -329,6 +329,7 @@ def test_feed_forward_by_hand(activation, expected, sign):
     negative = {
         "relu": 0.0,
         "gelu": -0.5 * 0.5 * (1 - math.erf(0.5 / math.sqrt(2))),
+        "silu": -0.5 / (1 + math.exp(0.5)),
         "swiglu": -0.5 * (-2.0 / (1 + math.exp(2.0))),
     }
     hidden = expected if sign > 0 else negative[activation]
@@ -370,8 +371,3 @@ def test_a_dropout_stream_does_not_repeat_over_its_seeds():
     random = stream()
     seeds = {tuple(random.next_seed().numpy()) for _ in range(100)}
     assert len(seeds) == 100
-
-
-def test_epsilon_is_that_of_the_other_engine():
-    """CTranslate2 writes 1e-6 into its layer norms; both engines must agree."""
-    assert layers.LAYER_NORM_EPSILON == 1e-6

@@ -77,14 +77,14 @@ def test_two_systems_have_p_values_and_stand_side_by_side():
     assert "bs:1000|seed:12345" in page.of("section", "dd")
     assert page.of("ul", "li")[-3:] == ["good", "bad", "copy"]
     assert page.of("section", "dt")[-5:] == ["source", "reference", "good", "bad", "copy"]
-    assert page.of("body", "p")[:2] == ["beside bad", "beside copy"]
+    assert page.of("body", "p")[:2] == ["compared with bad", "compared with copy"]
 
 
 def test_what_misleads_is_told_first():
     lower = [output.lower() for output in GOOD]
     page = Page(evaluation_page(Evaluation([Result("x", lower)], Corpus(None, REFERENCES, "en"))))
     assert page.of("section", "h2")[0] == "Warnings"
-    assert "small letters" in page.of("section", "p")[0]
+    assert "lower case" in page.of("section", "p")[0]
 
 
 def test_facts_of_a_model_come_before_scores_with_one_reference():
@@ -93,7 +93,7 @@ def test_facts_of_a_model_come_before_scores_with_one_reference():
     assert page.of("section", "td")[:6] == [
         "perplexity", "12.50", "most frequent", "<hi>", "loop share", "25.0%",
     ]  # fmt: skip
-    assert page.of("section", "p")[0].startswith("A reply can be good")
+    assert page.of("section", "p")[0].startswith("A good reply can differ")
 
 
 # --- classifiers ----------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def test_every_part_is_there_and_linked():
     ("last", "state"),
     [
         ([], "at step 30 of 900"),
-        ([finished(30, "stopped")], "stopped at step 30; the same command goes on"),
+        ([finished(30, "stopped")], "stopped at step 30; the same command resumes"),
         ([finished(30, "the time is up")], "finished at step 30: the time is up"),
         ([finished(30, "stopped"), started(30, "cpu")], "at step 30 of 900"),
     ],
@@ -169,12 +169,12 @@ def test_a_headline_says_what_came_out_and_of_what():
     [
         (manifest(28.0), "By 2.0 better than the last run of this name (28.0)."),
         (manifest(33.0), "By 3.0 worse than the last run of this name (33.0)."),
-        (manifest(30.0), "As good as the last run of this name."),
+        (manifest(30.0), "Equal to the last run of this name."),
         (
             manifest(28.0, training={"step": 1, "dev_loss": 1.0, "fingerprint": "b"}),
             "By 2.0 better than the last run of this name (28.0, with another text or vocabulary).",
         ),
-        (manifest(None), "The last run of this name was judged by perplexity."),
+        (manifest(None), "The last run of this name was scored by perplexity."),
     ],
 )
 def test_a_headline_compares_with_the_last_run_of_the_name(before, told):
@@ -191,7 +191,7 @@ def test_words_are_explained_where_they_stand():
     page = report([evaluated(9, 2.0)])
     explained = page.of("section", "dt")
     assert {"loss", "perplexity", "bleu"} <= set(explained)
-    assert any("nats a token" in text for text in page.of("section", "dd"))
+    assert any("nats per token" in text for text in page.of("section", "dd"))
 
 
 def test_sessions_on_other_machines_are_told_apart():

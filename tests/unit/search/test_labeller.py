@@ -1,10 +1,14 @@
 """Lines -> labels, with a scorer whose logits are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nmt_cli.errors import DataError
+from nmt_cli.bundle.folder import Bundle, open_bundle
+from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.search.labeller import Labeller, given_labels, label_flags, pooled, probabilities
+from nmt_cli.search.loading import EngineOptions, load_labeller
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
 
@@ -41,6 +45,14 @@ def labeller():
         return Labeller(LastToken(), Characters(), SETTINGS | settings, max_length=6)
 
     return labeller
+
+
+def test_labels_that_the_weights_do_not_have_are_refused(label_bundle):
+    bundle = open_bundle(label_bundle)
+    fewer = bundle.manifest.classification | {"labels": ["good", "bad"]}
+    changed = Bundle(bundle.path, replace(bundle.manifest, classification=fewer))
+    with pytest.raises(ModelFileError, match="its outputs are not those of its labels"):
+        load_labeller(changed, EngineOptions())
 
 
 def labels_of(labeller, *lines) -> list[list[str]]:
@@ -92,7 +104,7 @@ def test_a_text_that_loses_its_end_is_told(labeller, settings, line, told):
     warnings = []
     window = ["", "", line]
     list(labeller(**settings).label_windows([window], on_warning=warnings.append))
-    assert [warning.partition(" and leaves")[0] for warning in warnings] == told
+    assert [warning.partition(" and ignores")[0] for warning in warnings] == told
 
 
 def test_a_pair_has_a_tab_between_its_texts(labeller):

@@ -4,19 +4,37 @@ import dataclasses
 import math
 
 import pytest
+from pydantic import ValidationError
 
-from nmt_cli.config.schema import DecodeConfig
+from nmt_cli.config.limits import RANGES
+from nmt_cli.config.schema import Config, DecodeConfig
 from nmt_cli.errors import ConfigError
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions
 
 
 def test_the_defaults_are_those_of_the_configuration():
     assert SearchOptions.from_mapping(DecodeConfig().model_dump()) == SearchOptions()
 
 
+_OF_COMMANDS = {"n_best", "seed", "prefix", "suppressed", "to", "from_"}
+
+
 def test_every_key_of_the_configuration_is_an_option():
     options = {field.name for field in dataclasses.fields(SearchOptions)}
-    assert set(DecodeConfig.model_fields) == options - {"n_best", "seed", "prefix", "suppressed"}
+    assert set(DecodeConfig.model_fields) == options - _OF_COMMANDS
+
+
+@pytest.mark.parametrize(("section", "options"), [("decode", SearchOptions), ("chat", ChatOptions)])
+def test_a_configuration_refuses_what_the_option_refuses(section, options):
+    for name in set(RANGES) & set(Config.model_fields[section].annotation.model_fields):
+        least, most, *_ = RANGES[name]
+        for value in (least - 1, most + 1):
+            with pytest.raises(ConfigError, match=name):
+                options().override(**{name: value})
+            corpora = [{"file": "a.tsv", "columns": [1, 2]}]
+            tree = {"name": "x", "data": {"train": corpora, "dev": corpora}}
+            with pytest.raises(ValidationError, match=rf"{section}\.{name}"):
+                Config.model_validate(tree | {section: {name: value}})
 
 
 def test_what_is_no_option_is_left_out():
@@ -70,7 +88,7 @@ def test_n_best_needs_a_beam_that_wide():
 
 
 def test_n_best_does_not_go_with_sampling():
-    with pytest.raises(ConfigError, match="does not go with sampling"):
+    with pytest.raises(ConfigError, match="cannot be combined with sampling"):
         SearchOptions(beam_size=4, sample=True).override(n_best=2)
 
 
@@ -94,7 +112,7 @@ def test_the_longest_output(max_length, ratio, source, model, limit):
 def test_a_beam_does_not_go_with_sampling(setting):
     """Neither of them may be without effect and nobody told."""
     changes = SearchOptions.parse([setting])
-    with pytest.raises(ConfigError, match="beam_size 3 searches; it does not go with sampling"):
+    with pytest.raises(ConfigError, match="beam_size 3 cannot be combined with sampling"):
         SearchOptions().override(**changes, beam_size=3)
     assert SearchOptions().override(**changes, beam_size=1).sample
 
@@ -135,3 +153,10 @@ def test_a_coverage_penalty_needs_a_beam():
         with pytest.raises(ConfigError, match="coverage_penalty needs a beam"):
             SearchOptions().override(coverage_penalty=0.2, **changes)
         assert SearchOptions(coverage_penalty=0.2).override(**changes).coverage_penalty == 0.0
+
+
+@pytest.mark.parametrize("setting", ["top_k=3", "top_p=0.5", "temperature=0.5"])
+def test_how_to_sample_without_sampling_is_told(setting):
+    with pytest.raises(ConfigError, match="no effect with sample=false"):
+        SearchOptions.parse([setting, "sample=false"])
+    assert SearchOptions.parse([setting, "temperature=0"]) == {"sample": False}

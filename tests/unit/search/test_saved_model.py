@@ -62,3 +62,13 @@ def test_the_saved_model_does_not_follow_the_weights(make_pair, tmp_path):
         weight.assign(tf.zeros_like(weight))
     found = SavedModelEngine(tmp_path / "1", max_length=64).search(SOURCES, OPTIONS)
     assert [f[0].ids for f in found] == [e[0].ids for e in expected]
+
+
+def test_it_holds_what_training_leaves_as_it_is(make_pair, tmp_path):
+    """A table of positions and the bias of the output are weights, but not trained."""
+    options = {"positions": "table", "output_bias": True, "max_length": 64}
+    model, _ = make_pair(target_vocab_size=20, source_vocab_size=20, **options)
+    save_serving_model(model, OPTIONS, tmp_path / "1")
+    expected = TensorFlowEngine(model).search(SOURCES, OPTIONS)
+    found = SavedModelEngine(tmp_path / "1", max_length=64).search(SOURCES, OPTIONS)
+    assert [row[0].ids for row in found] == [row[0].ids for row in expected]

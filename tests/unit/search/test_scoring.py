@@ -22,7 +22,11 @@ from nmt_cli.search.scoring import (
 
 
 def test_control_tokens_are_all_but_the_end_token():
-    assert is_control(tf.constant(8)).numpy().tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
+    assert is_control(tf.constant(8), 0).numpy().tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
+
+
+def test_so_are_the_tokens_of_languages():
+    assert is_control(tf.constant(9), 2).numpy().tolist() == [1, 1, 0, 1, 1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize(("position", "early"), [(0, True), (1, True), (2, False)])

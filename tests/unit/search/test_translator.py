@@ -122,7 +122,7 @@ def test_a_line_longer_than_the_model_reads_is_cut_and_joined(vocabularies):
     assert text.split() == line.split()
     (warning,) = warnings
     assert warning.startswith(
-        f"line 2 has a sentence of {len(tokens)} tokens; it is translated in cuts of 4"
+        f"line 2 has a sentence of {len(tokens)} tokens; it is translated in parts of 4"
     )
     assert "model.max_length is 5" in warning
 

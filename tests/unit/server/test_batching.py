@@ -126,3 +126,14 @@ def test_closing_answers_what_waits():
     futures = [found.submit([text], 0) for text in "abcdef"]
     found.close()
     assert [future.result(0) for future in futures] == [[text] for text in "abcdef"]
+
+
+def test_a_batch_with_a_result_too_few_ends_its_requests_and_no_thread():
+    found = batcher(lambda texts, _options: texts[1:])
+    with pytest.raises(ValueError, match="shorter"):
+        found.submit(["a", "b"], None).result(5)
+    assert found.is_well
+    with pytest.raises(ValueError, match="shorter"):
+        found.submit(["c"], None).result(5)
+    found.close()
+    assert not found.is_well

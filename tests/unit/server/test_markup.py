@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.server.markup import parse
+from nmt_cli.server.markup import lines, parse
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from nmt_cli.server.markup import parse
         ("<code>x = 1</code> is code", ["is code"]),
         ("İ<SCRIPT>no</Script>x", ["İ", "x"]),
         ("<!-- not closed", []),
+        ("<p>\n  A long\n  line, 5\u00a0m.\n</p>", ["A long line, 5\u00a0m."]),
         ("  \n ", []),
     ],
 )
@@ -46,3 +47,14 @@ def test_filled_with_its_own_texts_it_shows_the_same(parts):
 def test_markup_that_is_never_closed_is_read_in_one_pass(text):
     marked = parse(text * 500_000)  # anything but one pass would take hours
     assert len(marked.texts) <= 1
+
+
+@given(st.text(st.sampled_from("ab \t\r\n\u2028\x85"), max_size=30))
+def test_lines_end_where_lines_of_files_do(text):
+    found = lines(text)
+    assert found.filled(found.texts) == text
+    assert found.texts == [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def test_a_line_with_much_space_is_read_in_one_pass():
+    assert lines("a" + " " * 1_000_000).texts == ["a"]

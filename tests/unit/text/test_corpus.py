@@ -166,10 +166,15 @@ class TestTables:
     def test_a_short_row_is_told_with_its_line(self, put, problem):
         put("a.tsv", "a\tb\tc\n\nd\te\n")
         assert problem(file="a.tsv", columns=[1, 3])[0] == (
-            "a.tsv:3: 2 columns, but column 3 is wanted"
+            "a.tsv:3: 2 columns, but column 3 is needed"
         )
         put("b.csv", 'a,"b\nb\nb"\nc\n')
-        assert problem(file="b.csv")[0] == "b.csv:4: 1 columns, but column 2 is wanted"
+        assert problem(file="b.csv")[0] == "b.csv:4: 1 columns, but column 2 is needed"
+
+    @pytest.mark.parametrize("sign", [",", ";", "\t"])
+    def test_columns_of_a_csv_are_separated_as_those_of_its_first_line(self, put, read, sign):
+        put("a.csv", f'Q{sign}A\n"a, b; c"{sign}"d, e"\n')
+        assert read(file="a.csv", columns=["Q", "A"]) == [("a, b; c", "d, e")]
 
     def test_invalid_csv_is_told_with_its_line(self, put, problem):
         put("a.csv", 'a,b\nc,"d"e\n')
@@ -406,7 +411,7 @@ class TestSplits:
         with pytest.raises(DataError) as caught:
             found.files("train")
         assert str(caught.value) == f"{tmp_path}/a.de, {tmp_path}/b.tsv: no such file"
-        assert f"with --data-dir (it is {tmp_path})" in caught.value.hint
+        assert f"with --data-dir (now {tmp_path})" in caught.value.hint
 
     def test_the_same_files_can_be_read_again(self, put, corpora):
         put("a.tsv", "a\tA\nb\tB\n")

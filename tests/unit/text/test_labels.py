@@ -68,7 +68,7 @@ def test_two_text_columns_make_a_sentence_pair(config, tmp_path):
 
 def test_three_columns_are_for_classification_alone():
     data = {"train": [{"file": "x.tsv", "columns": [1, 2, 3]}], "dev": [{"rows": 1}]}
-    with pytest.raises(ConfigError, match=r"data: .*three need task: classification"):
+    with pytest.raises(ConfigError, match=r"data: .*three columns need task: classification"):
         checked({"name": "x", "data": data}, "x.yaml")
 
 

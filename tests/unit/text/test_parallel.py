@@ -52,7 +52,7 @@ def test_what_is_wrong_with_the_text_is_told_as_it_is():
 
 
 def test_a_worker_that_was_killed_is_told():
-    with pytest.raises(TrainingError, match="ended from outside"):
+    with pytest.raises(TrainingError, match="a process that encodes text was killed"):
         list(map_in_order(build_adder, (0,), [*range(_HERE), -2]))
 
 

@@ -172,7 +172,7 @@ class TestEncodeCorpus:
         assert len(encode_corpora([EXAMPLES], encoder, tmp_path / "train-1")) == 3
 
     def test_no_example_is_told(self, encoder, tmp_path):
-        with pytest.raises(TrainingError, match="there is no example") as caught:
+        with pytest.raises(TrainingError, match="the corpus has no examples") as caught:
             encode_corpora([[]], encoder, tmp_path / "train-1")
         assert caught.value.hint == "are its files empty?"
         assert list(tmp_path.iterdir()) == []

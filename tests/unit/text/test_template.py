@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_cli.text.special_tokens import BOT_ID, EOS_ID, PERSONA_ID, USER_ID
-from nmt_cli.text.template import EARLIEST_TURN, join_turns, turns_ago
+from nmt_cli.text.template import EARLIEST_TURN, join_turns, joiner, turns_ago
 
 U, B, P, E = USER_ID, BOT_ID, PERSONA_ID, EOS_ID
 TURNS = [[11], [21, 22], [31, 32, 33]]
@@ -85,3 +85,23 @@ def test_turns_long_ago_count_alike():
     assert joined[:2] == [U, 18]
     assert turns_ago(joined)[:8:2] == [0, 1, 2, EARLIEST_TURN]
     assert set(turns_ago(joined)[8:]) == {EARLIEST_TURN}
+
+
+class Between:
+    """Stands for subwords in which the token between turns is 9."""
+
+    def ids(self, tokens):
+        return [9 for _ in tokens]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("blenderbot", [E]), ("blenderbot-small", [])], ids=["large", "small"]
+)
+def test_imported_formats_keep_the_order_and_lose_the_front(name, end):
+    join = joiner(name, Between())
+    whole = [11, 9, 21, 22, 9, 31, 32, 33, *end]
+    assert join(TURNS, persona=[], max_length=99) == whole
+    assert join(TURNS, persona=[7], max_length=99) == [7, 9, *whole]
+    assert join(TURNS, persona=[7], max_length=5) == whole[-5:]
+    assert join([[]], persona=[], max_length=5) == [E]
+    assert joiner("nmt", Between()) is join_turns

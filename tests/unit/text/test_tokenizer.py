@@ -9,13 +9,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, models
 
 import nmt_cli
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
-from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, PAD_ID
+from nmt_cli.text.imported import as_small_bpe
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID, HIDDEN, PAD_ID
 from nmt_cli.text.tokenizer import Subwords
 
+CATASTROPHE = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}
+VOCABULARY = {token: number for number, token in enumerate([*CONTROL_TOKENS, *BYTE_TOKENS])}
 FIRST_TOKEN = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 TEXT = ["Hello world, the world says hello!", "In 2024 it cost 3.50 <s> </s> <pad> <0x0A>"] * 20
 # Chinese characters, all equally common, more than the vocabulary has room for.
@@ -315,6 +319,9 @@ class TestFile:
             ("normalizer", {"type": "Lowercase"}),
             ("pre_tokenizer", None),
             ("decoder", None),
+            ("normalizer", {"type": "Sequence", "normalizers": [CATASTROPHE]}),
+            ("decoder", {"type": "Sequence", "decoders": [CATASTROPHE]}),
+            ("model", {"type": "WordLevel", "vocab": VOCABULARY, "unk_token": "<s>"}),
         ],
     )
     def test_another_pipeline(self, saved, part, other):
@@ -353,3 +360,27 @@ def test_what_could_cut_text_or_never_end_is_refused(subwords, tmp_path, changes
     path.write_text(json.dumps(json.loads(subwords.to_json()) | changes))
     with pytest.raises(ModelFileError, match="not a tokenizer"):
         Subwords.load(path)
+
+
+def test_imported_vocabularies_are_read_if_they_split_in_a_known_way(tmp_path):
+    """And in no other: a pattern of somebody else's might never come to an end."""
+    names = [f"{HIDDEN}{name}" for name in (*CONTROL_TOKENS, "<unk>")]
+    ids = {name: i for i, name in enumerate([*names, "a", "b", "ab"])}
+    known = as_small_bpe(Tokenizer(models.BPE(ids, [("a", "b")], unk_token=" <unk>")))
+    path = tmp_path / "tokenizer.json"
+    known.save(str(path))
+    assert Subwords.load(path).encode("ab") == [ids["ab"]]
+    state = json.loads(path.read_text())
+    changes = [
+        ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated",
+                           "invert": False}),
+        ("pre_tokenizer", None),
+        ("normalizer", {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}),
+        ("decoder", None),
+        ("added_tokens", [{"id": 2, "content": "</s>", "single_word": False, "lstrip": False,
+                           "rstrip": False, "normalized": False, "special": True}]),
+    ]  # fmt: skip
+    for part, value in changes:
+        path.write_text(json.dumps({**state, part: value}))
+        with pytest.raises(ModelFileError, match="not a tokenizer that nmt wrote"):
+            Subwords.load(path)

@@ -100,7 +100,7 @@ class TestTraining:
         with pytest.raises(TrainingError) as caught:
             make()
         assert str(caught.value) == (
-            f"{folder}/a.en, {folder}/a.de: there is no pair of lines with text on both sides"
+            f"{folder}/a.en, {folder}/a.de: no pair of lines has text on both sides"
         )
 
     def test_wrong_text_is_told_with_its_line(self, make, folder):

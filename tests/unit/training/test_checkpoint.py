@@ -212,7 +212,7 @@ def test_when_all_are_damaged_nothing_starts_over_by_itself(store):
     for step in (1, 2):
         flip_a_bit(store.save(checkpoint(step)) / "weights.safetensors")
     for _ in range(2):  # the second time they are already set aside
-        with pytest.raises(TrainingError, match="no checkpoint is whole") as caught:
+        with pytest.raises(TrainingError, match="all checkpoints are damaged") as caught:
             store.load_latest()
         assert "--fresh" in caught.value.hint
 
@@ -269,7 +269,7 @@ def test_a_full_disk_is_told_and_the_older_one_stays(store, monkeypatch, where, 
         with pytest.raises(TrainingError, match="No space left on device") as caught:
             store.save(checkpoint(2))
     assert "step-00000002: the checkpoint cannot be written" in str(caught.value)
-    assert "last good checkpoint is whole" in caught.value.hint
+    assert "last checkpoint is intact" in caught.value.hint
     assert names(store) == ["step-00000001"]
     assert list(store.paths()[0].parent.glob(".*")) == []  # nothing half-written stays
     assert_same(store.load_latest()[0], checkpoint(1))

@@ -132,7 +132,7 @@ def test_a_model_that_says_always_the_same_is_warned_of(prepare_labels, tmp_path
     rows = ["the dog was sad\tbad\n"] * 300 + ["the dog was fine\tgood\n", "it is blue\tso so\n"]
     (tmp_path / "one.tsv").write_text("".join(rows))
     found = evaluations(train(prepare_labels(f"data.train=[{{file: {tmp_path}/one.tsv}}]")))
-    assert found[-1].warning == "every text gets the same answer: 'bad'"
+    assert found[-1].warning == "every text gets the same label: 'bad'"
 
 
 def test_balanced_weights_change_what_is_learned(prepare_labels):

@@ -250,6 +250,6 @@ def test_a_resumed_run_knows_what_fits(prepare_run, memory_for):
 
 def test_memory_that_is_too_small_for_one_pair_ends_training(prepare_run, memory_for):
     memory_for(0)
-    with pytest.raises(TrainingError, match="not enough memory, even for one pair") as caught:
+    with pytest.raises(TrainingError, match="too little memory, even for one pair") as caught:
         list(train(prepare_run()))
     assert "model.max_length" in caught.value.hint

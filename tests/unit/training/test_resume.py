@@ -54,7 +54,7 @@ def test_changed_settings_are_named_before_anything_is_written(corpus):
     with pytest.raises(ConfigError) as caught:
         run(corpus, "train.max_steps=80", *changed)
     names = ", ".join(sorted(change.split("=")[0] for change in changed))
-    assert str(caught.value) == f"runs/toy was begun with other settings: {names}"
+    assert str(caught.value) == f"runs/toy was started with other settings: {names}"
     assert "--fresh" in caught.value.hint
     assert contents(folder) == before
     run(corpus, *changed, is_fresh=True)
@@ -106,6 +106,17 @@ def test_a_damaged_vocabulary_is_made_again(corpus, damage, older):
     assert again.settings == first.settings
 
 
+def test_a_damaged_key_of_the_vocabulary_stops_no_run(corpus):
+    first = run(corpus)[0]
+    (begin(first) / "tokenizer.key").write_bytes(b"\xff{")
+    again, told = run(corpus)
+    assert told[0].endswith("tokens (trained)")
+    assert again.settings == first.settings
+    (again.folder.path / "tokenizer.key").unlink()
+    with pytest.raises(ConfigError, match=r"tokenizer\.vocab_size"):
+        run(corpus, "tokenizer.vocab_size=300")
+
+
 SHARDS = ["source.ids", "source.offsets", "target.ids", "target.offsets", "meta.json", "crc32.json"]
 
 
@@ -143,7 +154,7 @@ def test_a_changed_vocabulary_is_named(corpus):
     folder = begin(run(corpus)[0])
     path = folder / "tokenizer.json"
     tokenizer = json.loads(path.read_text())
-    tokenizer["normalizer"]["normalizers"].insert(0, {"type": "Lowercase"})
+    tokenizer["normalizer"]["normalizers"].insert(1, {"type": "Lowercase"})
     path.write_text(json.dumps(tokenizer))
     key = json.loads((folder / "tokenizer.key").read_text())
     del key["crc32"]
@@ -221,8 +232,8 @@ class TestWhatTheMachineDecides:
         assert again.config.train.precision == "bfloat16"
         assert again.config.train.lanes == 4
         assert told[:2] == [
-            "auto: train.precision = bfloat16 (this run was begun with it)",
-            "auto: train.lanes = 4 (this run was begun with it)",
+            "auto: train.precision = bfloat16 (this run was started with it)",
+            "auto: train.lanes = 4 (this run was started with it)",
         ]
         with pytest.raises(ConfigError, match=r"other settings: train\.lanes.*, train\.precision"):
             run(corpus)  # which says float32

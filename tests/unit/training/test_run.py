@@ -222,7 +222,7 @@ def test_what_is_left_out_is_told(corpus):
     assert train > 0 < dev
     assert told[-1] == (
         f"pairs left out: {train} of train longer than model.max_length (4 tokens), "
-        f"{dev} of dev longer than model.max_length (4 tokens), 2 of train without text on a side"
+        f"{dev} of dev longer than model.max_length (4 tokens), 2 of train without text on one side"
     )
     assert run(corpus, "model.max_length=4")[1][-1] == told[-1]  # of shards that are used again
 
@@ -235,8 +235,8 @@ class TestAuto:
         choices = [line for line in told if line.startswith("auto: ")]
         assert len(choices) == sum(map(len, auto_keys().values())) + 2
         assert choices[-2:] == [
-            "auto: train.precision = float32 (any device has it)",
-            "auto: train.lanes = 1 (any device has it)",
+            "auto: train.precision = float32 (every device supports it)",
+            "auto: train.lanes = 1 (every device supports it)",
         ]
         assert "auto: model.d_model = 128 (1,500 pairs on a CPU)" in choices
         assert prepared.warnings == []
@@ -270,7 +270,7 @@ class TestAuto:
         again = prepare(loaded, tell=told.append, machine=Gpu())
         assert again.config == first.config
         assert again.fingerprint == first.fingerprint
-        assert told[0] == "auto: as runs/toy/config.yaml says, which this run was begun with"
+        assert told[0] == "auto: as in runs/toy/config.yaml, with which this run was started"
         assert [line.split()[-1] for line in told[1:4]] == ["(reused)"] * 3
 
     def test_a_key_may_be_changed_by_hand_midway(self, corpus):
@@ -302,7 +302,7 @@ class TestAuto:
     def test_an_empty_corpus_is_told(self, corpus):
         for side in ("en", "de"):
             (corpus / f"train.{side}").write_text("\n")
-        with pytest.raises(TrainingError, match="no pair of lines with text on both sides"):
+        with pytest.raises(TrainingError, match="no pair of lines has text on both sides"):
             run(corpus, *self.ALL)
 
     def test_a_chat_gets_choices_too(self, corpus):

@@ -1,0 +1,90 @@
+"""`nmt import`: a published model becomes one of ours."""
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle.folder import Bundle
+
+
+def import_model(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A folder, an archive, or a name on the hub.")
+    ],
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIR]", help="The model's folder; runs/NAME/model if left out."),
+    ] = None,
+    revision: Annotated[
+        str | None,
+        typer.Option("--revision", metavar="R", help="Of the hub: a branch, tag or commit."),
+    ] = None,
+    json: opt.Json = False,
+) -> None:
+    """Import a pretrained model: from the Hugging Face hub, or a folder or archive on disk.
+
+    It becomes a model as `nmt train` writes one: to translate, chat, score, serve or export with,
+    and to fine-tune. Files of the hub come through its cache; a download that broke off resumes.
+    Nothing of a model is ever run as code. nmt help pretrained tells which models can be imported.
+
+    Example: nmt import Helsinki-NLP/opus-mt-en-de
+    """
+    # What the hub's library reads when it is imported: no bars in a pipe, nothing of each new try.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    from nmt_cli.pretrained.importing import import_model as write_bundle
+
+    bundle = write_bundle(source, folder, revision=revision, on_note=console.note)
+    if json:
+        manifest = bundle.manifest
+        console.result_json(
+            {
+                "path": str(bundle.path),
+                "name": manifest.name,
+                "task": manifest.task,
+                "languages": [manifest.source_lang, manifest.target_lang],
+                "parameters": manifest.parameters,
+                "licence": manifest.licence,
+                "number_format": manifest.ctranslate2["auto"],
+                **manifest.training["imported"],
+            }
+        )
+    else:
+        _tell(bundle, is_default=folder is None)
+
+
+def _tell(bundle: "Bundle", *, is_default: bool) -> None:
+    """Say what was recognised, where it lies, and what to type next."""
+    from nmt_cli.pretrained.importing import FAMILIES
+
+    manifest, size = bundle.manifest, bundle.manifest.model
+    languages, known = manifest.known_languages.text, manifest.known_languages
+    number_format = manifest.ctranslate2["auto"]
+    about = FAMILIES[manifest.training["imported"]["family"]].about
+    console.note(
+        f"{about}: {manifest.facts.name} {languages}".rstrip()
+        + f", {manifest.layers} layers, width {size['d_model']}, "
+        f"{manifest.parameters:,} parameters, {manifest.vocabulary['source']:,} tokens"
+    )
+    console.note(f"licence: {manifest.licence or 'not stated; look where the model is from'}")
+    megabytes = sum(known["bytes"] for known in manifest.files.values()) / 1e6
+    console.note(
+        f"{bundle.path}: {megabytes:,.0f} MB, of which {number_format} for CTranslate2 takes "
+        f"{manifest.megabytes(number_format):,.0f}"
+    )
+    where = [] if is_default else ["-m", str(bundle.path)]
+    if known.tokens:
+        (first, *_), last = known.source or [""], list(known.target)[-1]
+        where += ["--to", last, *(["--from", first] if any(known.source.values()) else [])]
+    command = [manifest.facts.command, *where, *([] if manifest.facts.has_turns else ["Hello!"])]
+    if manifest.facts.has_labels:
+        command = ["train", "my.yaml", "--from", str(bundle.path)]
+    console.note(f"next: {shlex.join(['nmt', *command])}")

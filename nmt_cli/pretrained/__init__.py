@@ -1,0 +1,1 @@
+"""Models of others -> bundles: one small file for each family of them."""

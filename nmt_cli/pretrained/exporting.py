@@ -1,0 +1,310 @@
+"""A translation bundle -> a folder that Hugging Face `transformers` loads, with the same logits.
+
+Two of its architectures carry ours: Marian has norms behind sublayers, Pegasus in front of them. A
+norm, a residual sum and a product of matrices do not care in which order the columns of the hidden
+states are, so long as all keep to it; so ours, in which sines and cosines alternate, are put into
+theirs, all sines first. Their norms add 1e-5 to the variance, ours 1e-6: that is all that differs.
+
+What came from SentencePiece goes back into two of its models and `vocab.json`, as Marian's
+tokenizer wants them; our own vocabulary is a `tokenizer.json` that any of its programs reads.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save_file
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import processors
+
+from nmt_cli.bundle.folder import Bundle
+from nmt_cli.bundle.manifest import Manifest
+from nmt_cli.bundle.model_card import front_matter
+from nmt_cli.config.schema import ModelConfig
+from nmt_cli.errors import ConfigError
+from nmt_cli.files import atomic_dir
+from nmt_cli.model.weights import Arrays, never_written_bias, sinusoids
+from nmt_cli.pretrained.tensors import SAFE
+from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, HIDDEN, PAD_ID, UNKNOWN
+from nmt_cli.text.tokenizer import Subwords
+from nmt_cli.text.vocabulary import Vocabularies
+
+Array = npt.NDArray[np.float32]
+_NORMS = {"self_att": "self_attn_layer_norm", "cross_att": "encoder_attn_layer_norm"}
+_NORMS |= {"feed_forward": "final_layer_norm"}
+_ATTENTIONS = {"self_att": "self_attn", "cross_att": "encoder_attn"}
+_PARTS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+_MATRICES = ("query_key_value", "query", "key_value", "output")
+_EPSILON = 1e-5  # of PyTorch's layer normalisation
+_UNKNOWN_PIECE, _CONTROL_PIECE, _UNIGRAM = 2, 3, 1  # of SentencePiece's file
+
+
+def write_huggingface(bundle: Bundle, target: Path) -> str:
+    """Write a bundle as a folder for `transformers`; return the class that loads it.
+
+    Raises:
+        ConfigError: The model is of a kind that no class there has, or the folder is in use.
+        ModelFileError: The bundle is damaged.
+    """
+    is_ours = (target / "config.json").is_file() and (target / SAFE).is_file()
+    if target.exists() and not is_ours and (not target.is_dir() or any(target.iterdir())):
+        raise ConfigError(
+            f"--huggingface {target}: is there already, and no such model", hint="name a new folder"
+        )
+    vocabularies, weights = Vocabularies.load(bundle.path), bundle.load_weights()
+    model = ModelConfig().model_dump() | bundle.manifest.model
+    if reasons := _obstacles(bundle, model, vocabularies, weights):
+        raise ConfigError(
+            f"{bundle.path}: no model of transformers has {', '.join(reasons)}",
+            hint="--share hands on a model of any kind",
+        )
+    is_imported = vocabularies.source.is_imported
+    size = vocabularies.target.vocab_size
+    # A published model has no tokens of ours, and begins with its <pad>.
+    rows = [EOS_ID, *range(len(CONTROL_TOKENS), size), BOS_ID] if is_imported else [*range(size)]
+    ids = {"pad_token_id": rows.index(BOS_ID if is_imported else PAD_ID)}
+    ids |= {"eos_token_id": rows.index(EOS_ID), "decoder_start_token_id": rows.index(BOS_ID)}
+    name = "MarianMTModel" if model["norm"] == "post" else "PegasusForConditionalGeneration"
+    with atomic_dir(target) as folder:
+        if not is_imported:  # elsewhere the search is told which tokens are no output
+            bias = weights.get("output_bias", np.zeros(size, np.float32))
+            weights["output_bias"] = bias + never_written_bias(size, num_tags=0)
+        tensors = _Tensors(weights, model, rows).all()
+        save_file(tensors, folder / SAFE, metadata={"format": "pt"})
+        files = _sentencepiece_files if is_imported else _tokenizer_files
+        files(vocabularies, bundle.manifest, folder)
+        _write_json(folder / "config.json", _config(model, len(rows)) | ids)
+        generation = _generation(bundle.manifest) | ids
+        if is_imported:
+            generation["bad_words_ids"] = [[ids["pad_token_id"]]]
+        _write_json(folder / "generation_config.json", generation)
+        (folder / "README.md").write_text(_card(bundle.manifest), encoding="utf-8")
+    return name
+
+
+def _obstacles(
+    bundle: Bundle, model: dict[str, Any], vocabularies: Vocabularies, weights: Arrays
+) -> list[str]:
+    """Return what of a model cannot be written."""
+    halved = _positions(model)
+    tables = [weights.get(f"{side}.positions", halved) for side in ("encoder", "decoder")]
+    has_other_positions = model["positions"] != "sinusoidal" and not all(
+        table.shape == halved.shape and np.allclose(table, halved, atol=1e-6) for table in tables
+    )
+    found = {
+        f"the task {bundle.manifest.task}": not bundle.manifest.facts.is_parallel,
+        "activation: swiglu": model["activation"] == "swiglu",
+        "turn embeddings": model["turn_embeddings"],
+        "several languages": bundle.manifest.languages != {},
+        "norms of embeddings": model.get("embedding_norm", "none") != "none",
+        f"positions: {model['positions']}": has_other_positions,
+        f"norm_epsilon: {model['norm_epsilon']:g}": model["norm_epsilon"] > _EPSILON,
+        "two vocabularies or untied embeddings": "embedding" not in weights,
+    }
+    return [what for what, is_there in found.items() if is_there]
+
+
+def _columns(model: dict[str, Any]) -> npt.NDArray[np.int64]:
+    """Return in which order the columns of our hidden states are written."""
+    columns = np.arange(model["d_model"])
+    is_halved = model["positions"] != "sinusoidal"
+    return columns if is_halved else np.concatenate([columns[::2], columns[1::2]])
+
+
+def _positions(model: dict[str, Any]) -> Array:
+    """Return the table [max_length, D] that `transformers` computes: all sines first."""
+    halves = [*range(0, model["d_model"], 2), *range(1, model["d_model"], 2)]
+    return sinusoids(model["max_length"], model["d_model"])[:, halves]
+
+
+class _Tensors:
+    """Our weights under their published names; kernels are [out, in] there."""
+
+    def __init__(self, weights: Arrays, model: dict[str, Any], rows: Sequence[int]) -> None:
+        self._weights, self._model, self._rows = weights, model, rows
+        self._columns = _columns(model)
+
+    def all(self) -> Arrays:
+        """Return every tensor by name."""
+        weights, rows = self._weights, self._rows
+        found: Arrays = {
+            "model.shared.weight": weights["embedding"][rows][:, self._columns],
+            "final_logits_bias": weights["output_bias"][None, rows],
+        }
+        for side in ("encoder", "decoder"):
+            if self._model["norm"] == "pre":
+                found[f"model.{side}.embed_positions.weight"] = _positions(self._model)
+                found |= self._norm(f"{side}.norm", f"model.{side}.layer_norm")
+            for number in range(self._model[f"{side}_layers"]):
+                ours = f"{side}.layer{number + 1}"
+                found |= self._layer(ours, f"model.{side}.layers.{number}")
+        # safetensors writes the memory as it lies: a transposed array would come back wrong.
+        return {name: np.ascontiguousarray(array) for name, array in found.items()}
+
+    def _layer(self, ours: str, theirs: str) -> Arrays:
+        found: Arrays = {}
+        for part, norm in _NORMS.items():
+            if f"{ours}.{part}.norm.scale" in self._weights:
+                found |= self._norm(f"{ours}.{part}.norm", f"{theirs}.{norm}")
+        for part, attention in _ATTENTIONS.items():
+            for matrix in _MATRICES:
+                if f"{ours}.{part}.{matrix}" in self._weights:
+                    found |= self._projection(f"{ours}.{part}", matrix, f"{theirs}.{attention}")
+        feed, columns, weights = f"{ours}.feed_forward", self._columns, self._weights
+        found[f"{theirs}.fc1.weight"] = weights[f"{feed}.inner.kernel"][columns].T
+        found[f"{theirs}.fc1.bias"] = weights[f"{feed}.inner.bias"]
+        found[f"{theirs}.fc2.weight"] = weights[f"{feed}.outer.kernel"][:, columns].T
+        found[f"{theirs}.fc2.bias"] = weights[f"{feed}.outer.bias"][columns]
+        return found
+
+    def _projection(self, ours: str, matrix: str, theirs: str) -> Arrays:
+        """Return the matrices of an attention that lie side by side in one of ours."""
+        kernel = self._weights[f"{ours}.{matrix}"]
+        none = np.zeros(kernel.shape[1], np.float32)
+        bias = self._weights.get(f"{ours}.{matrix}_bias", none)
+        if matrix == "output":
+            kernel, bias = kernel[:, self._columns], bias[self._columns]
+        else:
+            kernel = kernel[self._columns]
+        names = [f"{theirs}.{_PARTS[part]}" for part in matrix.split("_")]
+        kernels, biases = np.split(kernel, len(names), axis=1), np.split(bias, len(names))
+        found = {f"{n}.weight": k.T for n, k in zip(names, kernels, strict=True)}
+        return found | {f"{n}.bias": b for n, b in zip(names, biases, strict=True)}
+
+    def _norm(self, ours: str, theirs: str) -> Arrays:
+        return {
+            f"{theirs}.weight": self._weights[f"{ours}.scale"][self._columns],
+            f"{theirs}.bias": self._weights[f"{ours}.bias"][self._columns],
+        }
+
+
+def _config(model: dict[str, Any], vocab_size: int) -> dict[str, Any]:
+    is_post = model["norm"] == "post"
+    kinds = (
+        ("marian", "MarianMTModel") if is_post else ("pegasus", "PegasusForConditionalGeneration")
+    )
+    shared = {
+        "model_type": kinds[0],
+        "architectures": [kinds[1]],
+        "vocab_size": vocab_size,
+        "d_model": model["d_model"],
+        "max_position_embeddings": model["max_length"],
+        "activation_function": model["activation"],
+        **{f"{kind}dropout": model[f"{kind}dropout"] for kind in ("", "attention_", "activation_")},
+        "scale_embedding": True,
+        "tie_word_embeddings": True,
+        "is_encoder_decoder": True,
+        "bos_token_id": None,
+        "forced_eos_token_id": None,
+    }
+    if is_post:
+        shared |= {"decoder_vocab_size": vocab_size, "share_encoder_decoder_embeddings": True}
+    for side in ("encoder", "decoder"):
+        shared[f"{side}_layers"] = model[f"{side}_layers"]
+        shared[f"{side}_attention_heads"] = model["num_heads"]
+        shared[f"{side}_ffn_dim"] = model["d_ff"]
+    return shared
+
+
+def _generation(manifest: Manifest) -> dict[str, Any]:
+    """Return the options of search that mean the same there; lengths count `<s>`."""
+    decode = manifest.decode
+    return {
+        "num_beams": decode["beam_size"],
+        "length_penalty": decode["length_penalty"],
+        "early_stopping": True,  # as soon as there are as many outputs as beams
+        "max_length": min(decode["max_length"], manifest.model["max_length"]) + 1,
+        "no_repeat_ngram_size": decode["no_repeat_ngram_size"],
+        "repetition_penalty": decode["repetition_penalty"],
+    }
+
+
+def _tokenizer_files(vocabularies: Vocabularies, manifest: Manifest, folder: Path) -> None:
+    """Write our own vocabulary; a `</s>` that somebody types stays text, as it is here."""
+    tokenizer = vocabularies.source.tokenizer.from_str(vocabularies.source.to_json())
+    end = CONTROL_TOKENS[EOS_ID]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {end}", pair=f"$A {end} $B {end}", special_tokens=[(end, EOS_ID)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "pad_token": CONTROL_TOKENS[PAD_ID],
+        "eos_token": end,
+        "additional_special_tokens": [
+            CONTROL_TOKENS[i] for i in range(len(CONTROL_TOKENS)) if i not in (PAD_ID, EOS_ID)
+        ],
+        "split_special_tokens": True,
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "model_max_length": manifest.model["max_length"],
+    }
+    _write_json(folder / "tokenizer_config.json", settings)
+
+
+def _sentencepiece_files(vocabularies: Vocabularies, manifest: Manifest, folder: Path) -> None:
+    """Write imported vocabularies as Marian's tokenizer reads them."""
+    end, pad = CONTROL_TOKENS[EOS_ID], CONTROL_TOKENS[PAD_ID]
+    tokens = vocabularies.target.all_tokens()[len(CONTROL_TOKENS) :]
+    names = [end, *tokens, pad]
+    _write_json(folder / "vocab.json", {name: number for number, name in enumerate(names)})
+    for side in ("source", "target"):
+        content = sentencepiece_of(getattr(vocabularies, side))
+        (folder / f"{side}.spm").write_bytes(content)
+    settings = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": manifest.source_lang,
+        "target_lang": manifest.target_lang,
+        "separate_vocabs": False,
+        "model_max_length": manifest.model["max_length"],
+    }
+    _write_json(folder / "tokenizer_config.json", settings)
+
+
+def sentencepiece_of(subwords: Subwords) -> bytes:
+    """Return a SentencePiece model that splits as an imported vocabulary does."""
+    state = json.loads(subwords.to_json())
+    steps = {step["type"]: step for step in state["normalizer"]["normalizers"]}
+    model = sentencepiece_model_pb2.ModelProto()
+    model.trainer_spec.model_type = _UNIGRAM
+    for name in (UNKNOWN, "<s>", "</s>"):
+        kind = _UNKNOWN_PIECE if name == UNKNOWN else _CONTROL_PIECE
+        model.pieces.add(piece=name, score=0.0, type=kind)
+    for name, score in state["model"]["vocab"]:
+        if not name.startswith(HIDDEN):
+            model.pieces.add(piece=name, score=score)
+    if "Precompiled" in steps:
+        charsmap = base64.b64decode(steps["Precompiled"]["precompiled_charsmap"])
+        model.normalizer_spec.precompiled_charsmap = charsmap
+    model.normalizer_spec.remove_extra_whitespaces = "Strip" in steps
+    model.normalizer_spec.add_dummy_prefix = state["pre_tokenizer"]["prepend_scheme"] == "always"
+    return bytes(model.SerializeToString())
+
+
+def _card(manifest: Manifest) -> str:
+    lines = [
+        *front_matter(manifest, library="transformers"),
+        "",
+        f"# {manifest.name}",
+        "",
+        f"A translation model, written for `transformers` by nmt {manifest.versions['nmt']}.",
+        "",
+        "```python",
+        "from transformers import AutoModelForSeq2SeqLM, AutoTokenizer",
+        "",
+        'tokenizer = AutoTokenizer.from_pretrained(".")',
+        'model = AutoModelForSeq2SeqLM.from_pretrained(".")',
+        'batch = tokenizer(["..."], return_tensors="pt", padding=True)',
+        "print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))",
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    path.write_text(json.dumps(values, ensure_ascii=False, indent=2), encoding="utf-8")

@@ -1,0 +1,58 @@
+"""Models of the Hugging Face hub: the files that are needed, in the hub's own cache."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from huggingface_hub import hf_hub_download, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from nmt_cli.errors import ModelFileError, NmtError
+from nmt_cli.pretrained.tensors import PICKLED, SAFE
+
+NAME = re.compile(r"\w[\w.-]*/[\w.-]+")
+_TOKEN = "a private model needs a token: hf auth login, or HF_TOKEN=..."  # noqa: S105
+
+
+def download_config(name: str, revision: str | None) -> Path:
+    """Return the folder that holds the `config.json` of a repository, and little else."""
+    try:
+        return Path(hf_hub_download(name, "config.json", revision=revision)).parent
+    except Exception as error:  # of the hub's library, of the one that it has for HTTP, of the disk
+        raise _told(name, error) from error
+
+
+def download_rest(name: str, commit: str, files: Sequence[str]) -> None:
+    """Bring some files of a repository into the same folder, and its weights."""
+    try:
+        wanted = ["generation_config.json", "README.md", *files, SAFE]
+        folder = Path(snapshot_download(name, revision=commit, allow_patterns=wanted))
+        if not (folder / SAFE).exists():
+            snapshot_download(name, revision=commit, allow_patterns=[PICKLED])
+    except Exception as error:
+        raise _told(name, error) from error
+
+
+def _told(name: str, error: Exception) -> NmtError:
+    """Return what a problem of the hub is, in one line, and what to do about it."""
+    if isinstance(error, GatedRepoError):
+        problem, hint = "its owner wants you to accept terms first", f"see https://hf.co/{name}"
+    elif isinstance(error, RevisionNotFoundError):
+        problem, hint = "has no such revision", "leave --revision out for the newest"
+    elif isinstance(error, RepositoryNotFoundError):
+        problem, hint = "no such model on the Hugging Face hub", _TOKEN
+    elif isinstance(error, LocalEntryNotFoundError) or type(error).__module__.startswith("httpx"):
+        problem = "the Hugging Face hub cannot be reached"
+        hint = "check the network; what has come is kept, and the same command resumes"
+    else:
+        reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+        where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""
+        problem = f"cannot be had from the Hugging Face hub: {reason.splitlines()[0]}{where}"
+        hint = f"HF_HOME={os.environ.get('HF_HOME', '~/.cache/huggingface')} is where it is kept"
+    return ModelFileError(f"{name}: {problem}", hint=hint)

@@ -1,0 +1,142 @@
+"""The kinds of vocabularies that `nmt import` writes, beside nmt's own: how each splits and joins.
+
+A file that came from elsewhere is read only if it is of one of these kinds to the letter: a pattern
+of somebody else's might never come to an end.
+
+Reference: Sennrich et al. 2016 (byte-pair encoding), arXiv 1508.07909; Radford et al. 2019 (of
+bytes); Schuster and Nakajima 2012 (word pieces); Kudo 2018 (unigrams), arXiv 1804.10959.
+"""
+
+import json
+from typing import Any
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN, WORD_MARKER
+
+IMPORTED_PATTERN = " {2,}"  # the only one in a normaliser
+_PREFIXES = ("always", "never")  # whether a text begins with a word marker that it does not have
+WORD_END = "</w>"  # behind a token that ends a word
+_HIDE = decoders.Replace(Regex(f"^{HIDDEN}.*$"), "")  # control tokens and `<unk>` are no text
+
+
+def is_imported(tokenizer: Tokenizer) -> bool:
+    """Return whether a vocabulary is not of nmt's own kind, which has a token for each byte."""
+    model = tokenizer.model
+    return not (isinstance(model, models.BPE) and model.byte_fallback)
+
+
+def is_known(tokenizer: Tokenizer) -> bool:
+    """Return whether a vocabulary is of one of the kinds here."""
+    if tokenizer.get_added_tokens_decoder() or tokenizer.truncation or tokenizer.padding:
+        return False
+    if tokenizer.post_processor is not None:
+        return False
+    if _is_sentencepiece(tokenizer):
+        return True
+    kinds = {"WordPiece": [_as_words], "BPE": [_as_small, _as_bytes, _as_bytes_with_space]}
+    found = _parts(tokenizer)
+    for dress in kinds.get(type(tokenizer.model).__name__, []):
+        twin = Tokenizer(models.BPE())
+        dress(twin, **_flags(found["normalizer"]))
+        if _parts(twin) == found:
+            return True
+    return False
+
+
+def as_sentencepiece(tokenizer: Tokenizer, *, prefix: str) -> Tokenizer:
+    """Write spaces as word markers, as SentencePiece does, and no hidden names."""
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(WORD_MARKER, prefix)
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace(Regex(f"^{HIDDEN}({UNKNOWN}$)?"), ""),
+            decoders.Metaspace(WORD_MARKER, prefix),
+        ]
+    )
+    return tokenizer
+
+
+def as_small_bpe(tokenizer: Tokenizer) -> Tokenizer:
+    """Split words at spaces and before punctuation, as BlenderbotSmall does; in lower case."""
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Split(Regex("[.,!?()]"), "merged_with_next"),
+            pre_tokenizers.Split("'", "isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence([_HIDE, decoders.BPEDecoder(WORD_END)])
+    return tokenizer
+
+
+def as_byte_bpe(tokenizer: Tokenizer, *, prefix_space: bool) -> Tokenizer:
+    """Split UTF-8 bytes, which stand as printable characters, as GPT-2 does."""
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    steps = [_HIDE, decoders.ByteLevel()]
+    tokenizer.decoder = decoders.Sequence(
+        [*steps, decoders.Strip(" ", 1, 0)] if prefix_space else steps
+    )
+    return tokenizer
+
+
+def as_word_pieces(
+    tokenizer: Tokenizer, *, lowercase: bool, strip_accents: bool | None, chinese: bool
+) -> Tokenizer:
+    """Split words into pieces, the longest first, as BERT does."""
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=chinese,
+        strip_accents=strip_accents,
+        lowercase=lowercase,
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.Sequence([_HIDE, decoders.WordPiece(cleanup=False)])
+    return tokenizer
+
+
+def _as_small(tokenizer: Tokenizer, **_: Any) -> None:
+    as_small_bpe(tokenizer)
+
+
+def _as_bytes(tokenizer: Tokenizer, **_: Any) -> None:
+    as_byte_bpe(tokenizer, prefix_space=False)
+
+
+def _as_bytes_with_space(tokenizer: Tokenizer, **_: Any) -> None:
+    as_byte_bpe(tokenizer, prefix_space=True)
+
+
+def _as_words(tokenizer: Tokenizer, **flags: Any) -> None:
+    as_word_pieces(
+        tokenizer, **({"lowercase": True, "strip_accents": None, "chinese": True} | flags)
+    )
+
+
+def _flags(normalizer: Any) -> dict[str, Any]:
+    """Return what a normaliser of BERT's says of its choices."""
+    if not isinstance(normalizer, dict) or normalizer.get("type") != "BertNormalizer":
+        return {}
+    return {
+        "lowercase": normalizer["lowercase"],
+        "strip_accents": normalizer["strip_accents"],
+        "chinese": normalizer["handle_chinese_chars"],
+    }
+
+
+def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
+    state = json.loads(tokenizer.to_str())
+    return {name: state[name] for name in ("normalizer", "pre_tokenizer", "decoder")}
+
+
+def _is_sentencepiece(tokenizer: Tokenizer) -> bool:
+    """Return whether a vocabulary splits as SentencePiece does, whose charsmaps differ."""
+    found = _parts(tokenizer)
+    steps = (found.pop("normalizer") or {}).get("normalizers", ())
+    patterns = [step["pattern"] for step in steps if step["type"] == "Replace"]
+    twins = [as_sentencepiece(Tokenizer(models.BPE()), prefix=prefix) for prefix in _PREFIXES]
+    return (
+        {step["type"] for step in steps} <= {"Precompiled", "Strip", "Replace"}
+        and all(pattern == {"Regex": IMPORTED_PATTERN} for pattern in patterns)
+        and any(found.items() <= _parts(twin).items() for twin in twins)
+    )

@@ -1,0 +1,108 @@
+"""Published models of every family that are damaged: one line, the right error, nothing left."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from nmt_cli.errors import ModelFileError
+from nmt_cli.pretrained.importing import FAMILIES, import_model
+from nmt_cli.pretrained.tensors import SAFE
+
+FOLDER = Path(__file__).parents[2] / "data" / "pretrained"
+NAMES = sorted(path.name for path in FOLDER.iterdir())
+WIDTH = ("d_model", "hidden_size")
+
+
+def change(path: Path, **changes) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def another_width(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    change(folder / "config.json", **{key: 32 for key in WIDTH if key in config})
+
+
+def not_a_number(folder: Path) -> None:
+    tensors = load_file(folder / SAFE)
+    name = next(name for name, tensor in tensors.items() if tensor.ndim == 2)
+    tensors[name][0, 1] = np.nan
+    save_file(tensors, folder / SAFE)
+
+
+def one_lacking(folder: Path) -> None:
+    tensors = load_file(folder / SAFE)
+    del tensors[max(tensors)]
+    del tensors[next(name for name in tensors if "layer" in name and name.endswith("bias"))]
+    save_file(tensors, folder / SAFE)
+
+
+def without_vocabulary(folder: Path) -> None:
+    for pattern in ("vocab*", "*.model"):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
+def vocabulary_too_large(folder: Path) -> None:
+    if (folder / "vocab.txt").exists():
+        with (folder / "vocab.txt").open("a") as stream:
+            stream.writelines(f"more{i}\n" for i in range(99))
+    elif (folder / "vocab.json").exists():
+        known = json.loads((folder / "vocab.json").read_text())
+        change(folder / "vocab.json", **{f"more{i}": len(known) + i for i in range(99)})
+    else:
+        shutil.copy(FOLDER / "marian" / "source.spm", folder / "sentencepiece.bpe.model")
+        tensors = load_file(folder / SAFE)
+        table = "embeddings.word_embeddings.weight"
+        save_file(tensors | {table: tensors[table][:99]}, folder / SAFE)
+
+
+BREAKAGES = {
+    "no weights": lambda d: (d / SAFE).unlink(),
+    "weights cut short": lambda d: (d / SAFE).write_bytes((d / SAFE).read_bytes()[:5000]),
+    "another width": another_width,
+    "not a number": not_a_number,
+    "a weight is lacking": one_lacking,
+    "no vocabulary": without_vocabulary,
+    "a vocabulary too large": vocabulary_too_large,
+    "a configuration that is none": lambda d: (d / "config.json").write_text("[1]"),
+    "an unknown activation": lambda d: change(
+        d / "config.json", activation_function="mish", hidden_act="mish"
+    ),
+    "a size that is no number": lambda d: change(d / "config.json", **dict.fromkeys(WIDTH, "many")),
+    "a family with little else": lambda d: (d / "config.json").write_text(
+        json.dumps({"model_type": json.loads((d / "config.json").read_text())["model_type"]})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("break_it", BREAKAGES.values(), ids=BREAKAGES)
+def test_what_is_damaged_is_one_line_and_leaves_nothing(tmp_path, name, break_it):
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    if (folder / "pytorch_model.bin").exists():
+        (folder / "pytorch_model.bin").unlink()
+    break_it(folder)
+    with pytest.raises(ModelFileError) as error:
+        import_model(folder, tmp_path / "bundle")
+    assert "\n" not in str(error.value)
+    assert str(folder) in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["published"]
+
+
+def test_every_family_has_a_published_model_or_a_test_of_its_own():
+    assert {*NAMES, "marian-npz"} == {*FAMILIES}
+
+
+def test_nothing_is_left_of_an_import_that_was_interrupted(tmp_path, monkeypatch):
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nmt_cli.bundle.model_card.model_card", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        import_model(FOLDER / "bert")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
