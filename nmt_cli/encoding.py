@@ -22,11 +22,14 @@ _MARKS = (
 )
 _SEARCHED, _SAMPLE = 1 << 24, 20_000  # bytes
 _NO_TEXT = ("Cc", "Cn", "Co")  # controls, unassigned, private
-_DAMAGE = 0.25  # of the bytes of a text with a few control characters; of UTF-16 there are more
+# UTF-16 may be valid UTF-8, too: ASCII, half of which is zeros, or text of an alphabet, most of
+# whose high bytes, if it is long enough to tell, have two values.
+_ZEROS, _LONG, _HIGH_BYTES = 0.4, 20, 0.9
 
 # An encoding is told by how many of the characters that are not ASCII are usual in a language.
 _LIKELY, _CERTAIN = 0.4, 0.8  # of them
 _AHEAD = 3  # characters that only this encoding makes usual
+_FEW = 0.05  # of the lines: fewer, if nothing is certain, are damaged, not in another encoding
 _WESTERN = ("cp1252", "cp850", "macintosh")
 _CENTRAL = ("cp1250", "cp852", "iso-8859-2")
 _CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso-8859-5")
@@ -112,7 +115,9 @@ def encoding_of(raw: bytes) -> Found | None:
         return Found(UTF8)
     text = b"\n".join(foreign)
     end = text.find(b"\n", _SAMPLE)
-    return _by_statistics(text[:end] if end > 0 else text)
+    found = _by_statistics(text[:end] if end > 0 else text)
+    is_damage = len(foreign) < _FEW * len(lines) and not (found and found.is_certain)
+    return None if is_damage else found
 
 
 def is_utf8(line: bytes) -> bool:
@@ -128,15 +133,18 @@ def _wide_without_mark(sample: bytes) -> str | None:
     """Return the UTF-16 that bytes are in; in it, a space or the end of a line has a zero byte."""
     if 0 not in sample:
         return None
-    controls = sum(byte < ord(" ") and byte not in b"\t\n\r" for byte in sample)
-    if is_utf8(sample) and controls < _DAMAGE * len(sample):
-        return None
     # In the wrong order, bytes are characters that do not exist: a line's end is U+0A00.
     is_little = sample[1::2].count(0) > sample[::2].count(0)
+    if is_utf8(sample) and sample.count(0) < _ZEROS * len(sample):
+        high = Counter(sample[is_little::2])
+        common = sum(count for _, count in high.most_common(2))
+        if len(sample) < _LONG or common < _HIGH_BYTES * high.total():
+            return None
     for encoding in ("utf-16le", "utf-16be")[:: 1 if is_little else -1]:
         text = _decoded(sample, encoding)
         is_spaced = "\n" in text or (b"\n" not in sample and " " in text)
-        if is_spaced and all(c in "\t\n\r" or category(c) not in _NO_TEXT for c in text):
+        is_text = all(c in "\t\n\r" or category(c) not in _NO_TEXT for c in text)
+        if is_spaced and is_text and not text.isspace():
             return encoding
     return None
 

@@ -19,8 +19,6 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
     ]
     table = ["| split | metric | score | signature |", "|---|---|---|---|", *rows, ""]
     size, facts = manifest.model, manifest.facts
-    trained = "imported" not in manifest.training
-    pairs = f", {manifest.training.get('pairs', 0):,} {manifest.examples}" if trained else ""
     labels = manifest.classification.get("labels", [])
     text = "" if facts.has_turns else ' "..."'
     return "\n".join(
@@ -31,7 +29,7 @@ def model_card(manifest: "Manifest", file: str = ".") -> str:
             "",
             f"A {manifest.task} Transformer {_origin(manifest)}: "
             f"{manifest.layers} layers, width {size['d_model']}, "
-            f"{manifest.parameters:,} parameters{pairs}.",
+            f"{manifest.parameters:,} parameters.",
             *(["", f"Labels: {', '.join(labels)}"] if labels else []),
             "",
             "    pip install nmt-cli",
@@ -46,7 +44,8 @@ def _origin(manifest: "Manifest") -> str:
     """Return where a model comes from, for people."""
     version, origin = manifest.versions["nmt"], manifest.training.get("imported")
     if origin is None:
-        return f"trained with nmt {version}"
+        pairs = f"{manifest.training.get('pairs', 0):,} {manifest.examples}"
+        return f"trained with nmt {version} on {pairs}"
     revision = f", revision {origin['revision']}" if origin["revision"] else ""
     return f"imported with nmt {version} from {origin['source']}{revision}"
 

@@ -13,7 +13,7 @@ from nmt_cli.config.limits import RANGES
 from nmt_cli.errors import ConfigError, did_you_mean
 
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
-_NOT_TYPED = ("prefix", "suppressed")  # ids: the commands make them of text
+_NOT_TYPED = ("prefix", "suppressed", "format")  # ids, which commands make of text; the model says
 OF_LANGUAGES = ("to", "from_")
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,

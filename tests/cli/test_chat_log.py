@@ -102,7 +102,7 @@ def test_without_any_there_is_nothing_to_go_on_with():
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "nmt").write_text("a file")
-    with pytest.raises(DataError, match="cannot be kept"):
+    with pytest.raises(DataError, match="cannot be saved"):
         ConversationLog.new(MODEL).keep_up(["hi", "hello"])
 
 

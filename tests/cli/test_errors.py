@@ -247,7 +247,9 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run
     command = "iconv -f CP949 -t UTF-8 "
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.src:1: ", hint, command)
     done = run_nmt("check", "toy.yaml", cwd=project)
-    assert "20 rows are not valid UTF-8; it is CP949 (Korean)" in " ".join(done.stdout.split())
+    assert "it is CP949 (Korean), not UTF-8: set data.encoding: cp949, or iconv -f CP949" in (
+        " ".join(done.stdout.split())
+    )
     for encoding in ("cp949", "auto"):
         settings = ("--dry-run", "--set", f"data.encoding={encoding}")
         assert run_nmt("train", "toy.yaml", *settings, cwd=project).returncode == 0

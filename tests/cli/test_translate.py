@@ -207,10 +207,13 @@ def test_a_wrong_option_is_told(run_nmt, toy_bundle, tmp_path, arguments, messag
     ("arguments", "message"),
     [
         ((), r"engine: CTranslate2 \w+, \d+ workers? of one thread on \w+, the (fastest|model's)"),
-        (("--format", "float32", "--threads", "1"), "float32, 1 worker of one thread on .* asked"),
+        (
+            ("--format", "float32", "--threads", "1"),
+            "float32, 1 worker of one thread on .* as requested",
+        ),
         (
             ("--engine", "tensorflow", "--device", "cpu"),
-            r"engine: TensorFlow float32, .* asked for",
+            r"engine: TensorFlow float32, .* as requested",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """Properties of configurations: any comes back from its file, and no file makes a traceback."""
 
+import copy
 import json
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.config.reading import auto_keys, load_config, to_yaml, value_of
 from nmt_cli.config.schema import (
+    PARTS,
     ClassificationConfig,
     Config,
     CorpusConfig,
@@ -59,6 +61,8 @@ def simple(kind: Any, limits: dict[str, Any]) -> st.SearchStrategy[Any]:
         return st.booleans()
     if kind is str:
         return strings
+    if kind == list[str]:  # `train.freeze`, the only one that is not optional
+        return st.lists(st.sampled_from(PARTS), unique=True, max_size=2)
     low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
     if kind is int:
         return st.integers(low, high)
@@ -99,8 +103,26 @@ data = st.fixed_dictionaries(
         "train": st.lists(corpora(**WEIGHT), min_size=1, max_size=2),
         "dev": st.lists(corpora(), min_size=1, max_size=2) | rows.map(lambda corpus: [corpus]),
     },
-    optional={"test": st.lists(corpora(), max_size=2), "dir": strings, "source_lang": strings},
+    optional={
+        "test": st.lists(corpora(), max_size=2),
+        "dir": strings,
+        "temperature": st.floats(1.0, 100.0),
+    },
 )
+SPLITS = ("train", "dev", "test")
+WAYS = (("en", "de"), ("de", "en"), ("en", "x-y"))
+
+
+@st.composite
+def data_sections(draw: st.DrawFn) -> dict[str, Any]:
+    """With languages for each corpus of its own, for none, or for all together."""
+    drawn, told = draw(data), draw(st.sampled_from(["", "each", "all"]))
+    if told == "all":
+        return {**drawn, "source_lang": draw(strings)}
+    for corpus in (c for split in SPLITS for c in drawn.get(split, [])):
+        if told and "rows" not in corpus:
+            corpus["source_lang"], corpus["target_lang"] = draw(st.sampled_from(WAYS))
+    return drawn
 
 
 @st.composite
@@ -119,17 +141,25 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
     return drawn
 
 
-def only_chats_have_turns(tree: dict[str, Any]) -> dict[str, Any]:
-    if tree.get("task") == "chat" or "model" not in tree:
-        return tree
-    return {**tree, "model": {**tree["model"], "turn_embeddings": False}}
+def allowed_in_its_task(tree: dict[str, Any]) -> dict[str, Any]:
+    """Take away what only another task may have."""
+    tree, task = copy.deepcopy(tree), tree.get("task", "translation")
+    if task != "chat" and "model" in tree:
+        tree["model"]["turn_embeddings"] = False
+    if task != "translation":
+        for corpus in (c for split in SPLITS for c in tree["data"].get(split, [])):
+            corpus.pop("source_lang", None)
+            corpus.pop("target_lang", None)
+    if task == "classification" and "freeze" in tree.get("train", {}):
+        tree["train"]["freeze"] = ["embeddings"]
+    return tree
 
 
 label = strings.map(str.strip).filter(bool)
 labels = st.none() | st.lists(label, min_size=2, max_size=4, unique=True)
 OTHERS = ("tokenizer", "train", "chat")
 trees = st.fixed_dictionaries(
-    {"name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z"), "data": data},
+    {"name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z"), "data": data_sections()},
     optional={
         "task": values(Config.model_fields["task"]),
         "seed": values(Config.model_fields["seed"]),
@@ -140,7 +170,7 @@ trees = st.fixed_dictionaries(
         ),
         **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
     },
-).map(only_chats_have_turns)
+).map(allowed_in_its_task)
 
 
 @pytest.fixture(scope="module")
@@ -240,5 +270,6 @@ def test_the_strategy_reaches_every_key():
     drawn = {"model", "data", "decode", "classification", "name", "task", "seed", *OTHERS}
     assert drawn == set(Config.model_fields)
     assert set(CorpusConfig.model_fields) == {
-        *("source", "target", "file", "columns", "weight", "rows")
+        *("source", "target", "file", "columns", "weight", "rows"),
+        *("source_lang", "target_lang"),
     }

@@ -79,6 +79,11 @@ def test_what_is_no_encoding_of_text_is_refused(name):
         check_encoding(name)
 
 
+def test_a_damaged_line_is_no_other_encoding():
+    assert encoding_of(b"Der alte Mann.\n" * 120 + b"\xff\xfe\n") is None
+    assert encoding_of(b"Der alte Mann.\n" * 3 + b"\xfcber\n").encoding == "cp1252"
+
+
 def test_noise_is_no_text():
     assert (
         encoding_of(bytes(range(128, 256)) * 40) is None

@@ -114,7 +114,7 @@ def test_a_header_of_a_tar_may_not_be_a_bomb_either(bundle, tmp_path, monkeypatc
     headers = {"comment": "x" * LARGE}
     with tarfile.open(tmp_path / "a.tgz", "w:gz", pax_headers=headers):
         pass
-    with pytest.raises(ModelFileError, match="it holds too much"):
+    with pytest.raises(ModelFileError, match="it contains too much"):
         unpacked(tmp_path / "a.tgz")
 
 

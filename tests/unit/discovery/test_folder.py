@@ -307,5 +307,5 @@ def test_folders_of_one_pair_are_not_looked_into(folder):
     for name in ("a", "b"):
         for language in ("en", "de"):
             write(folder / name / f"train.{language}", TEXT[language])
-    with pytest.raises(DataError, match="there is text in a/, b/, which is not looked into"):
+    with pytest.raises(DataError, match="there is text in a/, b/, which nmt init does not search"):
         discover(folder)

@@ -72,7 +72,7 @@ def test_first_states_are_those_of_transformers_on_both_engines(case):
 def test_it_knows_no_labels_yet(case):
     with pytest.raises(ModelFileError, match="is an encoder without labels") as error:
         nmt_cli.load(case.bundle.path).classify(["A red dog"])
-    assert "train.from=" in error.value.hint
+    assert "--from" in error.value.hint
 
 
 def test_a_classifier_is_trained_from_it(case, label_corpus, tmp_path, monkeypatch):

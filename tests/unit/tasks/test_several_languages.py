@@ -126,7 +126,7 @@ def test_a_server_translates_each_way(bundle):
         (model, way), none = served.for_pair("EN", "xx"), served.for_pair("de", "xx")
         assert (model.ways, way, none) == ([("en", "de"), ("en", "xx")], ("en", "xx"), None)
         found = asyncio.run(translate(served, ["dog"], (None, "xx")))
-        assert found[0].source_lang == "en"
+        assert found[0].source.language == "en"
         assert found[0].text == Model(bundle).translate(["dog"], to="xx")[0].text
     finally:
         served.close()
