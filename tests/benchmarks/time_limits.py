@@ -1,67 +1,180 @@
 """Is what `auto` chooses for a time limit the best that could be chosen?
 
-    python tests/benchmarks/time_limits.py CONFIG [--times 2m 5m] [--sizes 64x2 128x2 128x4 256x4]
+    python tests/benchmarks/time_limits.py CONFIG [--times 2m 5m] [--sizes auto 64x2 128x4]
 
-Trains the configuration, one run after the other, with `--time` and the sizes that `auto` chooses,
-then with each fixed width and depth, all else chosen for it. Prints a JSON line a run: its size,
-steps, the share of the time that it took, and the development score (BLEU, accuracy, or of a chat
-the loss a token, which models with one vocabulary can be compared by). Let nothing else run.
+Trains the configuration, one run after the other, with `--time`, with the sizes that `auto` chooses
+and with fixed widths and depths, all else chosen for them. Prints a JSON line a run: its size,
+steps, the share of the time that it took, and the development score: BLEU and chrF, accuracy, or of
+a chat nats a character, which models of different vocabularies can be compared by. Nothing else
+should run.
+
+    python tests/benchmarks/time_limits.py CONFIG --calibrate > calibration.json
+    nice -n 19 python tests/benchmarks/time_limits.py CONFIG --calibration calibration.json
+
+The table of six texts takes days. So that other work may go on meanwhile, time is told by what the
+processor did for the run: seconds on a core, divided by how many cores a run of that size keeps
+busy. `--calibrate` measures that, and how fast the machine is, with nothing else running.
 """
 
 import argparse
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-TIMES, SIZES = ("2m", "5m"), ("64x2", "128x2", "128x4", "192x3", "256x2", "256x4")
+TIMES = ("2m", "5m", "15m", "60m")
+SIZES = ("auto", "64x2", "128x2", "128x4", "192x3", "256x2", "256x4")
+CALIBRATED_S = 60
+EXIT_S = 1.0
 
 
 def main() -> None:
     """Run all and print each."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("config")
+    parser.add_argument("config", type=Path)
     parser.add_argument("--times", nargs="*", default=TIMES)
     parser.add_argument("--sizes", nargs="*", default=SIZES)
+    parser.add_argument("--name", default="time")
+    parser.add_argument("--calibrate", action="store_true")
+    parser.add_argument("--calibration", type=Path)
+    parser.add_argument("--only", help=argparse.SUPPRESS)  # TIME SIZE, in a process of its own
     arguments = parser.parse_args()
-    for limit in arguments.times:
-        for size in ("auto", *arguments.sizes):
-            print(json.dumps(_run(arguments.config, limit, size)), flush=True)
+    known = json.loads(arguments.calibration.read_text()) if arguments.calibration else None
+    if arguments.only:
+        limit, size = arguments.only.split()
+        print(json.dumps(run(arguments.config, limit, size, arguments.name, known)))
+    elif arguments.calibrate:
+        print(json.dumps(calibrated(arguments.config, arguments.sizes)))
+    else:
+        for limit in arguments.times:
+            for size in arguments.sizes:
+                print(json.dumps(in_process(arguments.config, limit, size, *passed_on())))
 
 
-def _run(config: str, limit: str, size: str) -> dict[str, object]:
-    name = f"time-{limit}-{size}"
+def passed_on() -> list[str]:
+    """Return this process's options, which come after those of a single run."""
+    return sys.argv[2:]
+
+
+def in_process(config: Path, limit: str, size: str, *options: str) -> dict[str, object]:
+    """Return what a run in a new process, which begins without TensorFlow, printed."""
+    command = [sys.executable, __file__, str(config), *options, "--only", f"{limit} {size}"]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def calibrated(config: Path, sizes: list[str]) -> dict[str, object]:
+    """Return the machine's pace, and how many cores each size keeps busy."""
+    from nmt_cli.config.pace import measure_machine
+
+    machine = measure_machine()
+    busy = {}
+    for size in sizes:
+        found = in_process(config, f"{CALIBRATED_S}s", size, "--name", "calibration")
+        busy[size] = found["busy"]
+    return {"products": machine.products, "elements": machine.elements, "busy": busy}
+
+
+def run(
+    config: Path, limit: str, size: str, name: str, known: dict[str, object] | None
+) -> dict[str, object]:
+    """Train within a limit; return what it came to."""
+    clock = time.monotonic
+    if known is not None:
+        clock = processor_clock(known["busy"][size])
+    started, processor = clock(), processor_seconds()
+    from nmt_cli.config.pace import Machine, seconds_of
+    from nmt_cli.training import device, loop
+    from nmt_cli.training.time_box import TimeBox
+
+    if known is not None:
+        device._measured = lambda: Machine(known["products"], known["elements"])
+    loop.TimeBox = functools.partial(TimeBox, clock=clock)
+    folder = config.resolve().parent
+    os.chdir(folder)
+    run_name, seconds = f"{name}-{limit}-{size}", seconds_of(limit)
+    train(config.name, run_name, size, seconds, started, clock)
+    taken, busy = clock() - started, processor_seconds() - processor
+    found = described(folder / "runs" / run_name, limit, size)
+    shutil.rmtree(folder / "runs" / run_name)
+    return {**found, "share": round(taken / seconds, 3), "busy": round(busy / taken, 3)}
+
+
+def processor_clock(busy: float) -> Callable[[], float]:
+    """Return a clock that runs as a clock on the wall would if nothing else ran."""
+    return lambda: processor_seconds() / busy
+
+
+def processor_seconds() -> float:
+    """Return what this process and those that it started have used of the cores."""
+    return sum(os.times()[:4])
+
+
+def train(
+    config: str,
+    name: str,
+    size: str,
+    seconds: float,
+    started: float,
+    clock: Callable[[], float],
+) -> None:
+    """Do what `nmt train --time` does."""
+    from nmt_cli.config.reading import load_config
+    from nmt_cli.training.device import ThisMachine
+    from nmt_cli.training.loop import train as train_prepared
+    from nmt_cli.training.run import prepare
+
     settings = [f"name={name}"]
     if size != "auto":
         width, layers = size.split("x")
         settings += [f"model.d_model={width}", f"model.encoder_layers={layers}"]
         settings += [f"model.decoder_layers={layers}"]
-    command = [sys.executable, "-m", "nmt_cli", "train", config, "--time", limit, "--fresh"]
-    command += [part for setting in settings for part in ("--set", setting)]
-    folder = Path(config).resolve().parent
-    started = time.monotonic()
-    subprocess.run(
-        command, cwd=folder, check=True, capture_output=True, env={**os.environ, "NO_COLOR": "1"}
+    prepared = prepare(
+        load_config(config, settings),
+        tell=lambda _: None,
+        machine=ThisMachine(),
+        is_fresh=True,
+        time_limit=seconds,
     )
-    seconds = time.monotonic() - started
-    manifest = json.loads((folder / "runs" / name / "model" / "bundle.json").read_text())
-    dev = manifest["scores"].get("dev", {})
-    scores = {metric: round(found["score"], 2) for metric, found in dev.items()}
+    left = seconds - (clock() - started) - EXIT_S
+    for _ in train_prepared(prepared, time_limit=left):
+        pass
+
+
+def described(run_folder: Path, limit: str, size: str) -> dict[str, object]:
+    """Return what is known of a finished run."""
+    from nmt_cli.bundle.folder import open_bundle
+    from nmt_cli.config.reading import load_config
+    from nmt_cli.text.corpus import Corpora
+
+    bundle = open_bundle(run_folder / "model")
+    manifest = bundle.manifest
+    scores = {m: round(found["score"], 2) for m, found in manifest.scores.get("dev", {}).items()}
+    if manifest.facts.has_turns:
+        loaded = load_config(str(run_folder / "config.yaml"))
+        replies = [e.target for e in Corpora(loaded.config, loaded.data_dir).iter_split("dev")]
+        tokens = sum(
+            len(row) + 1 for row in bundle.load_vocabularies().target.encode_batch(replies)
+        )
+        nats = manifest.training["dev_loss"] * tokens / sum(map(len, replies))
+        scores["nats_a_character"] = round(nats, 4)
     return {
         "time": limit,
         "size": size,
-        "parameters": manifest["parameters"],
-        "steps": manifest["training"]["step"],
-        "share": round(seconds / _seconds(limit), 3),
-        "dev_loss": round(manifest["training"]["dev_loss"], 3),
+        "d_model": manifest.model["d_model"],
+        "layers": manifest.layers,
+        "parameters": manifest.parameters,
+        "steps": manifest.training["step"],
+        "dev_loss": round(manifest.training["dev_loss"], 3),
         **scores,
     }
-
-
-def _seconds(limit: str) -> float:
-    return float(limit[:-1]) * {"s": 1, "m": 60, "h": 3600}[limit[-1]]
 
 
 if __name__ == "__main__":
