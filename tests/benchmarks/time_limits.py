@@ -24,8 +24,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 TIMES = ("2m", "5m", "15m", "60m")
 SIZES = ("auto", "64x2", "128x2", "128x4", "192x3", "256x2", "256x4")
@@ -53,12 +53,9 @@ def main() -> None:
     else:
         for limit in arguments.times:
             for size in arguments.sizes:
-                print(json.dumps(in_process(arguments.config, limit, size, *passed_on())))
-
-
-def passed_on() -> list[str]:
-    """Return this process's options, which come after those of a single run."""
-    return sys.argv[2:]
+                print(
+                    json.dumps(in_process(arguments.config, limit, size, *sys.argv[2:])), flush=True
+                )
 
 
 def in_process(config: Path, limit: str, size: str, *options: str) -> dict[str, object]:
@@ -83,33 +80,53 @@ def calibrated(config: Path, sizes: list[str]) -> dict[str, object]:
 
 
 def run(
-    config: Path, limit: str, size: str, name: str, known: dict[str, object] | None
+    config: Path, limit: str, size: str, name: str, known: dict[str, Any] | None
 ) -> dict[str, object]:
     """Train within a limit; return what it came to."""
-    clock = time.monotonic
-    if known is not None:
-        clock = processor_clock(known["busy"][size])
-    started, processor = clock(), processor_seconds()
+    clock = ProcessorClock(known["busy"]) if known else time.monotonic
+    started = clock()
     from nmt_cli.config.pace import Machine, seconds_of
     from nmt_cli.training import device, loop
     from nmt_cli.training.time_box import TimeBox
 
-    if known is not None:
+    if known:
         device._measured = lambda: Machine(known["products"], known["elements"])
     loop.TimeBox = functools.partial(TimeBox, clock=clock)
     folder = config.resolve().parent
     os.chdir(folder)
     run_name, seconds = f"{name}-{limit}-{size}", seconds_of(limit)
-    train(config.name, run_name, size, seconds, started, clock)
-    taken, busy = clock() - started, processor_seconds() - processor
+    prepared = prepare(config.name, run_name, size, seconds)
+    if known:
+        clock.of_model(prepared.config.model)
+    busy = train(prepared, seconds - (clock() - started) - EXIT_S)
+    taken = clock() - started
     found = described(folder / "runs" / run_name, limit, size)
     shutil.rmtree(folder / "runs" / run_name)
-    return {**found, "share": round(taken / seconds, 3), "busy": round(busy / taken, 3)}
+    return {**found, "share": round(taken / seconds, 3), "busy": round(busy, 3)}
 
 
-def processor_clock(busy: float) -> Callable[[], float]:
-    """Return a clock that runs as a clock on the wall would if nothing else ran."""
-    return lambda: processor_seconds() / busy
+class ProcessorClock:
+    """A clock that runs about as one on the wall would if nothing else ran.
+
+    `busy` says how many cores a run keeps busy, by width and depth.
+    """
+
+    def __init__(self, busy: dict[str, float]) -> None:
+        self._known = busy
+        self._busy = sum(busy.values()) / len(busy)
+
+    def of_model(self, model: Any) -> None:
+        """Go as for this model, or for the one nearest to it in width, then in depth."""
+        size = model.d_model, model.encoder_layers
+        sizes = {name: tuple(map(int, name.split("x"))) for name in self._known if "x" in name}
+        nearest = min(
+            sizes, key=lambda n: [abs(a - b) for a, b in zip(sizes[n], size, strict=True)]
+        )
+        self._busy = self._known[nearest]
+
+    def __call__(self) -> float:
+        """Return seconds."""
+        return processor_seconds() / self._busy
 
 
 def processor_seconds() -> float:
@@ -117,18 +134,10 @@ def processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def train(
-    config: str,
-    name: str,
-    size: str,
-    seconds: float,
-    started: float,
-    clock: Callable[[], float],
-) -> None:
-    """Do what `nmt train --time` does."""
+def prepare(config: str, name: str, size: str, seconds: float) -> Any:
+    """Do what `nmt train --time` does before it trains."""
     from nmt_cli.config.reading import load_config
     from nmt_cli.training.device import ThisMachine
-    from nmt_cli.training.loop import train as train_prepared
     from nmt_cli.training.run import prepare
 
     settings = [f"name={name}"]
@@ -136,16 +145,26 @@ def train(
         width, layers = size.split("x")
         settings += [f"model.d_model={width}", f"model.encoder_layers={layers}"]
         settings += [f"model.decoder_layers={layers}"]
-    prepared = prepare(
+    return prepare(
         load_config(config, settings),
         tell=lambda _: None,
         machine=ThisMachine(),
         is_fresh=True,
         time_limit=seconds,
     )
-    left = seconds - (clock() - started) - EXIT_S
-    for _ in train_prepared(prepared, time_limit=left):
-        pass
+
+
+def train(prepared: Any, seconds: float) -> float:
+    """Train; return how many cores were busy from the first step on."""
+    from nmt_cli.events import StepDone
+    from nmt_cli.training.loop import train as train_prepared
+
+    first = None
+    for event in train_prepared(prepared, time_limit=seconds):
+        if first is None and isinstance(event, StepDone):
+            first = processor_seconds(), time.monotonic()
+    processor, wall = first or (0.0, 0.0)
+    return (processor_seconds() - processor) / (time.monotonic() - wall)
 
 
 def described(run_folder: Path, limit: str, size: str) -> dict[str, object]:
