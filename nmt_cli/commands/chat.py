@@ -10,6 +10,7 @@ from nmt_cli.config.tasks import CHAT
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.terminal import console, pictures
 from nmt_cli.terminal import options as opt
+from nmt_cli.terminal.lines import checked_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +46,7 @@ def chat(
     settings: opt.ChatSet = None,
     attention: opt.Attention = None,
     no_log: Annotated[bool, typer.Option("--no-log", help="Do not save the conversation.")] = False,
+    encoding: opt.Encoding = "utf-8",
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -62,12 +64,16 @@ def chat(
     """
     from nmt_cli.files import read_lines
     from nmt_cli.search.chat_session import ChatSettings
+    from nmt_cli.search.options import OF_SAMPLING
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.prompts import ChatPrompt
 
     if text and _is_folder(text[0]):
         raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
-    if any(value is not None for value in (temperature, top_k, top_p)) and beam is not None:
+    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    named = {setting.partition("=")[0] for setting in settings or []}
+    named |= {name for name, value in how.items() if value is not None}
+    if named & OF_SAMPLING and beam is not None:
         raise ConfigError("--beam cannot be combined with the sampling options")
     pictures.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
@@ -81,10 +87,8 @@ def chat(
         seed=seed,
         beam_size=beam,
         sample=None if beam is None else False,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
         max_length=max_length,
+        **how,
     )
     if verbose:
         console.note_engine(loaded.engine_description)
@@ -99,7 +103,8 @@ def chat(
     if is_typed:
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:
-        _pipe(conversation, text or read_lines("-"), as_json=json)
+        lines = text or read_lines("-", encoding=checked_encoding(encoding))
+        _pipe(conversation, lines, as_json=json)
     if attention is not None:
         if (ids := session.last_ids()) is None:
             console.warn("there is no reply whose attention could be drawn")

@@ -8,13 +8,14 @@ import typer
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding
+from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def evaluate(
     model: opt.Model = None,
     source: opt.Source = None,
     reference: opt.Reference = None,
+    column: opt.PairColumns = None,
     hypotheses: Annotated[
         str | None,
         typer.Option("--hypotheses", metavar="FILE", help="Score these lines, not a model."),
@@ -85,15 +86,23 @@ def evaluate(
         scored = evaluate_outputs(files, reference, source, target_lang or "", encoding)
         show_evaluation(hypotheses, scored, report, as_json=json)
         return
-    if (source is None) != (reference is None):
+    columns = pair_columns(column, source, reference)
+    if (source is None) != (reference is None) and not columns:
         raise ConfigError("--input and --reference must be given together")
     options = EngineOptions(
         engine=engine, number_format=number_format, threads=threads, device=device
     )
     bundle = find_bundle(model)
-    where = {"source": source, "reference": reference, "data_dir": data_dir}
-    way = (from_ or "", to or "")
-    examples, language = read_examples(bundle, split=split, encoding=encoding, way=way, **where)
+    examples, language = read_examples(
+        bundle,
+        split=split,
+        source=source,
+        reference=reference,
+        columns=columns,
+        data_dir=data_dir,
+        encoding=encoding,
+        way=(from_ or "", to or ""),
+    )
     with console.counting() as tell:
         evaluator = Evaluator(
             bundle=bundle,

@@ -10,7 +10,7 @@ from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding
+from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def score(
@@ -23,6 +23,7 @@ def score(
     target: opt.Reference = None,
     to: opt.To = None,
     from_: opt.From = None,
+    column: opt.PairColumns = None,
     length_penalty: opt.LengthPenalty = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -39,9 +40,11 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
-    from nmt_cli.text.corpus import read_parallel
+    from nmt_cli.text.corpus import column_texts, read_parallel
 
-    if bool(texts) == bool(source or target) or (source is None) != (target is None):
+    columns = pair_columns(column, source, target)
+    is_half = (source is None) != (target is None) and not columns
+    if bool(texts) == bool(source or target) or is_half:
         raise ConfigError("give either a sentence and its translation, or --input and --reference")
     if source == target == "-":
         raise ConfigError("only one of --input and --reference can be standard input")
@@ -54,6 +57,9 @@ def score(
     pairs: Iterable[tuple[str, str]]
     if texts:
         pairs = [(texts[0], texts[1])]
+    elif columns:
+        rows = column_texts(Path(str(source)), columns[:2], checked_encoding(encoding))
+        pairs = ((source, target) for source, target in rows)
     else:
         examples = read_parallel(Path(str(source)), Path(str(target)), checked_encoding(encoding))
         pairs = ((example.source[0], example.target) for example in examples)

@@ -11,8 +11,10 @@ import gzip
 import http.client
 import lzma
 import shutil
+import socket
 import ssl
 import struct
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -29,7 +31,8 @@ from nmt_cli.errors import DataError
 from nmt_cli.files import fsync, most_unpacked, os_errors_as, sha256_of, write_text
 
 _BLOCK = 1 << 16
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 30.0  # without a byte
+_ANSWER_S = 60.0  # for the headers, which may trickle
 _ATTEMPTS = 4  # in a row that brought next to nothing
 _PROGRESS = 1 << 16  # bytes that are more than that
 _SLOWEST = 1000  # bytes a second
@@ -272,7 +275,7 @@ class _Transfer:
         self._is_known = is_known
         self._on_progress = on_progress
         self._pause_s = pause_s
-        self._opener = urllib.request.build_opener(_Redirects)
+        self._opener = urllib.request.build_opener(_Redirects, _Http, _Https)
 
     def run(self) -> None:
         """Bring all bytes that are not there yet."""
@@ -420,6 +423,49 @@ class _Transfer:
         with os_errors_as(DataError, f"{self._part}: cannot be written"):
             _write_all(self._stream, block)
         self._on_progress(self._size, total)
+
+
+class _Patience(http.client.HTTPConnection):
+    """A connection that is shut when the headers of an answer take too long to come."""
+
+    def getresponse(self) -> http.client.HTTPResponse:
+        """Return the answer; TimeoutError when it takes too long."""
+        is_late = threading.Event()
+
+        def shut() -> None:
+            is_late.set()
+            with contextlib.suppress(OSError):
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(_ANSWER_S, shut)
+        timer.daemon = True
+        timer.start()
+        try:
+            response = super().getresponse()
+        except (OSError, http.client.HTTPException):
+            if not is_late.is_set():
+                raise
+        else:
+            if not is_late.is_set():
+                return response
+            response.close()  # its headers were cut short
+        finally:
+            timer.cancel()
+        raise TimeoutError(f"its headers did not come within {_ANSWER_S:g} seconds")
+
+
+class _PatienceTls(_Patience, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_Patience, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_PatienceTls, req)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -1,6 +1,7 @@
 """What `nmt evaluate` does: examples and models, or files of outputs -> scores side by side."""
 
 import itertools
+import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -238,6 +239,7 @@ def read_examples(
     split: str = "test",
     source: str | None = None,
     reference: str | None = None,
+    columns: Sequence[str] = (),
     data_dir: str | None = None,
     encoding: str = UTF8,
     way: Way = ("", ""),
@@ -245,7 +247,8 @@ def read_examples(
     """Return the examples to score, with all of their conversation, and the target language.
 
     `source` and `reference`, files in an encoding, take the place of the model's own text, which
-    lies in `data_dir` if not where it was; of that text, a `way` takes one direction.
+    lies in `data_dir` if not where it was; of that text, a `way` takes one direction. With
+    `columns` the source is a table that has both.
 
     Raises:
         ConfigError: The model does not know a language of the way.
@@ -253,12 +256,15 @@ def read_examples(
     """
     overrides = [f"data.dir={data_dir}"] if data_dir else []
     languages = bundle.manifest.known_languages
-    is_given = source is not None and reference is not None
+    is_given = source is not None and (reference is not None or bool(columns))
     if any(way) or (is_given and languages.tokens):
         way = languages.way(*way)
-    if source and reference:
-        names = [str(Path(name).resolve()) for name in (source, reference)]
-        overrides.append(f"data.test=[{{source: '{names[0]}', target: '{names[1]}'}}]")
+    if is_given:
+        paths = [str(Path(name).resolve()) for name in (source, reference) if name is not None]
+        names = [int(name) if name.isdecimal() else name for name in columns]
+        table = {"file": paths[0], "columns": names}
+        corpus = table if columns else dict(zip(("source", "target"), paths, strict=True))
+        overrides.append(f"data.test={json.dumps([corpus])}")
         overrides += [f"data.encoding={encoding}"] if encoding != UTF8 else []
         split = "test"
     loaded = load_config(str(bundle.path / RUN_CONFIG), overrides)

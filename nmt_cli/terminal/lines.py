@@ -94,13 +94,34 @@ def is_table(file: str) -> bool:
     return file.removesuffix(".gz").endswith((".tsv", ".csv"))
 
 
+def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:
+    """Return the columns of source and reference that `--column` names, or none.
+
+    Raises:
+        ConfigError: They are not those of a table, or the reference is given twice.
+    """
+    if columns is None:
+        return []
+    _check_table(file)
+    if reference is not None:
+        raise ConfigError("--column names the reference, too: leave --reference out")
+    names = columns.split(",")
+    if len(names) < 2:
+        raise ConfigError(f"--column {columns}: name source and reference, as in --column en,de")
+    return names
+
+
+def _check_table(file: str | None) -> None:
+    if file is None or not is_table(file):
+        raise ConfigError("--column needs --input with a .tsv or .csv file")
+
+
 def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]:
     from nmt_cli.text.corpus import column_texts
 
-    if file is None or not is_table(file):
-        raise ConfigError("--column needs --input with a .tsv or .csv file")
-    texts = column_texts(Path(file), column, checked_encoding(encoding))
-    return (" ".join(text.splitlines()) for text in texts)
+    _check_table(file)
+    texts = column_texts(Path(str(file)), [column], checked_encoding(encoding))
+    return (" ".join(text.splitlines()) for (text,) in texts)
 
 
 def _one_line(argument: str) -> str:

@@ -111,6 +111,10 @@ Column = Annotated[
     str | None,
     typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading or a number."),
 ]
+PairColumns = Annotated[
+    str | None,
+    typer.Option("--column", metavar="SRC,TGT", help="Of an --input that is a .tsv or .csv."),
+]
 
 
 def with_data_dir(overrides: list[str] | None, data_dir: str | None) -> list[str]:

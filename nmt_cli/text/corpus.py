@@ -8,7 +8,7 @@ a label. Every problem names its file and line.
 import collections
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -316,12 +316,14 @@ def _read_table(
         yield Row(number, Example(tuple(source), target))
 
 
-def column_texts(path: Path, column: str, encoding: str = UTF8) -> Iterator[str]:
-    """Yield one column of a TSV or CSV: a name of its heading line, or a number from 1."""
-    wanted: str | int = int(column) if column.isdecimal() else column
+def column_texts(
+    path: Path, columns: Sequence[str], encoding: str = UTF8
+) -> Iterator[tuple[str, ...]]:
+    """Yield some columns of a TSV or CSV: names of its heading line, or numbers from 1."""
+    wanted: list[str | int] = [int(name) if name.isdecimal() else name for name in columns]
     read = functools.partial(read_lines, encoding=encoding)
-    for row in _read_table(path, [wanted, wanted], _refuse, read):
-        yield row.example.target
+    for row in _read_table(path, [*wanted, wanted[0]], _refuse, read):
+        yield row.example.source
 
 
 def _column_index(path: Path, heading: list[str], column: str | int) -> int:

@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,8 @@ def run(
     os.chdir(folder)
     run_name, seconds = f"{name}-{limit}-{size}", seconds_of(limit)
     prepared = prepare(config.name, run_name, size, seconds)
-    if known:
-        clock.of_model(prepared.config.model)
-    busy = train(prepared, seconds - (clock() - started) - EXIT_S)
+    begin = functools.partial(clock.steps_begin, prepared.config.model) if known else lambda: None
+    busy = train(prepared, seconds - (clock() - started) - EXIT_S, begin)
     taken = clock() - started
     found = described(folder / "runs" / run_name, limit, size)
     shutil.rmtree(folder / "runs" / run_name)
@@ -108,25 +108,26 @@ def run(
 class ProcessorClock:
     """A clock that runs about as one on the wall would if nothing else ran.
 
-    `busy` says how many cores a run keeps busy, by width and depth.
+    `busy` says how many cores a run keeps busy, by width and depth; before its first step, one.
     """
 
     def __init__(self, busy: dict[str, float]) -> None:
         self._known = busy
-        self._busy = sum(busy.values()) / len(busy)
+        self._busy, self._since, self._before = 1.0, processor_seconds(), 0.0
 
-    def of_model(self, model: Any) -> None:
-        """Go as for this model, or for the one nearest to it in width, then in depth."""
+    def __call__(self) -> float:
+        """Return seconds."""
+        return self._before + (processor_seconds() - self._since) / self._busy
+
+    def steps_begin(self, model: Any) -> None:
+        """Go as for this model from now on, or for the one nearest to it in width and depth."""
         size = model.d_model, model.encoder_layers
         sizes = {name: tuple(map(int, name.split("x"))) for name in self._known if "x" in name}
         nearest = min(
             sizes, key=lambda n: [abs(a - b) for a, b in zip(sizes[n], size, strict=True)]
         )
+        self._before, self._since = self(), processor_seconds()
         self._busy = self._known[nearest]
-
-    def __call__(self) -> float:
-        """Return seconds."""
-        return processor_seconds() / self._busy
 
 
 def processor_seconds() -> float:
@@ -154,7 +155,7 @@ def prepare(config: str, name: str, size: str, seconds: float) -> Any:
     )
 
 
-def train(prepared: Any, seconds: float) -> float:
+def train(prepared: Any, seconds: float, on_first_step: Callable[[], None]) -> float:
     """Train; return how many cores were busy from the first step on."""
     from nmt_cli.events import StepDone
     from nmt_cli.training.loop import train as train_prepared
@@ -163,6 +164,7 @@ def train(prepared: Any, seconds: float) -> float:
     for event in train_prepared(prepared, time_limit=seconds):
         if first is None and isinstance(event, StepDone):
             first = processor_seconds(), time.monotonic()
+            on_first_step()
     processor, wall = first or (0.0, 0.0)
     return (processor_seconds() - processor) / (time.monotonic() - wall)
 

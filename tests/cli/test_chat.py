@@ -1,6 +1,7 @@
 """`nmt chat`: line by line through a pipe, and at a pseudo-terminal."""
 
 import json
+import subprocess
 import sys
 
 import pexpect
@@ -60,10 +61,19 @@ def test_a_long_message_is_no_name_of_a_file(run_nmt, toy_chat, tmp_path):
     assert done.stdout.strip()
 
 
-def test_beam_and_sampling_do_not_go_together(run_nmt, toy_chat, tmp_path):
-    done = run_nmt("chat", "-m", str(toy_chat), "--beam", "2", "--top-k", "3", cwd=tmp_path)
+@pytest.mark.parametrize("how", [("--top-k", "3"), ("--set", "top_k=3")])
+def test_beam_and_sampling_do_not_go_together(run_nmt, toy_chat, tmp_path, how):
+    done = run_nmt("chat", "-m", str(toy_chat), "--beam", "2", *how, cwd=tmp_path)
     assert done.returncode == 2
     assert "--beam" in done.stderr
+
+
+def test_a_pipe_may_be_in_another_encoding(run_nmt, toy_chat, tmp_path):
+    command = [sys.executable, "-m", "nmt_cli", "chat", "-m", str(toy_chat), "--encoding", "utf-16"]
+    done = subprocess.run(
+        command, cwd=tmp_path, input="hello\nhi\n".encode("utf-16"), capture_output=True
+    )
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
 
 
 @pytest.fixture

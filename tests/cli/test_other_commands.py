@@ -138,6 +138,28 @@ def test_evaluate_prints_scores_with_signatures(run_nmt, toy_bundle, pairs, tmp_
     assert record["worst"] == record["best"][::-1]
 
 
+def test_a_table_has_source_and_reference(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "it's.tsv").write_text("de\tid\ten\nrot hund\t1\tred dog\nrot\t2\tred\n")
+    (tmp_path / "en").write_text("red dog\nred\n")
+    (tmp_path / "de").write_text("rot hund\nrot\n")
+    for command in (["evaluate", "--json"], ["score"]):
+        found = [
+            run_nmt(*command, "-m", str(toy_bundle), *files, cwd=tmp_path)
+            for files in (
+                ["-i", "en", "--reference", "de"],
+                ["-i", "it's.tsv", "--column", "en,de"],
+                ["-i", "it's.tsv", "--column", "en"],
+                ["-i", "it's.tsv", "--column", "en,de", "--reference", "de"],
+                ["-i", "en", "--column", "en,de"],
+            )
+        ]
+        assert [done.returncode for done in found] == [0, 0, 2, 2, 2], found[1].stderr
+        assert found[0].stdout == found[1].stdout
+        assert "as in --column en,de" in found[2].stderr
+        assert "leave --reference out" in found[3].stderr
+        assert "needs --input with a .tsv or .csv" in found[4].stderr
+
+
 def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
     (tmp_path / "h").write_text("a b c\nb b\n")
     record = json.loads(

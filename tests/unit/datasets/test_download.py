@@ -7,6 +7,9 @@ import gzip
 import hashlib
 import io
 import os
+import socket
+import threading
+import time
 import zipfile
 
 import pytest
@@ -148,6 +151,34 @@ def test_a_server_that_trickles_is_given_up(site, address, tmp_path, monkeypatch
     site.pause_s, site.files["/file"] = 0.05, bytes(100_000)
     with pytest.raises(FetchError, match="less than 100,000 bytes per second arrive"):
         get(address, tmp_path / "file")
+
+
+def test_headers_that_trickle_are_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_cli.datasets.download._ANSWER_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=trickle, args=(server,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(
+            FetchError, match=r"its headers did not come within .* \(tried 4 times\)"
+        ):
+            get(address, tmp_path / "file")
+
+
+def trickle(server: socket.socket) -> None:
+    """Answer each request with a header that has no end."""
+    kept = []
+    with contextlib.suppress(OSError):
+        while True:
+            kept.append(server.accept()[0])
+            kept[-1].sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            threading.Thread(target=drip, args=(kept[-1],), daemon=True).start()
+
+
+def drip(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection.sendall(b"x")
+            time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
