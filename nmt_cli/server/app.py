@@ -60,6 +60,8 @@ class Settings:
         request: How much one request may hold.
         keys: Who may ask; none is everyone.
         origins: Pages elsewhere that may ask.
+        hosts: Names by which the server may be asked, beside those of `origins`; none is any. A
+            page elsewhere can make a name of its own mean this machine, but not change the name.
         suggestions: Where better translations are kept; None refuses them.
         log_text: Whether the log shows what was asked.
     """
@@ -70,6 +72,7 @@ class Settings:
     request: RequestLimits = field(default_factory=RequestLimits)
     keys: Sequence[str] = ()
     origins: Sequence[str] = ()
+    hosts: Sequence[str] = ()
     suggestions: Path | None = None
     log_text: bool = False
 
@@ -97,8 +100,7 @@ def create(settings: Settings) -> Starlette:
             Middleware(
                 _Outside,
                 metrics=metrics,
-                origins=settings.origins,
-                seconds=settings.request.seconds,
+                settings=settings,
             ),
             Middleware(
                 CORSMiddleware,
@@ -208,13 +210,12 @@ async def _not_found(request: Request, _error_of_routing: Exception) -> Response
 class _Outside:
     """Around every answer: who may ask, how long it may take, headers, counts and the log."""
 
-    def __init__(
-        self, app: ASGIApp, metrics: Metrics, origins: Sequence[str], seconds: float
-    ) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, settings: Settings) -> None:
         self._app = app
         self._metrics = metrics
-        self._origins = origins
-        self._seconds = seconds
+        self._origins = settings.origins
+        self._hosts = {*settings.hosts, *map(_host_of, settings.origins)} if settings.hosts else ()
+        self._seconds = settings.request.seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -232,11 +233,9 @@ class _Outside:
 
         try:
             async with asyncio.timeout(self._seconds):
-                if self._is_from_elsewhere(scope):
-                    refused = RequestError(
-                        403, "requests from pages of that origin are not allowed (--allow-origin)"
-                    )
-                    await _error(Request(scope), refused)(scope, receive, answered)
+                if refused := self._refused(scope):
+                    told = RequestError(403, f"{refused} (--allow-origin)")
+                    await _error(Request(scope), told)(scope, receive, answered)
                 else:
                     await self._app(scope, receive, answered)
         except TimeoutError:
@@ -250,12 +249,24 @@ class _Outside:
             self._metrics.latency.labels(path).observe(seconds)
             _LOG.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * seconds)
 
-    def _is_from_elsewhere(self, scope: Scope) -> bool:
+    def _refused(self, scope: Scope) -> str | None:
+        """Return why a browser's request is none for this server, if so."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        origin = headers.get(b"origin")
-        if origin is None or origin in self._origins or "*" in self._origins:
-            return False
-        return bool(urlsplit(origin).netloc != headers.get(b"host"))
+        origin, host = headers.get(b"origin"), headers.get(b"host", "")
+        if "*" in self._origins or origin in self._origins:
+            return None
+        if self._hosts and host and _host_of(f"//{host}") not in self._hosts:
+            return "this server does not have that name"
+        if origin is not None and origin.partition("://")[2] != host:
+            return "requests from pages of that origin are not allowed"
+        return None
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _HEAD_SECONDS = 10  # until the first request of a connection has come
 _IDLE_SECONDS = 20
 _DRAIN_SECONDS = 30
 _TERMINATED = 128 + signal.SIGTERM
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class _Protocol(HttpToolsProtocol):
@@ -83,6 +85,8 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
         ModelFileError: A model cannot be loaded.
         SystemExit: After SIGTERM, with 143.
     """
+    if _is_loopback(host):
+        settings = replace(settings, hosts=(*_LOOPBACK, host))
     with _bound(host, port) as listening:
         app = create(settings)
         port = listening.getsockname()[1]

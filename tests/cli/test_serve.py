@@ -239,6 +239,30 @@ def test_pages_from_elsewhere_may_not_ask(locked):
     assert httpx.get(models).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:5000", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example:5000", 403),
+        ("[", 403),
+    ],
+)
+def test_a_name_that_is_made_to_mean_this_machine_does_not_help(server, name, status):
+    assert httpx.get(f"{server}/languages", headers={"Host": name}).status_code == status
+    for origin in ("http://evil.example", "http://["):
+        rebound = {"Host": name, "Origin": origin}
+        assert httpx.get(f"{server}/languages", headers=rebound).status_code == 403
+
+
+def test_a_proxy_may_pass_on_the_name_of_an_allowed_origin(locked):
+    headers = {"Authorization": "Bearer secret-1", "Host": "good.example"}
+    assert httpx.get(f"{locked}/v1/models", headers=headers).status_code == 200
+
+
 def test_the_page_loads_nothing_from_elsewhere(server):
     page = httpx.get(f"{server}/")
     assert "default-src 'self'" in page.headers["content-security-policy"]
