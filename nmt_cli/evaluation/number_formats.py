@@ -160,7 +160,8 @@ def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Me
     from nmt_cli.search.tensorflow_engine import load_model
 
     options = SearchOptions.from_mapping(bundle.manifest.decode)
-    save_serving_model(load_model(bundle), options, path)
+    has_prefix = bundle.manifest.known_languages.is_forced
+    save_serving_model(load_model(bundle), options, path, has_prefix=has_prefix)
     engine = SavedModelEngine(path, max_length=bundle.manifest.model["max_length"])
     return _measured(engine, options, bundle, dev, "saved_model", path)
 

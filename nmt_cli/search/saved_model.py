@@ -22,7 +22,9 @@ _FIRST_CAPACITY = 32
 _MAX_BATCH = 64
 
 
-def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -> None:
+def save_serving_model(
+    model: Transformer, options: SearchOptions, path: Path, *, has_prefix: bool = False
+) -> None:
     """Write the SavedModel folder, atomically; one that is there is replaced.
 
     Its signatures take `ids` [B, S] int32, each row ending with `</s>` and padded with 0, and give
@@ -30,13 +32,15 @@ def save_serving_model(model: Transformer, options: SearchOptions, path: Path) -
     - `greedy`: `ids` [B, T] int32, padded with 0, and `scores` [B] float32;
     - `beam`: `ids` [B, K, T] and `scores` [B, K], best first; -1e9 where there is no hypothesis.
 
-    The options say how to search; sampling is switched off.
+    A model that `has_prefix` takes `prefix` [P] int32, too: what every output begins with, such as
+    the token of its language. The options say how to search; sampling is switched off.
     """
     beam = options.override(sample=False, n_best=1, beam_size=max(2, options.beam_size))
     greedy = options.override(sample=False, n_best=1, beam_size=1)
     module = tf.Module()
     module.weights = [weight.value for weight in model.weights]
-    signatures = {"beam": _signature(model, beam), "greedy": _signature(model, greedy)}
+    kinds = {"beam": beam, "greedy": greedy}
+    signatures = {name: _signature(model, kind, has_prefix) for name, kind in kinds.items()}
     with atomic_dir(path) as folder:
         tf.saved_model.save(
             module, str(folder), signatures=signatures | {"serving_default": signatures["beam"]}
@@ -51,14 +55,17 @@ class SavedModelEngine(Searcher):
         self.max_length = max_length
 
     def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
-        """See `Searcher.search`; of the options, only greedy or beam and `n_best` count."""
+        """See `Searcher.search`; of the options, greedy or beam, `n_best` and the prefix count."""
         del first_index
         name = "greedy" if options.beam_size == 1 else "beam"
+        signature = self._loaded.signatures[name]
+        has_prefix = "prefix" in signature.structured_input_signature[1]
+        more = {"prefix": tf.constant(options.prefix, tf.int32)} if has_prefix else {}
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         results: Found = [[] for _ in sources]
         for start in range(0, len(order), _MAX_BATCH):
             batch = order[start : start + _MAX_BATCH]
-            found = self._loaded.signatures[name](ids=padded([sources[i] for i in batch]))
+            found = signature(ids=padded([sources[i] for i in batch]), **more)
             ids, scores = found["ids"].numpy(), found["scores"].numpy()
             for i, rows, values in zip(batch, ids, scores, strict=True):
                 pairs = [(rows, values)] if name == "greedy" else zip(rows, values, strict=True)
@@ -69,15 +76,19 @@ class SavedModelEngine(Searcher):
         return results
 
 
-def _signature(model: Transformer, options: SearchOptions) -> Any:
-    """Return a search as one function of source ids."""
+def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> Any:
+    """Return a search as one function of source ids, and of a prefix where there may be one."""
     is_beam = options.beam_size > 1
-    graph = SearchGraph(model, is_beam, features_of(options, model))
+    features = features_of(options, model)._replace(force_prefix=has_prefix)
+    graph = SearchGraph(model, is_beam, features)
     capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
     while capacities[-1] < longest:
         capacities.append(2 * capacities[-1])
 
-    def search(ids: Tensor) -> dict[str, Tensor]:
+    def search(ids: Tensor, prefix: Tensor = None) -> dict[str, Tensor]:
+        parameters = parameters_of(options)
+        if prefix is not None:
+            parameters = parameters._replace(prefix=prefix)
         lengths = tf.reduce_sum(tf.cast(padding_mask(ids), tf.int32), axis=1)
         limits = tf.fill(tf.shape(lengths), longest)
         if options.max_length_ratio is not None:
@@ -92,9 +103,9 @@ def _signature(model: Transformer, options: SearchOptions) -> Any:
             options.beam_size,
             capacities[0],
         )
-        state = graph.advance(state, parameters_of(options))
+        state = graph.advance(state, parameters)
         for capacity in capacities[1:]:  # which ends at once when every sentence is done
-            state = graph.advance(graph.grow(state, capacity), parameters_of(options))
+            state = graph.advance(graph.grow(state, capacity), parameters)
         if isinstance(state, BeamState):
             return {
                 "ids": state.ended_sequences[:, :, : state.position],
@@ -104,8 +115,9 @@ def _signature(model: Transformer, options: SearchOptions) -> Any:
         length = tf.reduce_sum(tf.cast(padding_mask(written), tf.float32), axis=1)
         return {"ids": written, "scores": state.log_probs / length**options.length_penalty}
 
-    spec = tf.TensorSpec([None, None], tf.int32, name="ids")
-    return tf.function(search, autograph=False, input_signature=[spec])
+    specs = [tf.TensorSpec([None, None], tf.int32, name="ids")]
+    specs += [tf.TensorSpec([None], tf.int32, name="prefix")] if has_prefix else []
+    return tf.function(search, autograph=False, input_signature=specs)
 
 
 def _times(lengths: Tensor, ratio: float) -> Tensor:

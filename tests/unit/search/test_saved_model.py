@@ -54,6 +54,18 @@ def test_signatures_have_the_names_and_shapes_that_are_documented(saved):
     np.testing.assert_array_equal(default["ids"], beam["ids"])
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_an_output_may_have_to_begin_with_something(make_pair, tmp_path, beam_size):
+    model, _ = make_pair(target_vocab_size=20, source_vocab_size=20, max_length=64)
+    save_serving_model(model, OPTIONS, tmp_path / "1", has_prefix=True)
+    engines = SavedModelEngine(tmp_path / "1", max_length=64), TensorFlowEngine(model)
+    for prefix in ((9, 8), (7,), ()):
+        options = dataclasses.replace(OPTIONS, beam_size=beam_size, prefix=prefix)
+        ours, theirs = (engine.search(SOURCES, options) for engine in engines)
+        assert [h.ids for h, *_ in ours] == [h.ids for h, *_ in theirs]
+        assert all(tuple(h.ids[: len(prefix)]) == prefix for h, *_ in ours)
+
+
 def test_the_saved_model_does_not_follow_the_weights(make_pair, tmp_path):
     model, _ = make_pair(target_vocab_size=20, source_vocab_size=20, max_length=64)
     save_serving_model(model, OPTIONS, tmp_path / "1")
