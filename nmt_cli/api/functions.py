@@ -4,13 +4,14 @@ Each takes a configuration as the commands do: a YAML file, or the name of a bun
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.config.pace import seconds_of
 from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as
@@ -62,7 +63,7 @@ def train(
     set: Settings = None,
     data_dir: str | Path | None = None,
     fresh: bool = False,
-    time_limit: float = math.inf,
+    time: str | float | None = None,
     should_stop: Callable[[], int] = lambda: 0,
     on_note: Callable[[str], None] = _ignore,
 ) -> "Iterator[Event]":
@@ -73,7 +74,7 @@ def train(
         set: Keys to change; see `configuration`.
         data_dir: The folder of the text.
         fresh: Discard the run's checkpoints and start over.
-        time_limit: Seconds for the whole run.
+        time: Limit for the whole run, in seconds or as "30m".
         should_stop: Called after every step; if true, a checkpoint is saved and the run stops.
         on_note: Called with a line of text for each choice and stage.
 
@@ -88,22 +89,23 @@ def train(
             if isinstance(event, nmt_cli.events.Evaluated):
                 print(event.step, event.scores["bleu"].score)
     """
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
 
+    started = monotonic()
+    limit = time if isinstance(time, int | float) else seconds_of(time)
     loaded = configuration(config, set, data_dir)
     with RunFolder.of(loaded.config).locked():
         machine = ThisMachine()
-        prepared = prepare(
-            loaded, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
-        )
+        prepared = prepare(loaded, tell=on_note, machine=machine, is_fresh=fresh, time_limit=limit)
         for warning in prepared.warnings:
             on_note(warning)
-        from nmt_cli.training.loop import (
-            train as train_prepared,
-        )  # after faults of the text were found
+        quiet_tensorflow()  # after faults of the text were found
+        from nmt_cli.training.loop import train as train_prepared
 
-        yield from train_prepared(prepared, should_stop, time_limit=time_limit)
+        left = limit - (monotonic() - started)
+        yield from train_prepared(prepared, should_stop, time_limit=left)
 
 
 def evaluate(

@@ -102,6 +102,7 @@ def _train(
 ) -> None:
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
+    from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.terminal.training_view import StopRequest, TrainingReport, TrainingView
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.rehearsal import foretell
@@ -130,9 +131,8 @@ def _train(
             foretell(prepared.config, *sizes, time_limit, tell=console.note, warn=console.warn)
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
-        from nmt_cli.training.loop import (
-            train as train_prepared,
-        )  # after faults of the text were found
+        quiet_tensorflow()  # after faults of the text were found
+        from nmt_cli.training.loop import train as train_prepared
 
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report) as view:

@@ -1,8 +1,11 @@
 """Tests of nmt_cli/api: the library gives what the commands print."""
 
 import json
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -120,6 +123,21 @@ def test_without_a_name_it_is_the_newest(toy_bundle, tmp_path, monkeypatch):
         nmt_cli.load()
     shutil.copytree(toy_bundle, tmp_path / "runs" / "toy" / "model")
     assert repr(nmt_cli.load()).startswith("<translation model toy")
+
+
+def test_training_prints_nothing_and_ends_in_time(toy_corpus, tmp_path):
+    program = (
+        "import nmt_cli\n"
+        "settings = {'train.precision': 'float32', 'train.lanes': 1, 'train.max_steps': 1000000}\n"
+        f"config = {str(toy_corpus / 'toy.yaml')!r}\n"
+        "events = list(nmt_cli.train(config, set=settings, time='15s'))\n"
+        "assert isinstance(events[-1], nmt_cli.events.Finished)\n"
+        "assert 0 < events[-1].step < 1_000_000\n"
+    )
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=usual)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_there_is_no_other_name():
