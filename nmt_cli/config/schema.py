@@ -339,6 +339,16 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     label_smoothing: Probability = key(
         0.1, "probability spread evenly over the tokens that an output can hold"
     )
+    consistency: Literal["none", "rdrop", "simcut"] = key(
+        "none",
+        "read each batch twice, and train both predictions to agree: with different dropout "
+        "(rdrop, Liang et al. 2021) or with some tokens hidden (simcut, Gao et al. 2022); a step "
+        "takes twice as long",
+    )
+    consistency_weight: float = key(
+        3.0, "alpha: weight of the agreement; 5 is usual for rdrop, 3 for simcut", ge=0.0
+    )
+    cutoff: Probability = key(0.05, "share of the tokens that simcut hides in its second reading")
     clip_norm: float = key(1.0, "largest norm of the gradient; 0 turns clipping off", ge=0.0)
     weight_decay: float = key(0.0, "decoupled weight decay (AdamW); 0 is plain Adam", ge=0.0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
@@ -583,8 +593,11 @@ class Config(Section):
     @field_validator("train")
     @classmethod
     def _no_decoder_of_labels(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
-        if "decoder" in train.freeze and info.data.get("task") == "classification":
-            raise ValueError("freeze: a classifier has no decoder")
+        if info.data.get("task") == "classification":
+            if "decoder" in train.freeze:
+                raise ValueError("freeze: a classifier has no decoder")
+            if train.consistency != "none":
+                raise ValueError("consistency is for models that write text")
         return train
 
     @property

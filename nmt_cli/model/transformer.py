@@ -165,14 +165,17 @@ class _Stack(Layer):
         dtype: str,
         random: RandomStream | None,
         turns: Tensor = None,
+        hidden: Tensor = None,
     ) -> Tensor:
         """Return sqrt(D) * embedding + position encoding (sections 3.4 and 3.5), [N, D].
 
         Of ids [N] with the table [V, D]; positions are [N], or one for all. A model with turn
         embeddings adds those of `turns` [N], how many turns ago each id was said. Some models
-        normalise the sum.
+        normalise the sum. Of an id that is `hidden` [N] bool only the position is left.
         """
         vectors = tf.gather(table, ids) * self.config.d_model**0.5  # [N, D]
+        if hidden is not None:
+            vectors = tf.where(hidden[:, None], 0.0, vectors)  # [N, D]
         encodings = tf.gather(self.positions, positions)  # [N, D] or [D]
         if self.turns is not None:
             encodings += tf.gather(self.turns, turns)  # [N, D]
@@ -211,16 +214,24 @@ class EncoderModel(Layer):
         *,
         random: RandomStream | None = None,
         maps: AttentionMaps | None = None,
+        hidden: Tensor = None,
     ) -> Memory:
         """Read source ids [B, S] int32, padded with 0.
 
-        Without `random` there is no dropout; `maps` gets `encoder_layerN_self_att` [B, H, S, S].
+        Without `random` there is no dropout; `maps` gets `encoder_layerN_self_att` [B, H, S, S]; of
+        ids that are `hidden` [B, S] bool only the positions are read.
         """
         packing, mask = Packing.of(source_ids), padding_mask(source_ids)
         ids, positions = packing.pack(source_ids), packing.positions()
         turns = None if self.encoder.turns is None else packing.pack(_turns_ago(source_ids))
         x = self.encoder.embed(
-            self.source_table, ids, positions, self.activation_dtype, random, turns
+            self.source_table,
+            ids,
+            positions,
+            self.activation_dtype,
+            random,
+            turns,
+            None if hidden is None else packing.pack(hidden),
         )
         for number, layer in enumerate(self.encoder_layers, start=1):
             x, weights = layer(x, packing, mask[:, None, :], random)  # [N, D], [B, H, S, S]
@@ -299,17 +310,24 @@ class Transformer(EncoderModel):
         *,
         random: RandomStream | None = None,
         maps: AttentionMaps | None = None,
+        hidden: Tensor = None,
     ) -> Tensor:
         """Return the states [N, D] that the ids after the target ids are predicted from.
 
         Target ids [B, T] int32 begin with `<s>` and are padded with 0, where there is no state. The
         cache is that of `start_cache`. Without `random` there is no dropout; `maps` gets
         `decoder_layerN_block1_self_att` [B, H, T, T] and `decoder_layerN_block2_decenc_att`
-        [B, H, T, S].
+        [B, H, T, S]; `hidden` is as for `encode`.
         """
         packing = Packing.of(target_ids)
-        ids, positions = packing.pack(target_ids), packing.positions()
-        x = self.decoder.embed(self.target_table, ids, positions, self.activation_dtype, random)
+        x = self.decoder.embed(
+            self.target_table,
+            packing.pack(target_ids),
+            packing.positions(),
+            self.activation_dtype,
+            random,
+            hidden=None if hidden is None else packing.pack(hidden),
+        )
         mask = causal_padding_mask(target_ids)
         states, _ = self._decode(x, packing, mask, cache, 0, random, maps)
         return states

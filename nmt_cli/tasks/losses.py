@@ -9,9 +9,6 @@ are not (see `output_logits`). Written out,
 and both terms of the bracket are one dot product of the decoder's state, with the label's row of
 the output matrix and with its mean row. So smoothing needs no second pass over the [N, V] logits.
 
-These are by far the largest array of a step. So they are made a chunk of positions at a time, and
-what the chunk says of the gradient is taken from it at once: memory does not grow with V.
-
 A classifier with one label an example: softmax over the Y labels, against (1 - eps) at the right
 one plus eps / Y at each, times the weight of the right one. With several: Y decisions by sigmoid,
 against 1 - eps / 2 and eps / 2, the mean of all; the weight is that of the first of these. Both
@@ -32,14 +29,12 @@ import tensorflow as tf
 from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.packing import Packing, Tensor
-from nmt_cli.model.transformer import Transformer, output_logits, shifted_right
+from nmt_cli.model.transformer import Transformer, shifted_right
+from nmt_cli.tasks.output_layer import Agreement, output_loss, shares_of
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, never_written
 
 Weights = npt.NDArray[np.float32]
-_CHUNK_LOGITS = 1 << 23  # 32 MB in float32
-_MIN_CHUNK = 256
-_SMALLEST = 1.2e-38  # normal float32
 
 
 class LossSums(NamedTuple):
@@ -60,10 +55,21 @@ def loss_sums(
     target: Tensor,
     label_smoothing: float,
     random: RandomStream | None,
+    agreement: Agreement | None = None,
 ) -> LossSums:
-    """Run a Transformer on a batch and compare its predictions with the target."""
-    cache = model.start_cache(model.encode(source, random=random))
-    states = model.decode(shifted_right(target), cache, random=random)  # [N, D]
+    """Run a Transformer on a batch and compare its predictions with the target.
+
+    In training (with `random`) it may read the batch twice, and `agreement` weighs how much the two
+    differ. They are one batch of twice the size.
+    """
+    if random is None:
+        agreement = None
+    if agreement is not None:
+        source, target = (tf.concat([ids, ids], axis=0) for ids in (source, target))  # [2*B, ...]
+    shifted = shifted_right(target)
+    hidden = [_hidden(ids, agreement, random) for ids in (source, shifted)]
+    cache = model.start_cache(model.encode(source, random=random, hidden=hidden[0]))
+    states = model.decode(shifted, cache, random=random, hidden=hidden[1])  # [N, D]
     labels = Packing.of(target).pack(target)  # [N]
     if model.num_tags:  # an output's own language is forced, not predicted
         after = labels - len(CONTROL_TOKENS)
@@ -71,59 +77,27 @@ def loss_sums(
         states, labels = (tf.boolean_mask(x, is_predicted) for x in (states, labels))
     table = tf.convert_to_tensor(model.output_table)
     bias = tf.stop_gradient(model.output_bias)
-    plain = _cross_entropy(states, table, bias, labels)
-    wide = tf.cast(states, tf.float32)
-    label_logits = tf.reduce_sum(wide * tf.gather(table, labels)) + _sum_of(bias, labels)
+    passes = [states]
+    if agreement is not None:
+        passes, (labels, _) = tf.split(states, 2), tf.split(labels, 2)
+    loss, plain = output_loss(passes, table, bias, labels, agreement)
     mean_row, mean_bias = (_mean_row(x, model.num_tags) for x in (table, bias))
-    mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, mean_row) + mean_bias)
-    smoothed = plain + label_smoothing * (label_logits - mean_logits)
-    return LossSums(smoothed, plain, tf.cast(tf.size(labels), tf.float32))
+    for share, one in zip(shares_of(agreement), passes, strict=True):
+        if share:
+            wide = tf.cast(one, tf.float32)
+            label_logits = tf.reduce_sum(wide * tf.gather(table, labels)) + _sum_of(bias, labels)
+            mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, mean_row) + mean_bias)
+            loss += share * label_smoothing * (label_logits - mean_logits)
+    return LossSums(loss, plain, tf.cast(tf.size(labels), tf.float32))
 
 
-@tf.custom_gradient
-def _cross_entropy(
-    states: Tensor, table: Tensor, bias: Tensor, labels: Tensor
-) -> tuple[Tensor, Any]:
-    """Return the summed cross-entropy of labels [N] under states [N, D] and a table [V, D].
-
-    The bias [V] of the logits is not trained.
-
-    The gradient of the logits is the softmax, less 1 at the label. The products with that 1 are
-    rows of the table and of the states, so nothing but the softmax is ever made of the logits.
-    """
-    size, rows = tf.shape(states)[0], max(_MIN_CHUNK, _CHUNK_LOGITS // table.shape[0])
-    narrow = tf.cast(table, states.dtype)
-
-    def add_chunk(start: Tensor, loss: Tensor, of_states: Any, of_table: Tensor) -> Any:
-        chunk = states[start : start + rows]
-        softmax = tf.nn.softmax(output_logits(chunk, narrow, bias))
-        of_label = tf.gather(softmax, labels[start : start + rows], batch_dims=1)
-        softmax = tf.cast(softmax, states.dtype)
-        of_states = of_states.write(start // rows, tf.matmul(softmax, narrow))
-        of_table += tf.cast(tf.matmul(softmax, chunk, transpose_a=True), tf.float32)
-        logs = tf.math.log(tf.maximum(of_label, _SMALLEST))  # -87 nats at the least
-        return start + rows, loss - tf.reduce_sum(logs), of_states, of_table
-
-    chunks = tf.TensorArray(
-        states.dtype,
-        size=(size + rows - 1) // rows,
-        infer_shape=False,
-        element_shape=[None, states.shape[-1]],
-    )
-    _, loss, chunks, of_table = tf.while_loop(
-        lambda start, *_: start < size,
-        add_chunk,
-        (0, tf.constant(0.0), chunks, tf.zeros_like(table)),
-        parallel_iterations=1,
-    )
-    of_states = chunks.concat() - tf.gather(narrow, labels)
-    wide = tf.cast(states, tf.float32)
-    of_table -= tf.math.unsorted_segment_sum(wide, labels, tf.shape(table)[0])
-
-    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        return tf.cast(upstream, states.dtype) * of_states, upstream * of_table, None, None
-
-    return loss, gradient
+def _hidden(ids: Tensor, agreement: Agreement | None, random: RandomStream | None) -> Tensor | None:
+    """Return which tokens of a doubled batch [2*B, T] a cut-off hides, bool; None if none."""
+    if agreement is None or random is None or not agreement.cutoff:
+        return None
+    first, second = tf.split(ids, 2)
+    draws = tf.random.stateless_uniform(tf.shape(second), random.next_seed())
+    return tf.concat([tf.zeros_like(first, tf.bool), draws < agreement.cutoff], axis=0)
 
 
 def _sum_of(bias: Tensor, labels: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Translation and chat: a Transformer writes text, which is compared as text."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,9 @@ class Writing(Task):
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
         """See `Task`."""
         from nmt_cli.tasks.losses import loss_sums
+        from nmt_cli.tasks.output_layer import agreement_of
 
-        return loss_sums
+        return functools.partial(loss_sums, agreement=agreement_of(config.train))
 
     @property
     def validator(self) -> "type[Validator]":
