@@ -150,8 +150,8 @@ def allowed_in_its_task(tree: dict[str, Any]) -> dict[str, Any]:
         for corpus in (c for split in SPLITS for c in tree["data"].get(split, [])):
             corpus.pop("source_lang", None)
             corpus.pop("target_lang", None)
-    if task == "classification" and "freeze" in tree.get("train", {}):
-        tree["train"]["freeze"] = ["embeddings"]
+    if task == "classification" and "train" in tree:
+        tree["train"] |= {"freeze": ["embeddings"], "consistency": "none"}
     return tree
 
 
