@@ -157,7 +157,7 @@ def _encoding_hint(raw_lines: list[bytes], path: str | Path, encoding: str) -> s
 
 
 def _advice(found: Found, path: str | Path) -> str:
-    use = f"use --encoding {found.encoding} (in a configuration: data.encoding)"
+    use = f"use --encoding {found.encoding} (in training: --set data.encoding={found.encoding})"
     return f"{found}: {use}, or convert it: {conversion(found, path)}"
 
 

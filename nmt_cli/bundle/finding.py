@@ -70,7 +70,8 @@ def _newest_bundle(tasks: tuple[TaskFacts, ...]) -> Bundle:
     for path in sorted(manifests, key=lambda p: p.stat().st_mtime, reverse=True):
         if read_manifest(path).facts in tasks:
             return open_bundle(path.parent)
+    kind = "" if len(tasks) == len(TASKS) else f"{_named(tasks)} "
     raise ModelFileError(
-        f"no {_named(tasks)} model below {RUNS_DIR}/",
+        f"no {kind}model below {RUNS_DIR}/",
         hint=f"train one with: {tasks[0].made_by}   (or name one with --model)",
     )

@@ -124,7 +124,8 @@ class Draft:
             rows = self._rows_to_hold_out(config, folder, missing)
             data |= {split: [{"rows": rows}] for split in missing}
             for split in missing:
-                self.tell(f"{split}: {rows:,} rows taken out of train by a seeded hash")
+                are = "row" if rows == 1 else "rows"
+                self.tell(f"{split}: {rows:,} {are} taken out of train by a seeded hash")
         head = (
             f"# Written by nmt init. Each key is explained next to it.\n"
             f"# Check the text with nmt check {self.path}, then train with nmt train {self.path}\n"
@@ -181,10 +182,11 @@ class Draft:
         corpora, encodings = Corpora(config, folder), set()
         for file in (f for corpus in config.data.train for f in corpora.files_of(corpus)):
             found = find_encoding(file)
-            if found is not None and found.encoding != UTF8 and found.is_certain:
-                self.tell(f"{file}: {found}, and is read so")
+            if found is not None and found.is_certain:
                 encodings.add(found.encoding)
-        if not encodings:
+                if found.encoding != UTF8:
+                    self.tell(f"{file}: {found}, and is read so")
+        if encodings <= {UTF8}:
             return {}
         return {"encoding": encodings.pop() if len(encodings) == 1 else AUTO}
 

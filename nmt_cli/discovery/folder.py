@@ -4,6 +4,7 @@ Names are gone by first (`train.ko.gz`, `en.txt`, `questions.txt`, a table's hea
 where they say nothing. `nmt init` writes down what is found here; nothing is changed or copied.
 """
 
+import collections
 import gzip
 import re
 import shlex
@@ -15,11 +16,12 @@ from typing import Any, NamedTuple
 from nmt_cli.config.tasks import TRANSLATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.pair_files import named_pairs, only_pair
-from nmt_cli.discovery.sides import Corpus
+from nmt_cli.discovery.sides import Corpus, read_leniently
 from nmt_cli.discovery.tables import is_table, tables, text_dialogues
 from nmt_cli.encoding import WIDE, encoding_of
-from nmt_cli.errors import DataError
+from nmt_cli.errors import DataError, LineError
 from nmt_cli.files import refuse_spreadsheet
+from nmt_cli.text.records import json_records, table_rows
 
 _NO_CORPUS = re.compile(
     r"(readme|licen[cs]e|copying|changelog|notice|vocab|dict|requirements)", re.IGNORECASE
@@ -75,7 +77,7 @@ def discover(folder: Path, task: TaskFacts | None = None, file: str | None = Non
     files = [name for name in every if file in (None, name)]
     corpora = next(filter(None, _candidates(folder, files, task)), []) or _of_folders(folder, task)
     if not corpora:
-        raise _nothing(folder, files, task)
+        raise _nothing(folder, files, task) if file is None else _not_in(folder / file, task)
     if all(corpus.split != "train" for corpus in corpora):
         corpora = [corpus._replace(split="train") for corpus in corpora]
     first = next(corpus for corpus in corpora if corpus.split == "train")
@@ -219,6 +221,20 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
             f"search there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
         )
     return DataError("; ".join([f"{folder}: {wanted}", *seen]), hint=hint)
+
+
+def _not_in(path: Path, task: TaskFacts | None) -> DataError:
+    """Return what to say of a file that was named, but has no corpus in it."""
+    refuse_spreadsheet(path)
+    problems: list[LineError] = []
+    is_json = path.name.removesuffix(".gz").endswith(".jsonl")
+    rows = (json_records if is_json else table_rows)(path, problems.append, read_leniently)
+    collections.deque(rows, maxlen=0)
+    why = f": {problems[0]}" if problems else ""
+    return DataError(
+        f"{path}: no {task.text if task else _ANY_TEXT} found{why}",
+        hint=(task or TRANSLATION).text_hint,
+    )
 
 
 def _told(files: list[str], what: str) -> list[str]:

@@ -8,6 +8,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError
 from nmt_cli.text.corpus import Corpora, LineCountError
 from nmt_cli.text.held_out import HeldOut
+from nmt_cli.text.records import has_broken_bytes
 
 _SAMPLE = 100_000
 _MOST_HELD_OUT = 0.34  # of the rows, for dev or for test
@@ -41,8 +42,8 @@ def read_train(config: Config, data_dir: Path) -> TrainRows:
         try:
             for row in corpora.iter_rows(corpus, lambda problem: problems.append(str(problem))):
                 source, target = row.example.source[-1], row.example.target
-                bad = [] if _is_utf8(source) else files[:1]
-                bad += [] if _is_utf8(target) else files[-1:]
+                bad = files[:1] if has_broken_bytes(source) else []
+                bad += files[-1:] if has_broken_bytes(target) else []
                 problems.extend(f"{file}:{row.line}: not valid UTF-8" for file in bad[:1])
                 if source.strip() and target.strip():
                     number += 1
@@ -77,7 +78,3 @@ def check_held_out(train: TrainRows, rows: dict[str, int], seed: int) -> None:
             hint="if these are labels: nmt init --task classification; otherwise use --reverse, or "
             "name files with --dev and --test",
         )
-
-
-def _is_utf8(text: str) -> bool:
-    return text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text)

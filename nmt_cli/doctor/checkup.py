@@ -1,6 +1,5 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
-import collections
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -32,6 +31,7 @@ from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.parallel import map_in_order
+from nmt_cli.text.records import has_broken_bytes
 from nmt_cli.text.statistics import count_tokens, describe_text
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -73,8 +73,9 @@ def check_up(
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
-        for number in range(len(found)):
-            collections.deque(_chunks(corpora, found, number), maxlen=0)  # notes what is no row
+        for number, corpus in enumerate(found):
+            chunks = _chunks(corpora, found, number)  # which also notes what is no row
+            findings += (f for chunk in chunks for f in _undecoded(corpus, chunk))
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
     strange = _other_encodings(corpora, found)
@@ -120,15 +121,7 @@ def _sample(
             yield example
 
     sample, pairs = sample_evenly(counted())
-    return [e for e in sample if _is_utf8(e)], pairs
-
-
-def _is_utf8(example: Example) -> bool:
-    try:
-        "".join((*example.source, example.target)).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return [e for e in sample if not has_broken_bytes("".join((*e.source, e.target)))], pairs
 
 
 def _profile(config: Config, sample: list[Example]) -> Profile:
@@ -221,6 +214,15 @@ def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[
             [" ".join(row.example.source[first:]) for row in chunk],
             [row.example.target for row in chunk],
         )
+
+
+def _undecoded(corpus: CorpusRows, rows: Rows) -> Iterator[Finding]:
+    """Yield an error for each line that is not in the encoding of its file."""
+    for line, *sides in zip(rows.lines, rows.sources, rows.targets, strict=True):
+        for file, text in zip((corpus.files[0], corpus.files[-1]), sides, strict=True):
+            if has_broken_bytes(text):
+                yield Finding("encoding", "error", file, line, "not valid UTF-8")
+                break
 
 
 def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:

@@ -63,7 +63,7 @@ def show_topic(name: str) -> None:
         )
     text = topic_text(TOPICS[name])
     if not sys.stdout.isatty():
-        print(text, end="")  # noqa: T201 - what was asked for
+        console.result(text.removesuffix("\n"))
         return
     from rich.markdown import Markdown
 

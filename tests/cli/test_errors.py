@@ -243,7 +243,7 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it(run
     lines = "안녕하세요 반갑습니다\n" * 20
     for name in ("train.src", "train.tgt"):
         (project / name).write_bytes(lines.encode("cp949"))
-    hint = "it is CP949 (Korean): use --encoding cp949 (in a configuration: data.encoding)"
+    hint = "it is CP949 (Korean): use --encoding cp949 (in training: --set data.encoding=cp949)"
     command = "iconv -f CP949 -t UTF-8 "
     check_fails(run_nmt("train", "toy.yaml", cwd=project), 3, "train.src:1: ", hint, command)
     done = run_nmt("check", "toy.yaml", cwd=project)
