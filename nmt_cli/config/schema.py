@@ -29,6 +29,15 @@ from nmt_cli.errors import did_you_mean
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+NOISES = (
+    "lower_case",
+    "capitals",
+    "title_case",
+    "final_punctuation",
+    "typos",
+    "merged",
+    "split",
+)  # see `text/noise.py`
 PARTS = ("embeddings", "encoder", "decoder")  # of a model, for `train.freeze`
 
 
@@ -152,6 +161,13 @@ class DataConfig(Section):
         le=100.0,
     )
 
+    noise: dict[str, float] = key(
+        {},
+        "shares of the training pairs to change anew each epoch, so that a model can read what "
+        "people type: lower_case, capitals, title_case, final_punctuation (missing or added) and "
+        "typos of the source; merged (with the next pair) and split (one sentence) of both sides",
+    )
+
     @property
     def files(self) -> list[str]:
         """The names of all files, relative to `dir`."""
@@ -174,6 +190,18 @@ class DataConfig(Section):
             if source == target:
                 raise ValueError(f"{label}: source_lang and target_lang are the same")
         return self
+
+    @field_validator("noise")
+    @classmethod
+    def _shares_of_known_kinds(cls, noise: dict[str, float]) -> dict[str, float]:
+        for kind, share in noise.items():
+            if kind not in NOISES:
+                raise ValueError(f"'{kind}' is no kind.{did_you_mean(kind, NOISES)}")
+            if not 0 <= share <= 1:
+                raise ValueError(f"{kind} must be between 0 and 1 (it is {share:g})")
+        if sum(noise.values()) > 1:
+            raise ValueError(f"the shares are {sum(noise.values()):g} together, more than 1")
+        return noise
 
     @field_validator("encoding")
     @classmethod
@@ -575,10 +603,12 @@ class Config(Section):
 
     @field_validator("data")
     @classmethod
-    def _languages_of_corpora_translate(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+    def _only_for_translation(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
         facts = TASKS.get(info.data.get("task", ""))
         if facts is None or facts.is_parallel:
             return data
+        if data.noise:
+            raise ValueError("noise is for task: translation only")
         if any(c.source_lang or c.target_lang for c in (*data.train, *data.dev, *data.test)):
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data

@@ -44,7 +44,7 @@ class MergeDropout:
         self._probability = probability
         self._seed = seed
 
-    def split_again(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
+    def change(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
         """Return a window's examples, in memory, in the tokens of this epoch."""
         source = self._split_side(0, corpus.source, corpus.source_offsets, epoch, window)
         target = corpus.target, corpus.target_offsets

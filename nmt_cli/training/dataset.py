@@ -8,7 +8,7 @@ import contextlib
 import operator
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -25,12 +25,15 @@ from nmt_cli.text.batches import (
     take,
 )
 from nmt_cli.text.bpe_dropout import MergeDropout
-from nmt_cli.text.shards import EncodedCorpus
+from nmt_cli.text.noise import Noise
+from nmt_cli.text.shards import EncodedCorpus, Encoder
 
 _STEPS_AHEAD = 4
 _WAIT_S = 0.1  # how long a thread takes at most to see that nobody wants more
 
 Item = TypeVar("Item")
+# (examples of a window, epoch, window) -> the examples to learn from
+Change = Callable[[EncodedCorpus, int, int], EncodedCorpus]
 
 
 class Cursor(NamedTuple):
@@ -89,14 +92,24 @@ def epoch_weights(sizes: Sequence[int], config: Config) -> list[float]:
     return [round(length * w / n, 6) if n else 0.0 for w, n in zip(wanted, sizes, strict=True)]
 
 
+def changes_of(config: Config, encoder: Encoder) -> list[Change]:
+    """Return what is changed in training text anew each epoch: first its words, then its tokens."""
+    changes: list[Change] = []
+    if config.data.noise:
+        changes.append(Noise(encoder, config.data.noise, config.seed).change)
+    if rate := config.tokenizer.dropout:
+        changes.append(MergeDropout(encoder, rate, config.seed).change)
+    return changes
+
+
 def iter_steps(
-    corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None = None
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, changes: Sequence[Change] = ()
 ) -> Iterator[StepBatches]:
     """Yield effective batches without end, beginning at the cursor.
 
-    `dropout` splits their words anew each epoch; None leaves them as they are.
+    `changes` are made one after the other in the examples, anew each epoch.
     """
-    windows = _work_ahead(iter_windows(corpus, config, cursor, dropout), 1)
+    windows = _work_ahead(iter_windows(corpus, config, cursor, changes), 1)
     return _work_ahead(_iter_steps(windows, cursor.step), _STEPS_AHEAD)
 
 
@@ -110,7 +123,7 @@ def _iter_steps(windows: Iterator[Window], first: int) -> Iterator[StepBatches]:
 
 
 def iter_windows(
-    corpus: EncodedCorpus, config: Config, cursor: Cursor, dropout: MergeDropout | None
+    corpus: EncodedCorpus, config: Config, cursor: Cursor, changes: Sequence[Change] = ()
 ) -> Iterator[Window]:
     """Yield windows without end, beginning with the cursor's."""
     epoch, _, window = cursor
@@ -123,8 +136,8 @@ def iter_windows(
             indices = windows.examples(window)
             is_whole = len(indices) == len(corpus) and (np.diff(indices) == 1).all()
             examples = corpus if is_whole else take(corpus, indices)  # a small one is there whole
-            if dropout is not None:
-                examples = dropout.split_again(examples, epoch, window)
+            for change in changes:
+                examples = change(examples, epoch, window)
             plan = plan_window(examples, config, epoch, window)
             after = Cursor(epoch + 1) if is_last else Cursor(epoch, 0, window + 1)
             yield Window(examples, plan, Cursor(epoch, 0, window), after)
@@ -138,7 +151,7 @@ def largest_batches(corpus: EncodedCorpus, config: Config) -> list[Batch]:
     Layers grow with the positions of a batch, attention with the square of its lengths; one batch
     may be the largest by both.
     """
-    windows = iter_windows(corpus, config, Cursor(), None)
+    windows = iter_windows(corpus, config, Cursor())
     corpus, plan, _, _ = next(window for window in windows if window.plan.num_steps)
     rows = np.diff(plan.starts)
     source = np.maximum.reduceat(corpus.source_lengths[plan.order], plan.starts[:-1]).astype(int)

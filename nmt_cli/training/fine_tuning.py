@@ -71,6 +71,11 @@ def follow_start(
             f"tokenizer.dropout: the vocabulary of {start.path} has no merges to leave out",
             hint="--set tokenizer.dropout=0",
         )
+    if config.data.noise and (found.source.is_imported or found.target.is_imported):
+        raise ConfigError(
+            f"data.noise: the vocabulary of {start.path} does not give its text back as it was",
+            hint="--set data.noise={}",
+        )
     tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
     values = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
     here = config.tokenizer.model_dump()

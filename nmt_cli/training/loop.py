@@ -33,10 +33,9 @@ from nmt_cli.events import (
 )
 from nmt_cli.tasks import task_of
 from nmt_cli.text.batches import Batch, cut
-from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.training.checkpoint import MAX_SKIPPED, Progress
 from nmt_cli.training.chief import Chief
-from nmt_cli.training.dataset import StepBatches, iter_steps, largest_batches
+from nmt_cli.training.dataset import StepBatches, changes_of, iter_steps, largest_batches
 from nmt_cli.training.device import describe_environment, share_cores
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.schedule import learning_rate
@@ -140,9 +139,8 @@ class _Session:
         """Step, evaluate and save until the end, or until somebody asked to stop."""
         yield from self._probe_memory()
         config, prepared = self._config, self._prepared
-        rate = config.tokenizer.dropout
-        dropout = MergeDropout(prepared.encoder, rate, config.seed) if rate else None
-        batches = iter_steps(prepared.train, config, self._progress.cursor, dropout)
+        changes = changes_of(config, prepared.encoder)
+        batches = iter_steps(prepared.train, config, self._progress.cursor, changes)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         self._stop_if_asked(self._should_stop())  # there is nothing to save yet
         while not self._end():

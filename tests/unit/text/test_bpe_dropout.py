@@ -45,7 +45,7 @@ def rows(corpus: EncodedCorpus) -> list[tuple[list[int], list[int]]]:
 
 def test_nothing_left_out_is_the_same_corpus(subwords):
     corpus = corpus_of(subwords, LINES)
-    again = dropout(subwords, 0.0).split_again(corpus, 0, 0)
+    again = dropout(subwords, 0.0).change(corpus, 0, 0)
     assert rows(again) == rows(corpus)
     assert again.source.dtype == np.uint16
 
@@ -54,17 +54,17 @@ def test_blocks_do_not_lose_examples(subwords, monkeypatch):
     monkeypatch.setattr("nmt_cli.text.bpe_dropout._BLOCK", 3)
     corpus = corpus_of(subwords, LINES * 4)
     for probability in (0.0, 0.5):
-        again = dropout(subwords, probability).split_again(corpus, 0, 0)
+        again = dropout(subwords, probability).change(corpus, 0, 0)
         texts = [[subwords.decode(ids) for ids in pair] for pair in rows(again)]
         assert texts == [[line, line] for line in LINES * 4]
 
 
 def test_seed_epoch_window_and_side_decide(subwords):
     corpus = corpus_of(subwords, LINES * 20)
-    found = rows(dropout(subwords, 0.5).split_again(corpus, 2, 3))
-    assert found == rows(dropout(subwords, 0.5).split_again(corpus, 2, 3))
+    found = rows(dropout(subwords, 0.5).change(corpus, 2, 3))
+    assert found == rows(dropout(subwords, 0.5).change(corpus, 2, 3))
     for seed, epoch, window in ((2, 2, 3), (1, 3, 3), (1, 2, 4)):
-        other = dropout(subwords, 0.5, seed).split_again(corpus, epoch, window)
+        other = dropout(subwords, 0.5, seed).change(corpus, epoch, window)
         assert rows(other) != found
     assert any(source != target for source, target in found)
 
@@ -72,7 +72,7 @@ def test_seed_epoch_window_and_side_decide(subwords):
 def test_a_words_ways_are_a_few_and_all_are_used(subwords):
     corpus = corpus_of(subwords, ["abcd"] * 4000)
     counts = Counter(
-        tuple(source) for source, _ in rows(dropout(subwords, 0.5).split_again(corpus, 0, 0))
+        tuple(source) for source, _ in rows(dropout(subwords, 0.5).change(corpus, 0, 0))
     )
     assert 2 <= len(counts) <= 8
     assert min(counts.values()) > 4000 / 8 * 0.7
@@ -83,7 +83,7 @@ def test_merges_are_left_out_as_often_as_wanted(subwords, probability):
     """Of a word that is two characters, whose only merge is left out or not."""
     assert len(subwords.encode("a")) == 1  # marker and letter
     corpus = corpus_of(subwords, ["a"] * 400)
-    drop = dropout(subwords, probability).split_again
+    drop = dropout(subwords, probability).change
     left_out = np.concatenate(
         [drop(corpus, epoch, 0).source_lengths - 2 for epoch in range(100)]  # the letter, the end
     )

@@ -216,7 +216,7 @@ def test_several_labels_and_none_make_rows_of_numbers(encoder, tmp_path):
 def test_dropout_of_merges_leaves_labels_alone(encoder, tmp_path):
     rows = [Example((text,), label) for text, label in ROWS * 5]
     corpus = encode_corpora([rows], encoder(), tmp_path / "shards")
-    again = MergeDropout(encoder(), 0.5, seed=1).split_again(corpus, 0, 0)
+    again = MergeDropout(encoder(), 0.5, seed=1).change(corpus, 0, 0)
     assert again.has_labels
     assert len(again.source) > len(corpus.source)
     assert again.target.tolist() == corpus.target.tolist()

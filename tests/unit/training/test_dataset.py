@@ -238,7 +238,7 @@ def test_words_are_split_anew_each_epoch_and_going_on_repeats_it(encoded):
     dropout = MergeDropout(encoder, 0.3, seed=1)
 
     def steps(cursor: Cursor, count: int) -> list[StepBatches]:
-        return list(itertools.islice(iter_steps(corpus, config, cursor, dropout), count))
+        return list(itertools.islice(iter_steps(corpus, config, cursor, [dropout.change]), count))
 
     whole = steps(START, 60)
     for done in (1, 17, 33):
