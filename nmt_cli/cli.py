@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from nmt_cli import __version__
 from nmt_cli.commands import plot
+from nmt_cli.commands.augment import augment
 from nmt_cli.commands.bench import bench
 from nmt_cli.commands.chat import chat
 from nmt_cli.commands.check import check
@@ -269,7 +270,7 @@ app = typer.Typer(
 )
 
 
-_COMMANDS = (init, check, tokenize, train, translate, chat, classify, evaluate, score)
+_COMMANDS = (init, check, tokenize, augment, train, translate, chat, classify, evaluate, score)
 for _command in (*_COMMANDS, serve, export, bench, info):
     app.command(cls=_Command)(_command)
 app.command("import", cls=_Command)(import_model)

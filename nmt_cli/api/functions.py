@@ -115,6 +115,7 @@ def evaluate(
     source: str | None = None,
     reference: str | None = None,
     compare: Sequence[str] = (),
+    noises: Sequence[str] = (),
     data_dir: str | None = None,
     target_lang: str | None = None,
     to: str | None = None,
@@ -131,6 +132,7 @@ def evaluate(
         source: A file of sources instead; needs `reference`.
         reference: The file of references for `source`.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
+        noises: Kinds of `text.noise.CHANGES`, such as "typos", under which to score it as well.
         data_dir: The folder of the model's text.
         target_lang: Code of the target language; default: the model's.
         to: The language to translate to, of a model of several; default: all that the text has.
@@ -162,6 +164,7 @@ def evaluate(
         examples=examples,
         language=target_lang or language,
         others=compare,
+        noises=noises,
         options=EngineOptions(**options),
         settings=set,
         on_progress=on_progress,

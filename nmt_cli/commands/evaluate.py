@@ -40,6 +40,10 @@ def evaluate(
             help="Another model, a file of outputs, or KEY=VALUE,... for the same model.",
         ),
     ] = None,
+    noise: Annotated[
+        bool,
+        typer.Option("--noise", help="Also score inputs in capitals, with typos and the like."),
+    ] = False,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -56,7 +60,9 @@ def evaluate(
 
     Prints BLEU, chrF, chrF++ and TER with signatures, and BLEU by source length; for a chat model
     also perplexity, the variety of its replies and its latency. --compare scores other models,
-    outputs or settings as well, with samples and the p-values of a paired bootstrap. For a
+    outputs or settings as well, with samples and the p-values of a paired bootstrap; --noise
+    scores the same model on inputs in lower case, in capitals, in title case, without or with a
+    full stop, and with a typing mistake in every tenth word. For a
     classifier it prints accuracy, F1, the scores of each label and which labels are confused;
     --reference and files of outputs then hold labels.
 
@@ -69,6 +75,7 @@ def evaluate(
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.tasks import task_of
     from nmt_cli.terminal.evaluation_view import show_evaluation
+    from nmt_cli.text.noise import CHANGES
 
     encoding = checked_encoding(encoding)
     others = compare or []
@@ -76,6 +83,8 @@ def evaluate(
         raise ConfigError(f"--report {report}: the name must end in .html")
     check_split(split)
     if hypotheses is not None:
+        if noise:
+            raise ConfigError("--noise needs a model; it cannot be combined with --hypotheses")
         if model is not None or reference is None:
             raise ConfigError("--hypotheses needs --reference, and cannot be combined with --model")
         if split != "test":
@@ -109,6 +118,7 @@ def evaluate(
             examples=examples,
             language=target_lang or language,
             others=others,
+            noises=tuple(CHANGES) if noise else (),
             options=options,
             settings=settings or [],
             flags={"beam_size": beam, "length_penalty": length_penalty, "max_length": max_length},

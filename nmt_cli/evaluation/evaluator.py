@@ -5,7 +5,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from nmt_cli.search.loading import (
 from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.languages import Way
+from nmt_cli.text.noise import with_noise
 from nmt_cli.text.shards import Encoder, build_encoder
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Evaluator:
     # what it is compared with: models, files of outputs, and settings for the same model such
     # as "beam_size=1,length_penalty=0.6"
     others: Sequence[str] = ()
+    noises: Sequence[str] = ()  # kinds of noise under which the model is scored as well
     options: EngineOptions = field(default_factory=EngineOptions)  # how and where models run
     settings: Sequence[str] = ()  # options of search, or of a conversation, such as "top_k=5"
     # search options by name; None is not given
@@ -143,20 +145,23 @@ class Evaluator:
                 hint=f"choose one with --to: {', '.join(sorted({to for _, to in corpus.ways}))}",
             )
         systems = [first, *map(self._other, self.others)]
-        return Evaluation(
-            [
-                _read_outputs(system, corpus)
-                if isinstance(system, str)
-                else system.run(self.examples, self.on_progress)
-                for system in systems
-            ],
-            corpus,
-        )
+        results = [
+            _read_outputs(system, corpus)
+            if isinstance(system, str)
+            else system.run(self.examples, self.on_progress)
+            for system in systems
+        ]
+        for kind in self.noises:
+            noisy = with_noise(self.examples, kind)
+            results.append(replace(first.run(noisy, self.on_progress), name=kind))
+        return Evaluation(results, corpus)
 
     def compare_labels(self) -> LabelComparison:
         """Return the scores of a classifier's labels, beside others; see `compare_texts`."""
         if self.settings or any(value is not None for value in self.flags.values()):
             raise ConfigError("--set and search options are not for classifiers")
+        if self.noises:
+            raise ConfigError("--noise is not for classifiers")
         bundle, first = self.bundle, self._judged(self.bundle)
         corpus, labels = corpus_of(first), first.labels
         results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]

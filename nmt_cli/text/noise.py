@@ -1,8 +1,8 @@
 """Training text as people type it: in capitals, without the full stop, with typing mistakes.
 
-A model that only ever saw tidy text breaks on such input. `data.noise` changes a share of the source
-texts, anew each epoch, and leaves their translations as they are. What it makes is a function of
-seed, epoch, window and place, so that a resumed run repeats it.
+A model that only ever saw tidy text breaks on such input. `data.noise` changes a share of the
+source texts, anew each epoch, and leaves their translations as they are. What it makes is a
+function of seed, epoch, window and place, so that a resumed run repeats it.
 
 It begins with the tokens on disk, which give the text back (`Subwords.decode`), and changes a text
 before BPE-dropout splits it.
@@ -10,19 +10,20 @@ before BPE-dropout splits it.
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nmt_cli.config.schema import NOISES
 from nmt_cli.text.batches import Ids, Indices
+from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 
 _KEY = 4  # keeps these draws apart from those of the order and of BPE-dropout
 _WORDS_A_TYPO = 10
-_FINAL = ".!?。！？…।"
+_FINAL = ".!?\u3002\uff01\uff1f\u2026\u0964"  # and those of Chinese, Japanese and Hindi
 _SENTENCE_END = re.compile(rf"(?<=[{_FINAL}])\s+")
 _KANA_OR_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]$")
 # On a keyboard with English letters; other letters are swapped, doubled or left out.
@@ -94,6 +95,13 @@ CHANGES: dict[str, Callable[[str, Random], str]] = {
 }
 # What changes both sides: an example with the next one, or one of its sentences alone.
 _MERGED, _SPLIT = NOISES[len(CHANGES) :]
+
+
+def with_noise(examples: Sequence[Example], kind: str, seed: int = 1) -> list[Example]:
+    """Return examples of which the last turn of each source has a noise of `CHANGES`."""
+    random = np.random.default_rng(seed)
+    change = CHANGES[kind]
+    return [e._replace(source=(*e.source[:-1], change(e.source[-1], random))) for e in examples]
 
 
 class Noise:

@@ -12,7 +12,12 @@ from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 
-LINES = ["A man rides a bike.", "Two dogs run. A cat sleeps.", "no end here", "그는 집에 갔다."] * 50
+LINES = [
+    "A man rides a bike.",
+    "Two dogs run. A cat sleeps.",
+    "no end here",
+    "그는 집에 갔다.",
+] * 50
 OUTPUTS = ["Er fährt Rad.", "Zwei Hunde rennen. Eine Katze schläft.", "kein Ende", "Er ging."] * 50
 
 

@@ -1,0 +1,92 @@
+"""`nmt augment`: makes more text to learn from, of the text that there is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
+
+_SAMPLES = 3
+
+
+def augment(
+    config: opt.Config = None,
+    method: Annotated[
+        str, typer.Option("--method", help="Method: diversify, back-translate or distil.")
+    ] = "diversify",
+    copies: Annotated[
+        int, typer.Option("--copies", min=1, metavar="K", help="Models to train per direction.")
+    ] = 1,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", metavar="MODEL", help="Use this model; train none."),
+    ] = None,
+    monolingual: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Lines in the target language, to translate back."),
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations at random, for more variety.")
+    ] = False,
+    tag: Annotated[
+        str, typer.Option(metavar="TEXT", help="Put this in front of the source of made pairs.")
+    ] = "",
+    drop: Annotated[
+        float, typer.Option(min=0.0, max=0.9, metavar="SHARE", help="Drop the least likely pairs.")
+    ] = 0.02,
+    limit: Annotated[
+        str | None, typer.Option("--time", metavar="TIME", help="Limit for each training.")
+    ] = None,
+    overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, and how long it takes.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Discard what was made before and start over.")
+    ] = False,
+) -> None:
+    """Make more training text from the text that there is.
+
+    diversify trains models in both directions on the text and adds their translations of it.
+    back-translate adds translations of --monolingual text, which a model of the other direction
+    makes. distil replaces the translations by those of a model, of five each the one that is
+    nearest to the given one. Pairs that are there already, that repeat themselves, whose lengths
+    do not fit, and the least likely ones are dropped.
+
+    What is made lies in runs/NAME/augmented. The command prints the name of a configuration that
+    trains on it. Run again after a stop, it resumes.
+
+    Example: nmt augment my.yaml --copies 2 --dry-run
+
+    Example: nmt augment my.yaml --method back-translate --monolingual more.de --sample
+    """
+    from nmt_cli.augmentation.augmenting import Augmentation, foretell
+    from nmt_cli.config.reading import load_config
+
+    opt.note_stand_in(config, "augment")
+    loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
+    plan = Augmentation(
+        loaded=loaded,
+        method=method,
+        copies=copies,
+        models=models or (),
+        monolingual=Path(monolingual) if monolingual is not None else None,
+        is_sampled=sample,
+        tag=tag,
+        drop=drop,
+        time_limit=limit,
+        tell=console.note,
+        progress=console.counting,
+    )
+    if dry_run:
+        for line in foretell(plan):
+            console.note(line)
+        return
+    path = plan.run(is_fresh=fresh)
+    for pair in plan.samples(_SAMPLES):
+        console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
+    console.note(f"wrote {path}")
+    console.note(f"next: nmt train {path}")

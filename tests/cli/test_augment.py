@@ -1,0 +1,131 @@
+"""`nmt augment` from text to a configuration: whole, killed on its way, with wrong options."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TINY = [
+    "tokenizer.vocab_size=330", "model.d_model=16", "model.d_ff=16", "model.num_heads=2",
+    "model.encoder_layers=1", "model.decoder_layers=1", "model.max_length=64", "train.max_steps=8",
+    "train.eval_steps=8", "train.checkpoint_steps=2", "decode.beam_size=2", "decode.max_length=8",
+    "data.dev=[{rows: 20}]", "data.test=[]",
+]  # fmt: skip
+OPTIONS = [f"--set={setting}" for setting in TINY]
+
+
+@pytest.fixture
+def project(toy_corpus: Path, tmp_path: Path) -> Path:
+    for side in ("en", "de"):
+        lines = (toy_corpus / f"train.{side}").read_text("utf-8").splitlines()[:120]
+        (tmp_path / f"train.{side}").write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "toy.yaml").write_text(
+        "name: toy\ntask: translation\ndata:\n"
+        "  train: [{source: train.en, target: train.de}]\n  dev: [{rows: 20}]\n",
+        "utf-8",
+    )
+    return tmp_path
+
+
+def made_in(project: Path) -> dict[str, bytes]:
+    folder = project / "runs" / "toy" / "augmented"
+    return {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
+
+
+def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_factory):
+    done = run_nmt("augment", "toy.yaml", "--drop=0", *OPTIONS, cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "next: nmt train toy-augmented.yaml" in done.stderr
+    whole = made_in(project)
+    pairs = [json.loads(line) for line in whole["made.jsonl"].decode().splitlines()]
+    assert {pair["from"] for pair in pairs} <= {"forward-1", "backward-1"}
+    given = [json.loads(line) for line in whole["given-1.jsonl"].decode().splitlines()]
+    for pair in pairs:
+        side = "source" if pair["from"] == "forward-1" else "target"
+        assert pair[side] == given[pair["line"] - 1][side]
+
+    other = tmp_path_factory.mktemp("killed")
+    for path in project.glob("*.*"):
+        (other / path.name).write_bytes(path.read_bytes())
+    for checkpoint in ("toy-forward-1/checkpoints/step-00000004", "toy/augmented/forward-1.jsonl"):
+        kill_when_there(other, other / "runs" / checkpoint)
+    done = run_nmt("augment", "toy.yaml", "--drop=0", *OPTIONS, cwd=other)
+    assert done.returncode == 0, done.stderr
+    assert "forward-1.jsonl: reused" in done.stderr
+    assert made_in(other) == whole
+
+    done = run_nmt("train", "toy-augmented.yaml", "--dry-run", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert f"train: {len(given) + len(pairs):,} pairs" in done.stderr
+    done = run_nmt("augment", "toy.yaml", "--tag=x", *OPTIONS, cwd=project)
+    assert done.returncode == 2
+    assert "was made with other settings: --tag" in done.stderr
+    assert "start over with --fresh" in done.stderr
+
+
+def kill_when_there(project: Path, wanted: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", "--drop=0", *OPTIONS],
+        cwd=project,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        ends = time.monotonic() + 240
+        while not wanted.exists() and process.poll() is None and time.monotonic() < ends:
+            time.sleep(0.02)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert wanted.exists()
+
+
+def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bundle):
+    lines = (toy_corpus / "dev.en").read_text("utf-8").splitlines()
+    (project / "more.de").write_text("\n".join([*lines, "", lines[0], ""]), "utf-8")
+    options = ["--method=back-translate", "--monolingual=more.de", "--sample", "--tag=<bt> "]
+    model = f"--model={toy_bundle}"
+    done = run_nmt("augment", "toy.yaml", model, *options, "--drop=0", *OPTIONS, cwd=project)
+    assert done.returncode == 0, done.stderr
+    pairs = [json.loads(line) for line in made_in(project)["made.jsonl"].decode().splitlines()]
+    assert {pair["target"] for pair in pairs} <= set(lines)
+    assert all(pair["source"].startswith("<bt> ") for pair in pairs)
+
+    options = ["--method=distil", "--fresh", "--drop=0", *OPTIONS]
+    done = run_nmt("augment", "toy.yaml", model, *options, cwd=project)
+    assert done.returncode == 0, done.stderr
+    made = made_in(project)
+    assert set(made) == {"given-1.jsonl", "dev.jsonl", "forward-1.jsonl", "made.jsonl"}
+    assert "given-1" not in (project / "toy-augmented.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--method=magic"], "--method must be one of diversify, back-translate, distil"),
+        (["--method=back-translate"], "--monolingual FILE and --method back-translate go together"),
+        (["--monolingual=x"], "--monolingual FILE and --method back-translate go together"),
+        (["-m", "x"], "--method diversify trains its models"),
+        (["--set=task=chat"], "nmt augment is for task: translation"),
+    ],
+)
+def test_options_that_do_not_fit(run_nmt, project, options, problem):
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert not (project / "runs").exists()
+
+
+def test_a_dry_run_tells_what_it_costs_and_writes_nothing(run_nmt, project):
+    done = run_nmt("augment", "toy.yaml", "--copies=2", "--dry-run", *OPTIONS, cwd=project)
+    assert done.returncode == 0, done.stderr
+    told = [line.partition(":")[0] for line in done.stderr.splitlines()]
+    assert told[:4] == ["forward-1", "backward-1", "forward-2", "backward-2"]
+    assert "together about" in done.stderr
+    assert not (project / "runs").exists()
