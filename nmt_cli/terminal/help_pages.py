@@ -43,6 +43,7 @@ TOPICS = {
     "classify": Topic("labels for texts", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
     "pretrained": Topic("models of others: import, use, fine-tune", "nmt_cli/pretrained/README.md"),
+    "augment": Topic("more from the same text: augment, noise", "nmt_cli/augmentation/README.md"),
     "serve": Topic("models on the network, and a page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),

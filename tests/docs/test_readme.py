@@ -28,6 +28,7 @@ PAGES = {
         "nmt_cli/report/README.md",
         "nmt_cli/server/README.md",
         "nmt_cli/training/README.md",
+        "nmt_cli/augmentation/README.md",
         "nmt_cli/pretrained/README.md",
         "tests/benchmarks/README.md",
         "tests/benchmarks/EXPERIMENTS.md",
@@ -90,7 +91,7 @@ def test_every_other_command_runs(run_nmt, tmp_path):
     for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "nmt", command
-        if arguments[0] == "train":
+        if arguments[0] in ("train", "augment"):
             arguments += [part for setting in SHORT for part in ("--set", setting)]
         options = {"input": "Hello!\n"} if arguments[0] == "chat" else {}
         done = run_nmt(*arguments, cwd=tmp_path, **options)
