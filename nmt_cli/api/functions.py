@@ -79,7 +79,7 @@ def train(
         on_note: Called with a line of text for each choice and stage.
 
     Yields:
-        Events, frozen records of `nmt_cli.events`; the last is `Finished`.
+        Events, frozen records of `nmt_cli.events`; the last of each stage is `Finished`.
 
     Raises:
         NmtError: Whatever `nmt train` reports as an error.
@@ -92,20 +92,24 @@ def train(
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
+    from nmt_cli.training.stages import stages_to_do
 
-    started = monotonic()
-    limit = time if isinstance(time, int | float) else seconds_of(time)
-    loaded = configuration(config, set, data_dir)
-    with RunFolder.of(loaded.config).locked():
-        machine = ThisMachine()
-        prepared = prepare(loaded, tell=on_note, machine=machine, is_fresh=fresh, time_limit=limit)
-        for warning in prepared.warnings:
-            on_note(warning)
-        quiet_tensorflow()  # after faults of the text were found
-        from nmt_cli.training.loop import train as train_prepared
+    ends_at = monotonic() + (time if isinstance(time, int | float) else seconds_of(time))
+    for stage, share in stages_to_do(configuration(config, set, data_dir), is_fresh=fresh):
+        limit = (ends_at - monotonic()) * share
+        ends_stage_at = monotonic() + limit
+        with RunFolder.of(stage.config).locked():
+            machine = ThisMachine()
+            prepared = prepare(
+                stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=limit
+            )
+            for warning in prepared.warnings:
+                on_note(warning)
+            quiet_tensorflow()  # after faults of the text were found
+            from nmt_cli.training.loop import train as train_prepared
 
-        left = limit - (monotonic() - started)
-        yield from train_prepared(prepared, should_stop, time_limit=left)
+            left = ends_stage_at - monotonic()
+            yield from train_prepared(prepared, should_stop, time_limit=left)
 
 
 def evaluate(

@@ -76,6 +76,7 @@ def train(
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.training.rehearsal import dry_run as run_dry
+    from nmt_cli.training.stages import stages_of, stages_to_do
 
     seconds = seconds_of(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
@@ -88,9 +89,18 @@ def train(
     loaded = load_config(config, settings + tuning)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if not dry_run:
-        _train(loaded, cluster, fresh=fresh, time_limit=seconds, ends_at=started + seconds)
+        for stage, share in stages_to_do(loaded, is_fresh=fresh):
+            if stage.config.name != loaded.config.name:
+                console.note(f"stage: {stage.config.name}")
+            left = (started + seconds - time.monotonic()) * share
+            ends_at = time.monotonic() + left
+            limit_of_stage = seconds if share == 1.0 else left
+            _train(stage, cluster, fresh=fresh, time_limit=limit_of_stage, ends_at=ends_at)
         return
-    run_dry(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
+    first, *others = stages_of(loaded)
+    run_dry(first, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
+    for stage in others:  # what they start from is not there yet
+        console.note(f"then: {stage.config.train.max_steps:,} steps of {stage.config.name}")
     options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
     options += [f"--from={start}"] if start is not None else []
     command = shlex.join(["nmt", "train", *([config] if config else []), *options])

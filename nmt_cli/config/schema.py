@@ -313,6 +313,13 @@ _FROM: dict[str, Any] = {
 }
 
 
+class StageConfig(Section):
+    """A training before that of the run, which starts from its model."""
+
+    max_steps: Positive = key(..., "stop the stage after this many steps")
+    both_directions: bool = key(False, "learn to translate back, too, in one model")
+
+
 class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ignore[misc]
     """The training run."""
 
@@ -332,6 +339,11 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         unit="optimizer steps",
         may_change=True,
         may_be_auto=True,
+    )
+    stages: list[StageConfig] = key(
+        [],
+        "trainings before this one, which starts from the model of the last: [{max_steps: 3000, "
+        "both_directions: true}] learns both directions first (Gao et al. 2022)",
     )
     tokens_per_batch: Positive = auto_key(
         4096, "target tokens in an effective batch, padding not counted", unit="tokens"
@@ -628,6 +640,26 @@ class Config(Section):
                 raise ValueError("freeze: a classifier has no decoder")
             if train.consistency != "none":
                 raise ValueError("consistency is for models that write text")
+        return train
+
+    @field_validator("train")
+    @classmethod
+    def _both_directions_can_be(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
+        facts, data = TASKS.get(info.data.get("task", "")), info.data.get("data")
+        tokenizer = info.data.get("tokenizer")
+        if not any(stage.both_directions for stage in train.stages):
+            return train
+        if not (facts and facts.is_parallel) or not (tokenizer and tokenizer.joint):
+            raise ValueError(
+                "stages: both_directions needs task: translation and tokenizer.joint: true"
+            )
+        if data and any(corpus.rows is not None for corpus in (*data.dev, *data.test)):
+            raise ValueError(
+                "stages: both_directions needs files for dev and test: rows of train would be "
+                "learned the other way round"
+            )
+        if data and any(corpus.file and corpus.columns is None for corpus in data.train):
+            raise ValueError("stages: both_directions needs columns for each file of train")
         return train
 
     @property

@@ -168,7 +168,10 @@ trees = st.fixed_dictionaries(
         "classification": sections(
             ClassificationConfig, labels=labels, separator=strings.filter(bool)
         ),
-        **{name: sections(Config.model_fields[name].annotation) for name in OTHERS},
+        **{
+            name: sections(Config.model_fields[name].annotation, stages=st.just([]))
+            for name in OTHERS
+        },
     },
 ).map(allowed_in_its_task)
 

@@ -1,0 +1,74 @@
+"""Trainings that follow each other: each starts from the model of the one before.
+
+`train.stages` names the stages before the run itself. Each is a run with a folder of its own,
+`runs/NAME-stage-1` and so on, so that it stops and resumes like any other; one that has finished is
+not begun again. A stage of both directions learns the corpora and the same ones swapped, in one
+model without tags, as the first stage of Bi-SimCut does.
+
+Reference: Gao et al. 2022, section 3.3 (arXiv 2206.02368).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.config.reading import LoadedConfig, checked
+from nmt_cli.config.schema import CorpusConfig
+from nmt_cli.errors import ModelFileError
+from nmt_cli.training.run_folder import RunFolder
+
+
+def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
+    """Return the configuration of each stage, in order; that of the run itself is the last."""
+    config, tree = loaded.config, loaded.config.model_dump()
+    found, start = [], config.train.start
+    for number, stage in enumerate(config.train.stages, start=1):
+        name = f"{config.name}-stage-{number}"
+        values = {"stages": [], "from": start, "max_steps": stage.max_steps}
+        data = tree["data"] | {"test": []}
+        if stage.both_directions:
+            data["train"] = [*data["train"], *map(_swapped, config.data.train)]
+        found.append(_changed(loaded, name, tree["train"] | values, data))
+        start = str(RunFolder.of(found[-1].config).path)
+    last = tree["train"] | {"stages": [], "from": start}
+    return [*found, _changed(loaded, config.name, last, tree["data"])] if found else [loaded]
+
+
+def stages_to_do(loaded: LoadedConfig, *, is_fresh: bool) -> Iterator[tuple[LoadedConfig, float]]:
+    """Yield the stages that are not over, each with its share of the time that is left then.
+
+    Args:
+        loaded: The configuration of the run.
+        is_fresh: Do all of them again.
+    """
+    stages = stages_of(loaded)
+    steps = [stage.config.train.max_steps for stage in stages]
+    for number, stage in enumerate(stages):
+        is_last = number + 1 == len(stages)
+        if is_last or is_fresh or not has_finished(stage):
+            yield stage, steps[number] / sum(steps[number:])
+
+
+def has_finished(stage: LoadedConfig) -> bool:
+    """Return whether the run of a stage is over."""
+    try:
+        return "finished_step" in open_bundle(RunFolder.of(stage.config).model).manifest.training
+    except ModelFileError:
+        return False
+
+
+def _changed(
+    loaded: LoadedConfig, name: str, train: dict[str, Any], data: dict[str, Any]
+) -> LoadedConfig:
+    tree = loaded.config.model_dump() | {"name": name, "train": train, "data": data}
+    auto = loaded.auto - ({"train.max_steps"} if name != loaded.config.name else set())
+    return replace(loaded, config=checked(tree, "train.stages"), auto=auto)
+
+
+def _swapped(corpus: CorpusConfig) -> dict[str, Any]:
+    """Return a corpus with its sides in each other's place."""
+    entry = corpus.model_dump()
+    if corpus.columns is not None:
+        return entry | {"columns": corpus.columns[::-1]}
+    return entry | {"source": corpus.target, "target": corpus.source}

@@ -1,0 +1,79 @@
+"""Tests of nmt_cli/training/stages.py: what each stage learns, and that stages resume."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt_cli.api.functions import train
+from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.config.reading import load_config
+from nmt_cli.errors import ConfigError
+from nmt_cli.events import Finished, Started, StepDone
+from nmt_cli.training.stages import has_finished, stages_of
+
+BOTH = "train.stages=[{max_steps: 4, both_directions: true}]"
+SHORT = ["train.max_steps=6", "train.eval_steps=6", "train.checkpoint_steps=2", BOTH]
+
+
+@pytest.fixture
+def config(toy_corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return str(toy_corpus / "toy.yaml")
+
+
+def test_a_run_without_stages_is_itself(config):
+    loaded = load_config(config)
+    assert stages_of(loaded) == [loaded]
+
+
+def test_the_first_stage_has_the_corpora_both_ways_and_the_last_starts_from_it(config):
+    first, last = stages_of(load_config(config, SHORT))
+    ways = [(corpus.source, corpus.target) for corpus in first.config.data.train]
+    assert ways == [("train.en", "train.de"), ("train.de", "train.en")]
+    assert (first.config.name, first.config.train.max_steps) == ("toy-stage-1", 4)
+    assert (last.config.name, last.config.train.max_steps) == ("toy", 6)
+    assert last.config.train.start == "runs/toy-stage-1"
+    assert len(last.config.data.train) == 1
+
+
+def test_a_stopped_run_resumes_in_its_stage_and_ends_with_the_same_weights(config):
+    events = list(train(config, set=[*SHORT, "name=whole"]))
+    assert [type(event) for event in events].count(Finished) == 2
+    assert sum(isinstance(event, StepDone) for event in events) == 4 + 6
+
+    for stop_after in (3, 5):  # in the first stage, then in the last
+        for event in train(config, set=SHORT):
+            if isinstance(event, StepDone) and event.step == stop_after:
+                break
+    first, _ = stages_of(load_config(config, SHORT))
+    assert has_finished(first)
+    events = list(train(config, set=SHORT))
+    assert [event.step for event in events if isinstance(event, Started)] == [4]
+    whole, stopped = (
+        open_bundle(Path("runs", n, "model")).load_weights() for n in ("whole", "toy")
+    )
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, stopped[name])
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("tokenizer.joint=false", "needs task: translation and tokenizer.joint: true"),
+        ("data.dev=[{rows: 5}]", "needs files for dev and test"),
+        ("data.train=[{file: pairs.tsv}]", "needs columns for each file of train"),
+        ("train.stages=[{both_directions: true}]", "max_steps"),
+    ],
+)
+def test_both_directions_need_what_they_need(config, setting, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load_config(config, [BOTH, setting])
+
+
+def test_the_sides_of_a_table_change_places(config):
+    table = "data.train=[{file: pairs.tsv, columns: [a, b], weight: 2.0}]"
+    first, _ = stages_of(load_config(config, [BOTH, table]))
+    columns = [corpus.columns for corpus in first.config.data.train]
+    assert columns == [["a", "b"], ["b", "a"]]
+    assert {corpus.weight for corpus in first.config.data.train} == {2.0}
