@@ -202,7 +202,7 @@ def test_without_a_file_the_terminal_gets_text_and_tensorflow_stays_out(
         (["positions", "--d-model", "8", "--length", "0"], 2, "--length must be from 1"),
         (["lengths", "--unit", "word"], 2, "Did you mean 'words'?"),
         (["lengths", "--unit", "pieces"], 4, "runs/quickstart: there is no vocabulary"),
-        (["attention", " "], 4, "no translation or chat or classification model below runs/"),
+        (["attention", " "], 4, "no model below runs/"),
         (["model", "-m", "nowhere"], 4, "nowhere: no such folder"),
     ],
 )
