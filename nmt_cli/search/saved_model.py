@@ -15,6 +15,7 @@ from nmt_cli.model.transformer import Transformer
 from nmt_cli.search.engine import Found, Rows, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import (
+    FIRST_CAPACITY,
     SearchGraph,
     features_of,
     hypotheses_of,
@@ -23,7 +24,6 @@ from nmt_cli.search.tensorflow_engine import (
 )
 
 Tensor = Any
-_FIRST_CAPACITY = 32
 _MAX_BATCH = 64
 
 
@@ -82,7 +82,7 @@ class SavedModelEngine(Searcher):
 def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> Any:
     """Return a search as one function of source ids, and of a prefix where there may be one."""
     graph = SearchGraph(model, features_of(options, model)._replace(force_prefix=has_prefix))
-    capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
+    capacities, longest = [FIRST_CAPACITY], min(options.max_length, model.config.max_length)
     while capacities[-1] < longest:
         capacities.append(2 * capacities[-1])
 

@@ -38,7 +38,7 @@ from nmt_cli.search.scoring import IMPOSSIBLE, coverage_score
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, PAD_ID
 
 Tensor = Any
-_FIRST_CAPACITY = 32
+FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
 BATCH_TOKENS = 4096
 _MAX_BATCH = 64
@@ -104,7 +104,7 @@ class TensorFlowEngine(Searcher):
         advance = graph.compiled_advance if is_compiled else graph.advance
         longest = max(options.output_limit(len(source), self.max_length) for source in sources)
         longest = _rounded(longest) if is_compiled else longest
-        capacity = min(_FIRST_CAPACITY, longest)
+        capacity = min(FIRST_CAPACITY, longest)
         state = self._start(sources, options, first_index, capacity, is_compiled=is_compiled)
         while True:
             state = advance(state, parameters_of(options))
@@ -170,7 +170,7 @@ class TensorFlowEngine(Searcher):
         shape = (features_of(options, self._model), options.beam_size, width, _rounded(longest))
         work = self._work[shape] >= self._compile_after
         rows = len(sources) * options.beam_size
-        self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
+        self._work[shape] += rows * min(longest, FIRST_CAPACITY) * self._num_weights
         return work
 
     def score(self, sources: Rows, targets: Rows) -> list[list[float]]:

@@ -69,7 +69,7 @@ def test_room_that_grows_gives_what_large_room_gives(engine, options, monkeypatc
     batch = sources(3, seed=1)
     results = []
     for capacity in (32, 3, 100):
-        monkeypatch.setattr(tensorflow_engine, "_FIRST_CAPACITY", capacity)
+        monkeypatch.setattr(tensorflow_engine, "FIRST_CAPACITY", capacity)
         results.append(engine.search(batch, options))
     assert max(len(hypothesis.ids) for found in results[0] for hypothesis in found) > 40
     assert ids(results[0]) == ids(results[1]) == ids(results[2])
