@@ -63,7 +63,6 @@ def chat(
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
     from nmt_cli.files import read_lines
-    from nmt_cli.search.chat_session import ChatSettings
     from nmt_cli.search.options import OF_SAMPLING
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.prompts import ChatPrompt
@@ -96,10 +95,9 @@ def chat(
     session.turns = turns
     if not no_log and (path or is_typed):
         log = ConversationLog(path, folder, turns) if path else ConversationLog.new(folder)
-    chat_settings = ChatSettings(session)
     for setting in settings or []:
-        chat_settings.set(setting)
-    conversation = Conversation(session, chat_settings, model=loaded.bundle.path, log=log)
+        session.set(setting)
+    conversation = Conversation(session, model=loaded.bundle.path, log=log)
     if is_typed:
         ChatPrompt(conversation, keep_history=not no_log).run()
     else:

@@ -24,15 +24,15 @@ def import_model(
     ] = None,
     revision: Annotated[
         str | None,
-        typer.Option("--revision", metavar="R", help="Of the hub: a branch, tag or commit."),
+        typer.Option("--revision", metavar="R", help="A branch, tag or commit of the hub."),
     ] = None,
     json: opt.Json = False,
 ) -> None:
     """Import a pretrained model: from the Hugging Face hub, or a folder or archive on disk.
 
-    It becomes a model as `nmt train` writes one: to translate, chat, score, serve or export with,
-    and to fine-tune. Files of the hub come through its cache; a download that broke off resumes.
-    Nothing of a model is ever run as code. nmt help pretrained tells which models can be imported.
+    The result is like a model that `nmt train` wrote: use it with every command, or fine-tune it.
+    Files from the hub are kept in its cache; an interrupted download resumes. No code from a model
+    is ever run. nmt help pretrained lists the models that can be imported.
 
     Example: nmt import Helsinki-NLP/opus-mt-en-de
     """

@@ -35,8 +35,9 @@ def score(
 ) -> None:
     """Print the log-probability of given translations, one per line, as a search would score them.
 
-    A score is the sum over the tokens of the target, divided by their number to the power of
-    --length-penalty; with 0 it is the plain log-probability. --json adds that of each token.
+    A score is the sum of the log-probabilities of the target's tokens, divided by their number to
+    the power of --length-penalty; with 0 it is the plain sum. --json also gives the log-probability
+    of each token.
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """

@@ -62,8 +62,8 @@ def train(
     falls so that the run ends within that time. Test scores, averages of checkpoints and other
     number formats are left out if there is no time for them.
 
-    With --from a trained or imported model learns from your text: sizes and
-    vocabulary are its own, and `auto` chooses a gentler training.
+    --from fine-tunes a trained or imported model on your text. It keeps the sizes and the
+    vocabulary of that model, and `auto` chooses a lower learning rate and fewer steps.
 
     Example: nmt train my.yaml --time 30m
 

@@ -155,8 +155,8 @@ class DataConfig(Section):
     test: list[CorpusConfig] = live_key([], "test corpora: scored once, at the end")
     temperature: float = key(
         1.0,
-        "T: of an epoch a train corpus has a share like its pairs to the power of 1/T, times its "
-        "weight; 1 is as large as they are, 5 nearly evens them out (Arivazhagan et al. 2019)",
+        "T: the share of a train corpus in an epoch is proportional to its weight times its number "
+        "of pairs to the power of 1/T; 5 makes the shares nearly equal (Arivazhagan et al. 2019)",
         ge=1.0,
         le=100.0,
     )
@@ -326,12 +326,12 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     freeze: list[str] = auto_key(
         [],
         "parts that stay as they are: embeddings (of tokens and learned positions), encoder, "
-        "decoder; they take no memory of the optimizer",
+        "decoder; the optimizer needs no memory for them",
     )
     lora_rank: Count = key(
         0,
-        "columns of the low-rank adapters that learn in the place of the matrices of the layers, "
-        "8 is usual; all else stays as it is; 0 is none",
+        "rank of the low-rank adapters that are trained instead of the matrices of the layers, "
+        "usually 8; all other weights stay as they are; 0 is none",
     )
     max_steps: Positive = key(
         8000,

@@ -19,7 +19,7 @@ from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of,
 from nmt_cli.evaluation.outputs import decode_examples, perplexity
 from nmt_cli.evaluation.scores import diversity
 from nmt_cli.files import read_lines
-from nmt_cli.search.chat_session import ChatSession, ChatSettings
+from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.loading import (
     EngineOptions,
     described,
@@ -198,7 +198,7 @@ class Evaluator:
             search, talk = search_options(bundle, **flags), bundle.manifest.chat
             session = ChatSession(engine, vocabularies, search, ChatOptions.from_mapping(talk))
             for setting in settings:
-                ChatSettings(session).set(setting)
+                session.set(setting)
             search = session.search
         else:
             search = search_options(bundle, settings, **flags)

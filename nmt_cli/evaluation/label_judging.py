@@ -120,7 +120,7 @@ def judge(
     found: list[Floats] = []
     for first in range(0, len(examples), _AT_A_TIME):
         some = examples[first : first + _AT_A_TIME]
-        found.append(labeller.probabilities([example.source for example in some]))
+        found.append(labeller.probabilities(labeller.encode([e.source for e in some])))
         on_progress(first + len(some))
     probabilities = np.concatenate(found)
     wanted = label_flags([example.target for example in examples], labeller.labels)

@@ -176,16 +176,15 @@ def _measured(
 ) -> Measured:
     """Return the size, BLEU and speed of a form, which lies in a folder and which an engine has."""
     vocabularies = bundle.load_vocabularies()
-    encoder = build_encoder(load_config(str(bundle.path / "config.yaml")).config, vocabularies)
-
-    def run(some: list[Example]) -> list[str]:
-        return decode_examples(engine, encoder, some, options)
+    encoder = build_encoder(load_config(str(bundle.path / RUN_CONFIG)).config, vocabularies)
 
     def score(outputs: list[str], some: list[Example]) -> dict[str, float]:
         found = score_outputs(outputs, some, vocabularies.target, bundle.manifest.target_lang)
         return {"bleu": found["bleu"].score}
 
-    return _timed(name, folder, dev, run, score)
+    return _timed(
+        name, folder, dev, lambda some: decode_examples(engine, encoder, some, options), score
+    )
 
 
 def _timed(

@@ -4,7 +4,7 @@ Only the TensorFlow model gives the attention of every head; see `attention_by_k
 and scorer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +27,6 @@ class Attended:
     # source ids and, where there is a decoder, target ids, all with `</s>`
     ids: Rows
     arrays: dict[str, Floats]  # kind of attention -> [L, H, T, S] weights; rows sum to one
-
-
-Attender = Callable[[Bundle, str, str | None], Attended]
 
 
 def attended_pair(bundle: Bundle, source: str, target: str | None) -> Attended:

@@ -1,14 +1,14 @@
-"""Greedy search, sampling and beam search as pure functions over a step function.
+"""Beam search as pure functions over a step function; with one beam it is greedy, or samples.
 
 A search knows nothing of the model. It is given `step(ids [N], cache, position) -> (logits [N, V],
-cache)` and, for beams, `reorder(cache, rows [N]) -> cache`. Its state is a named tuple of tensors
-with room for `C` positions; `advance_*` runs until that room is full or every sentence is done, and
-the caller may then `grow` the state and go on. Letters: `B` sentences, `K` beams, `N` rows, `V`
-vocabulary, `C` capacity.
+cache)` and `reorder(cache, rows [N]) -> cache`. Its state is a named tuple of tensors with room for
+`C` positions; `advance` runs until that room is full or every sentence is done, and the caller may
+then `grow` the state and continue. Letters: `B` sentences, `K` beams, `N` rows, `V` vocabulary, `C`
+capacity.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -51,20 +51,7 @@ class Features(NamedTuple):
     num_tags: int = 0  # of the vocabulary
 
 
-class GreedyState(NamedTuple):
-    """One hypothesis a sentence."""
-
-    position: Tensor  # scalar, tokens written so far
-    limits: Tensor  # [B] longest output
-    floors: Tensor  # [B] shortest output
-    sequences: Tensor  # [B, C] int32 tokens written, 0 beyond the end
-    log_probs: Tensor  # [B] sum over the tokens written
-    done: Tensor  # [B] bool
-    noise: Tensor  # [B, L] uniform numbers that decide the samples, one for each position
-    cache: Cache  # the step function's
-
-
-class BeamState(NamedTuple):
+class State(NamedTuple):
     """K live hypotheses and the best K ended ones of each sentence."""
 
     position: Tensor  # scalar, tokens written so far
@@ -77,38 +64,24 @@ class BeamState(NamedTuple):
     num_ended: Tensor  # [B] how many hypotheses have ended so far
     top_ended: Tensor  # [B] bool, whether a hypothesis ended while it was the likeliest of all
     done: Tensor  # [B] bool
+    noise: Tensor  # [B, L] uniform numbers that decide the samples, one for each position
     cache: Cache  # the step function's, rows ordered sentence by sentence
 
 
-State = TypeVar("State", GreedyState, BeamState)
-
-
-def start_greedy(
-    cache: Cache, limits: Tensor, floors: Tensor, noise: Tensor, capacity: Tensor
-) -> GreedyState:
-    """Return the state before the first token."""
-    batch = tf.shape(limits)[0]
-    return GreedyState(
-        position=tf.constant(0),
-        limits=limits,
-        floors=floors,
-        sequences=tf.zeros([batch, capacity], tf.int32),
-        log_probs=tf.zeros([batch]),
-        done=tf.zeros([batch], tf.bool),
-        noise=noise,
-        cache=cache,
-    )
-
-
-def start_beam(
-    cache: Cache, limits: Tensor, floors: Tensor, beam_size: Tensor, capacity: Tensor
-) -> BeamState:
+def start(
+    cache: Cache,
+    limits: Tensor,
+    floors: Tensor,
+    noise: Tensor,
+    beam_size: Tensor,
+    capacity: Tensor,
+) -> State:
     """Return the state before the first token: one live hypothesis, K - 1 free places."""
     batch = tf.shape(limits)[0]
     sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
     free = tf.fill([batch, beam_size], IMPOSSIBLE)
     first = tf.range(beam_size)[None, :] == 0  # [1, K]
-    return BeamState(
+    return State(
         position=tf.constant(0),
         limits=limits,
         floors=floors,
@@ -119,86 +92,65 @@ def start_beam(
         num_ended=tf.zeros([batch], tf.int32),
         top_ended=tf.zeros([batch], tf.bool),
         done=tf.zeros([batch], tf.bool),
+        noise=noise,
         cache=cache,
     )
 
 
-def advance_greedy(
-    state: GreedyState, step: StepFn, parameters: Parameters, features: Features
-) -> GreedyState:
-    """Write tokens until the capacity is full or all sentences are done."""
-    capacity = tf.shape(state.sequences)[1]
-
-    def body(state: GreedyState) -> GreedyState:
-        last = _last_tokens(state.sequences, state.position)
-        logits, cache = step(last, state.cache, state.position)
-        log_probs = _log_probs(logits, state.sequences, state, parameters, features)
-        if features.sample:
-            noise = tf.gather(state.noise, state.position, axis=1)  # [N]
-            tokens = _draw(log_probs, noise, parameters)
-        else:
-            tokens = _likeliest(log_probs)
-        chosen = tf.gather(log_probs, tokens, batch_dims=1)  # [N]
-        length = state.position + 1
-        return state._replace(
-            position=length,
-            sequences=_write(state.sequences, state.position, tf.where(state.done, 0, tokens)),
-            log_probs=state.log_probs + tf.where(state.done, 0.0, chosen),
-            done=state.done | (tokens == EOS_ID) | (length >= state.limits),
-            cache=cache,
-        )
-
-    return _loop(body, state, capacity)
-
-
-def _likeliest(log_probs: Tensor) -> Tensor:
-    """Return the first of each row's best tokens: [N, V] -> [N]; XLA's argmax goes one by one."""
-    vocab_size = tf.shape(log_probs)[1]
-    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)  # [N, V]
-    return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)
-
-
-def advance_beam(
-    state: BeamState,
+def advance(
+    state: State,
     step: StepFn,
     reorder: ReorderFn,
     bonus: BonusFn | None,
     parameters: Parameters,
     features: Features,
-) -> BeamState:
+) -> State:
     """Write tokens until the capacity is full or all sentences are done.
 
-    A step takes the best 2K continuations of a sentence's K hypotheses. Those among the best K that
-    end are set aside with their score; the best K that do not end live on. A sentence is done when
-    K have ended, at its length limit, or, without a length penalty or bonus, as soon as enough have
-    ended and one of them was the likeliest of all, since no other can then overtake it.
+    A step takes the best 2K continuations of a sentence's K hypotheses, or draws that of its only
+    one. Those among the best K that end are set aside with their score; the best K that do not end
+    live on. A sentence is done when K have ended, at its length limit, or, without a length penalty
+    or bonus, as soon as enough have ended and one of them was the likeliest of all, since no other
+    can then overtake it.
 
     `bonus` gives what the rows of a cache add to the score of a hypothesis that ends, [N].
     """
     batch, beam_size, capacity = tf.unstack(tf.shape(state.sequences))
 
-    def body(state: BeamState) -> BeamState:
+    def unfinished(state: State) -> Tensor:
+        return (state.position < capacity) & ~tf.reduce_all(state.done)
+
+    def body(state: State) -> tuple[State]:
         sequences = tf.reshape(state.sequences, [-1, capacity])  # [B*K, C]
         logits, cache = step(_last_tokens(sequences, state.position), state.cache, state.position)
         log_probs = _log_probs(logits, sequences, state, parameters, features)
         totals = tf.reshape(log_probs, [batch, beam_size, -1])  # [B, K, V]
         totals += state.log_probs[:, :, None]  # [B, K, V]
-        values, beams, tokens = _best(totals, tf.minimum(2, tf.shape(totals)[2]) * beam_size)
+        if features.sample:
+            tokens = _draw(log_probs, tf.gather(state.noise, state.position, axis=1), parameters)
+            tokens, beams = tokens[:, None], tf.zeros([batch, 1], tf.int32)  # [B, 1]
+            values = tf.gather(totals[:, 0], tokens, batch_dims=1)  # [B, 1]
+        else:
+            count = tf.minimum(2, tf.shape(totals)[2]) * beam_size
+            values, beams, tokens = _best(totals, count)
         extra = tf.reshape(bonus(cache), [batch, beam_size]) if bonus else None  # [B, K]
-        state = _set_aside(state, (values, beams, tokens), extra, parameters)
+        after = _set_aside(state, (values, beams, tokens), extra, parameters)
         live, kept = tf.math.top_k(tf.where(tokens == EOS_ID, IMPOSSIBLE, values), beam_size)
         beams, tokens = (tf.gather(x, kept, batch_dims=1) for x in (beams, tokens))  # [B, K]
         rows = tf.reshape(beams + tf.range(batch)[:, None] * beam_size, [-1])  # [B*K]
         tokens = tf.reshape(tokens, [-1])  # [B*K]
         grown = _write(tf.gather(sequences, rows), state.position, tokens)  # [B*K, C]
-        return state._replace(
+        after = after._replace(
             position=state.position + 1,
             sequences=tf.reshape(grown, [batch, beam_size, capacity]),  # [B, K, C]
             log_probs=live,
             cache=reorder(cache, rows),
         )
+        tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
+        return (after,)
 
-    return _loop(body, state, capacity)
+    (final,) = tf.while_loop(unfinished, body, (state,))
+    return final  # type: ignore[no-any-return]
 
 
 def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -215,8 +167,8 @@ def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _set_aside(
-    state: BeamState, best: Sequence[Tensor], extra: Tensor | None, parameters: Parameters
-) -> BeamState:
+    state: State, best: Sequence[Tensor], extra: Tensor | None, parameters: Parameters
+) -> State:
     """Put those of the best K candidates that end among the ended hypotheses."""
     beam_size = tf.shape(state.log_probs)[1]
     values, beams, tokens = (x[:, :beam_size] for x in best)  # [B, K]
@@ -249,26 +201,11 @@ def _set_aside(
     )
 
 
-def grow(state: Any, cache: Cache, capacity: Tensor) -> Any:
+def grow(state: State, cache: Cache, capacity: Tensor) -> State:
     """Return the state with room for `capacity` positions and the given, equally grown, cache."""
-    fields = ("sequences",) if isinstance(state, GreedyState) else ("sequences", "ended_sequences")
-    more = capacity - tf.shape(state.sequences)[-1]
-    old = {name: getattr(state, name) for name in fields}
-    grown = {n: tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, more]]) for n, x in old.items()}
-    return state._replace(cache=cache, **grown)
-
-
-def _loop(body: Callable[[State], State], state: State, capacity: Tensor) -> State:
-    def unfinished(state: State) -> Tensor:
-        return (state.position < capacity) & ~tf.reduce_all(state.done)
-
-    def same_shapes(state: State) -> tuple[State]:
-        after = body(state)
-        tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
-        return (after,)
-
-    (final,) = tf.while_loop(unfinished, same_shapes, (state,))
-    return cast("State", final)
+    more = [[0, 0], [0, 0], [0, capacity - tf.shape(state.sequences)[2]]]
+    live, ended = (tf.pad(x, more) for x in (state.sequences, state.ended_sequences))  # [B, K, C]
+    return state._replace(cache=cache, sequences=live, ended_sequences=ended)
 
 
 def _last_tokens(sequences: Tensor, position: Tensor) -> Tensor:

@@ -93,6 +93,39 @@ class ChatSession:
         said = self.vocabularies.target.encode(self.turns[-1])
         return self._source(self.turns[:-1]), [*said[: self.engine.max_length - 1], EOS_ID]
 
+    def settings(self) -> dict[str, Any]:
+        """Return every option of the conversation and of its search, with its value."""
+        names = (*self.options.names(), *self.search.names())
+        values = vars(self.search) | vars(self.options)
+        return {name: values[name] for name in names if name not in OF_LANGUAGES}
+
+    def set(self, setting: str) -> dict[str, Any]:
+        """Change the option that "KEY VALUE" or "KEY=VALUE" names; return all that changed.
+
+        As with the flags of `nmt chat`, an option of sampling switches sampling on, and a beam
+        switches it off.
+        """
+        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
+        before = self.settings()
+        if key not in before:
+            raise ConfigError(
+                f"{key or 'KEY'}: unknown option.{did_you_mean(key, list(before))}",
+                hint=f"the options are: {', '.join(before)}",
+            )
+        if not text:
+            raise ConfigError(f"{key}: needs a value")
+        shown = {key}
+        if key in self.options.names():
+            self.options = self.options.override(**{key: self.options.value(key, text)})
+        else:
+            changes = self.search.parse([f"{key}={text}"])
+            if key == "beam_size":
+                changes["sample"] = False
+            self.search = self.search.override(**changes)
+            shown = {key} if key in changes else set(changes)
+        after = self.settings()
+        return {n: value for n, value in after.items() if n in shown or value != before[n]}
+
     def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:
         text, search = self._read(text), self.search
         source, said = self._source([*before, text]), ""
@@ -260,50 +293,3 @@ def has_loop(text: str) -> bool:
             if equal == size * (_LOOP_TIMES - 1):
                 return True
     return False
-
-
-@dataclass(frozen=True)
-class ChatSettings:
-    """The settings of a conversation, which its session holds."""
-
-    session: ChatSession
-
-    def names(self) -> list[str]:
-        """Return every key."""
-        search = (name for name in self.session.search.names() if name not in OF_LANGUAGES)
-        return [*self.session.options.names(), *search]
-
-    def items(self) -> dict[str, Any]:
-        """Return every key with its value."""
-        chat, search = vars(self.session.options), vars(self.session.search)
-        return {name: chat[name] if name in chat else search[name] for name in self.names()}
-
-    def set(self, setting: str) -> dict[str, Any]:
-        """Change what "KEY VALUE" or "KEY=VALUE" says; return all that changed by it.
-
-        As with the flags of `nmt chat`, how to sample is only said by who wants to sample, and a
-        beam only asked for by who does not.
-        """
-        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
-        if key not in self.names():
-            raise ConfigError(
-                f"{key or 'KEY'}: unknown option.{did_you_mean(key, self.names())}",
-                hint=f"the options are: {', '.join(self.names())}",
-            )
-        if not text:
-            raise ConfigError(f"{key}: needs a value")
-        before, shown = self.items(), {key}
-        if key in self.session.options.names():
-            options = self.session.options
-            self.session.options = options.override(**{key: options.value(key, text)})
-        else:
-            changes = self.session.search.parse([f"{key}={text}"])
-            if key == "beam_size":
-                changes["sample"] = False
-            self.session.search = self.session.search.override(**changes)
-            shown = {key} if key in changes else set(changes)
-        return {
-            name: value
-            for name, value in self.items().items()
-            if name in shown or value != before[name]
-        }

@@ -151,25 +151,6 @@ class CTranslate2Engine:
             results.append(found.attention[0])
         return results
 
-    def _start(
-        self,
-        sources: Rows,
-        options: SearchOptions,
-        shortest: int,
-        longest: int,
-        **more: Any,
-    ) -> Any:
-        """Let CTranslate2 search on threads of its own; return a job for each source."""
-        translator = self._translator_for(options)
-        return translator.translate_batch(
-            self._source_tokens(sources),
-            **self._arguments(options, len(sources)),
-            min_decoding_length=shortest,
-            max_decoding_length=longest,
-            asynchronous=True,
-            **more,
-        )
-
     def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
             return [self.vocabularies.source.tokens(source) for source in sources]
@@ -198,9 +179,15 @@ class CTranslate2Engine:
         for (shortest, longest, *_), indices in groups.items():
             yield shortest, longest, indices
 
-    def _arguments(self, options: SearchOptions, count: int) -> dict[str, Any]:
+    def _start(
+        self, sources: Rows, options: SearchOptions, shortest: int, longest: int, **more: Any
+    ) -> Any:
+        """Let CTranslate2 search on threads of its own; return a job for each source."""
         target = self.vocabularies.target
         arguments: dict[str, Any] = {
+            "asynchronous": True,
+            "min_decoding_length": shortest,
+            "max_decoding_length": longest,
             "beam_size": options.beam_size,
             "num_hypotheses": options.n_best,
             "length_penalty": options.length_penalty,
@@ -215,7 +202,7 @@ class CTranslate2Engine:
             "batch_type": "tokens",
         }
         if options.prefix:
-            arguments["target_prefix"] = [target.tokens(options.prefix)] * count
+            arguments["target_prefix"] = [target.tokens(options.prefix)] * len(sources)
         if options.sample:
             arguments |= {
                 "beam_size": 1,
@@ -226,7 +213,8 @@ class CTranslate2Engine:
         if options.coverage_penalty:
             # It counts the padding of shorter sources and mixes up rows once one of them has ended.
             arguments |= {"max_batch_size": 1, "batch_type": "examples"}
-        return arguments
+        translator = self._translator_for(options)
+        return translator.translate_batch(self._source_tokens(sources), **arguments, **more)
 
     def restart(self) -> None:
         """See `Searcher.restart`."""

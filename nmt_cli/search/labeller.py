@@ -81,25 +81,23 @@ class Labeller:
 
     def encode(self, sources: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the ids that the model reads for the texts of each example."""
-        return [self._cut(texts) for texts in self._encode_whole(sources)]
+        return [ids for ids, _ in self._encode(sources)]
 
-    def probabilities(self, sources: Sequence[tuple[str, ...]]) -> Floats:
-        """Return the probability of each label [N, Y] for the texts of each example."""
-        return self._probabilities(self.encode(sources))
+    def probabilities(self, ids: list[list[int]]) -> Floats:
+        """Return the probability of each label [N, Y] for what `encode` made of each example."""
+        return probabilities(self.scorer.logits(ids), multi_label=self._multi_label)
 
     def given(self, found: Floats) -> Flags:
         """Return which labels are given, [N, Y], by their probabilities."""
         return given_labels(found, multi_label=self._multi_label, threshold=self._threshold)
 
-    def _probabilities(self, ids: list[list[int]]) -> Floats:
-        return probabilities(self.scorer.logits(ids), multi_label=self._multi_label)
-
-    def _encode_whole(self, sources: Sequence[tuple[str, ...]]) -> list[list[list[int]]]:
+    def _encode(self, sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[list[int], int]]:
+        """Yield what the model reads of each example, and how many tokens its texts have."""
         flat = iter(self._subwords.encode_batch([t.strip() for texts in sources for t in texts]))
-        return [[next(flat) for _ in texts] for texts in sources]
-
-    def _cut(self, texts: list[list[int]]) -> list[int]:
-        return join_texts(texts, begins=self._begins, max_length=self._max_length)
+        for texts in sources:
+            rows = [next(flat) for _ in texts]
+            ids = join_texts(rows, begins=self._begins, max_length=self._max_length)
+            yield ids, sum(map(len, rows))
 
     def _read(
         self, lines: list[tuple[int, str]], on_warning: Callable[[str], None]
@@ -107,10 +105,9 @@ class Labeller:
         """Return the ids of lines; tell of those that the model does not read to their ends."""
         sources = [texts_of(line, self._num_texts, number) for number, line in lines]
         rows = []
-        for (number, _), texts in zip(lines, self._encode_whole(sources), strict=True):
-            rows.append(self._cut(texts))
-            if lost := self._begins + sum(len(ids) + 1 for ids in texts) - len(rows[-1]):
-                total = sum(map(len, texts))
+        for (number, _), (ids, total) in zip(lines, self._encode(sources), strict=True):
+            rows.append(ids)
+            if lost := self._begins + total + self._num_texts - len(ids):
                 on_warning(
                     f"line {number} has {total:,} tokens; the model reads {total - lost:,} of them "
                     f"and ignores the rest (model.max_length is {self._max_length:,})"
@@ -123,7 +120,7 @@ class Labeller:
         lines = [(n, line) for n, line in enumerate(window, start=first) if line.strip()]
         results: Iterator[tuple[Any, Any]] = iter(())
         if lines:
-            found = self._probabilities(self._read(lines, on_warning))
+            found = self.probabilities(self._read(lines, on_warning))
             results = zip(found, self.given(found), strict=True)
         for line in window:
             if not line.strip():

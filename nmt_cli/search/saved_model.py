@@ -1,7 +1,7 @@
 """The native engine as a SavedModel, for `tf.saved_model.load` and TensorFlow Serving.
 
 Signatures `greedy` and `beam` (also the default) take source ids and give target ids with scores;
-the bundle's search options are part of them. The searches are those of `tensorflow_engine.py`.
+the bundle's search options are part of them. The search is that of `tensorflow_engine.py`.
 """
 
 from pathlib import Path
@@ -12,13 +12,18 @@ import tensorflow as tf
 from nmt_cli.files import atomic_dir
 from nmt_cli.model.packing import padding_mask
 from nmt_cli.model.transformer import Transformer
-from nmt_cli.search.beam_search import BeamState
-from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher
+from nmt_cli.search.engine import Found, Rows, Searcher
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import SearchGraph, features_of, padded, parameters_of
+from nmt_cli.search.tensorflow_engine import (
+    FIRST_CAPACITY,
+    SearchGraph,
+    features_of,
+    hypotheses_of,
+    padded,
+    parameters_of,
+)
 
 Tensor = Any
-_FIRST_CAPACITY = 32
 _MAX_BATCH = 64
 
 
@@ -67,21 +72,17 @@ class SavedModelEngine(Searcher):
             batch = order[start : start + _MAX_BATCH]
             found = signature(ids=padded([sources[i] for i in batch]), **more)
             ids, scores = found["ids"].numpy(), found["scores"].numpy()
-            for i, rows, values in zip(batch, ids, scores, strict=True):
-                pairs = [(rows, values)] if name == "greedy" else zip(rows, values, strict=True)
-                results[i] = [
-                    Hypothesis([int(token) for token in row if token], float(value))
-                    for row, value in list(pairs)[: options.n_best]
-                ]
+            if name == "greedy":
+                ids, scores = ids[:, None], scores[:, None]  # [B, 1, T], [B, 1]
+            for i, best in zip(batch, hypotheses_of(ids, scores, options), strict=True):
+                results[i] = best
         return results
 
 
 def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> Any:
     """Return a search as one function of source ids, and of a prefix where there may be one."""
-    is_beam = options.beam_size > 1
-    features = features_of(options, model)._replace(force_prefix=has_prefix)
-    graph = SearchGraph(model, is_beam, features)
-    capacities, longest = [_FIRST_CAPACITY], min(options.max_length, model.config.max_length)
+    graph = SearchGraph(model, features_of(options, model)._replace(force_prefix=has_prefix))
+    capacities, longest = [FIRST_CAPACITY], min(options.max_length, model.config.max_length)
     while capacities[-1] < longest:
         capacities.append(2 * capacities[-1])
 
@@ -106,14 +107,10 @@ def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> 
         state = graph.advance(state, parameters)
         for capacity in capacities[1:]:  # which ends at once when every sentence is done
             state = graph.advance(graph.grow(state, capacity), parameters)
-        if isinstance(state, BeamState):
-            return {
-                "ids": state.ended_sequences[:, :, : state.position],
-                "scores": state.ended_scores,
-            }
-        written = state.sequences[:, : state.position]
-        length = tf.reduce_sum(tf.cast(padding_mask(written), tf.float32), axis=1)
-        return {"ids": written, "scores": state.log_probs / length**options.length_penalty}
+        ids, scores = state.ended_sequences[:, :, : state.position], state.ended_scores
+        if options.beam_size == 1:
+            ids, scores = ids[:, 0], scores[:, 0]  # [B, T], [B]
+        return {"ids": ids, "scores": scores}
 
     specs = [tf.TensorSpec([None, None], tf.int32, name="ids")]
     specs += [tf.TensorSpec([None], tf.int32, name="prefix")] if has_prefix else []

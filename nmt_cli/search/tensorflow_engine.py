@@ -1,6 +1,6 @@
-"""The TensorFlow engine: batches of source ids -> hypotheses, by the searches of `beam_search.py`.
+"""The TensorFlow engine: batches of source ids -> hypotheses, by the search of `beam_search.py`.
 
-Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
+Each kind of options has plain graphs and compiled ones. The plain ones are traced once, with all
 sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have
 paid, XLA compiles it, with batches, sources and room for output rounded up to a few sizes; the same
 code then runs up to twice as fast. Several batches are searched at a time, on threads of their own:
@@ -8,7 +8,7 @@ what one of them does not keep busy, another does.
 
 The code says `tf.while_loop` and `tf.where` where it means them, so AutoGraph, which would rewrite
 every Python `if` and take most of the tracing time, is off.
-The room for output starts small and doubles while some sentence still goes on.
+The room for output starts small and doubles while some sentence has not ended.
 """
 
 import collections
@@ -31,14 +31,14 @@ from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
 from nmt_cli.model.weights import assign_weights
 from nmt_cli.resources import available_cores
 from nmt_cli.search import beam_search
-from nmt_cli.search.beam_search import BeamState, Features, GreedyState, Parameters
+from nmt_cli.search.beam_search import Features, Parameters, State
 from nmt_cli.search.engine import Found, Hypothesis, Rows, Searcher, TokenStream
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.scoring import coverage_score
+from nmt_cli.search.scoring import IMPOSSIBLE, coverage_score
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, PAD_ID
 
 Tensor = Any
-_FIRST_CAPACITY = 32
+FIRST_CAPACITY = 32
 COMPILE_AFTER = 1e11  # multiplications with weights; seconds of work, as compiling is
 BATCH_TOKENS = 4096
 _MAX_BATCH = 64
@@ -68,7 +68,7 @@ class TensorFlowEngine(Searcher):
         self._workers = workers
         self._compile_after = compile_after
         self._model = model
-        self._graphs: dict[tuple[bool, Features], SearchGraph] = {}
+        self._graphs: dict[Features, SearchGraph] = {}
         self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
         self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
         self.max_length = model.config.max_length
@@ -104,7 +104,7 @@ class TensorFlowEngine(Searcher):
         advance = graph.compiled_advance if is_compiled else graph.advance
         longest = max(options.output_limit(len(source), self.max_length) for source in sources)
         longest = _rounded(longest) if is_compiled else longest
-        capacity = min(_FIRST_CAPACITY, longest)
+        capacity = min(FIRST_CAPACITY, longest)
         state = self._start(sources, options, first_index, capacity, is_compiled=is_compiled)
         while True:
             state = advance(state, parameters_of(options))
@@ -112,7 +112,9 @@ class TensorFlowEngine(Searcher):
                 break
             capacity = min(2 * capacity, longest)
             state = graph.grow(state, tf.constant(capacity))
-        return _hypotheses(state, options, len(sources))
+        return hypotheses_of(
+            state.ended_sequences.numpy()[: len(sources)], state.ended_scores.numpy(), options
+        )
 
     def _start(
         self,
@@ -122,7 +124,7 @@ class TensorFlowEngine(Searcher):
         capacity: int,
         *,
         is_compiled: bool = False,
-    ) -> Any:
+    ) -> State:
         """Return the state before the first token; a compiled search gets one of few shapes."""
         limits = [options.output_limit(len(source), self.max_length) for source in sources]
         floors = [options.output_floor(len(source)) for source in sources]
@@ -132,13 +134,13 @@ class TensorFlowEngine(Searcher):
             width = _rounded(width)
             more = self._batch_size(width) - len(sources)
         graph = self._graph(options)
-        return graph.start(
+        return graph.start(  # type: ignore[no-any-return]
             graph.read(padded([*sources, *([[EOS_ID]] * more)])),
             tf.constant(width),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
             noise,
-            tf.constant(options.beam_size),
+            tf.constant(1 if options.sample else options.beam_size),
             tf.constant(capacity),
         )
 
@@ -151,9 +153,10 @@ class TensorFlowEngine(Searcher):
         state = self._start([source], options, index, 1)
         while True:
             state = graph.advance(state, parameters)
-            position = int(state.position)
-            yield int(state.sequences[0, position - 1])
-            if bool(state.done[0]):
+            position, is_done = int(state.position), bool(state.done[0])
+            written = state.ended_sequences if is_done else state.sequences
+            yield int(written[0, 0, position - 1])
+            if is_done:
                 return
             state = graph.grow(state, tf.constant(position + 1))
 
@@ -167,7 +170,7 @@ class TensorFlowEngine(Searcher):
         shape = (features_of(options, self._model), options.beam_size, width, _rounded(longest))
         work = self._work[shape] >= self._compile_after
         rows = len(sources) * options.beam_size
-        self._work[shape] += rows * min(longest, _FIRST_CAPACITY) * self._num_weights
+        self._work[shape] += rows * min(longest, FIRST_CAPACITY) * self._num_weights
         return work
 
     def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
@@ -250,10 +253,10 @@ class TensorFlowEngine(Searcher):
         return max(1, min(_MAX_BATCH, self._batch_tokens // width))
 
     def _graph(self, options: SearchOptions) -> "SearchGraph":
-        key = (options.beam_size > 1 and not options.sample, features_of(options, self._model))
-        if key not in self._graphs:
-            self._graphs[key] = SearchGraph(self._model, *key)
-        return self._graphs[key]
+        features = features_of(options, self._model)
+        if features not in self._graphs:
+            self._graphs[features] = SearchGraph(self._model, features)
+        return self._graphs[features]
 
 
 def load_engine(
@@ -313,9 +316,8 @@ class _Cache(NamedTuple):
 class SearchGraph:
     """The traced functions of one kind of search; `compiled_advance` is compiled for each shape."""
 
-    def __init__(self, model: Transformer, is_beam: bool, features: Features) -> None:
+    def __init__(self, model: Transformer, features: Features) -> None:
         self._model = model
-        self._is_beam = is_beam
         self._features = features
         scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
         source = tf.TensorSpec([None, None], tf.int32)
@@ -351,29 +353,23 @@ class SearchGraph:
         noise: Tensor,
         beam_size: Tensor,
         capacity: Tensor,
-    ) -> GreedyState | BeamState:
-        beams = beam_size if self._is_beam else 1
+    ) -> State:
         keys_values, mask = memory
         batch, more = tf.shape(mask)[0], width - tf.shape(mask)[1]
         mask = tf.pad(mask, [[0, 0], [0, more]])
         decoder = DecoderCache(_with_more(keys_values, more), mask)
-        coverage = tf.zeros([batch * beams, width if self._features.cover else 0])
-        cache = _Cache(self._model.make_room(decoder, beams, capacity), coverage)
-        if self._is_beam:
-            return beam_search.start_beam(cache, limits, floors, beam_size, capacity)
-        return beam_search.start_greedy(cache, limits, floors, noise, capacity)
+        coverage = tf.zeros([batch * beam_size, width if self._features.cover else 0])
+        cache = _Cache(self._model.make_room(decoder, beam_size, capacity), coverage)
+        return beam_search.start(cache, limits, floors, noise, beam_size, capacity)
 
-    def _advance(self, state: Any, parameters: Parameters) -> Any:
-        features = self._features
-        if not self._is_beam:
-            return beam_search.advance_greedy(state, self._step, parameters, features)
-
+    def _advance(self, state: State, parameters: Parameters) -> State:
         def bonus(cache: _Cache) -> Tensor:
             mask, rows = cache.decoder.memory_mask, tf.shape(cache.coverage)[0]
             mask = tf.repeat(mask, rows // tf.shape(mask)[0], axis=0)  # [B*K, S]
             return parameters.coverage_penalty * coverage_score(cache.coverage, mask)
 
-        return beam_search.advance_beam(
+        features = self._features
+        return beam_search.advance(
             state, self._step, _reorder, bonus if features.cover else None, parameters, features
         )
 
@@ -405,7 +401,7 @@ def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
     return _Cache(decoder, tf.gather(cache.coverage, rows))  # [N, S]
 
 
-def _grow(state: Any, capacity: Tensor) -> Any:
+def _grow(state: State, capacity: Tensor) -> State:
     decoder: DecoderCache = state.cache.decoder
     more = capacity * tf.shape(decoder.own_mask)[1] - tf.shape(decoder.own_mask)[2]
     mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])
@@ -456,21 +452,15 @@ def parameters_of(options: SearchOptions) -> Parameters:
     return Parameters(*(tf.constant(getattr(options, name), kinds[name]) for name in kinds))
 
 
-def _hypotheses(state: GreedyState | BeamState, options: SearchOptions, num_sources: int) -> Found:
-    if isinstance(state, BeamState):
-        sequences, scores = state.ended_sequences.numpy(), state.ended_scores.numpy()
-        taken = state.num_ended.numpy()
-    else:
-        sequences = state.sequences.numpy()[:, None]  # [B, 1, C]
-        lengths = np.count_nonzero(sequences[:, 0], axis=1)
-        scores = (state.log_probs.numpy() / lengths**options.length_penalty)[:, None]  # [B, 1]
-        taken = np.ones(len(sequences), int)
+def hypotheses_of(sequences: Any, scores: Any, options: SearchOptions) -> Found:
+    """Return the best of ended hypotheses [B, K, T] with their scores [B, K]."""
     return [
         [
-            Hypothesis([int(t) for t in sequences[row, place] if t], float(scores[row, place]))
-            for place in range(min(options.n_best, taken[row], sequences.shape[1]))
+            Hypothesis([int(token) for token in ids if token], float(score))
+            for ids, score in zip(row[: options.n_best], of_row, strict=False)
+            if score > IMPOSSIBLE / 2
         ]
-        for row in range(num_sources)
+        for row, of_row in zip(sequences, scores, strict=False)
     ]
 
 

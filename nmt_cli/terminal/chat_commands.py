@@ -92,10 +92,10 @@ class ChatCommands:
             )
 
     def _set(self, setting: str) -> None:
-        self._table(self._conversation.settings.set(setting))
+        self._table(self._session.set(setting))
 
     def _show(self) -> None:
-        self._table(self._conversation.settings.items())
+        self._table(self._session.settings())
 
     def _history(self) -> None:
         for number, turn in enumerate(self._session.turns):

@@ -25,7 +25,7 @@ from nmt_cli.errors import DataError
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
-    from nmt_cli.search.chat_session import ChatSession, ChatSettings, Reply
+    from nmt_cli.search.chat_session import ChatSession, Reply
 
 
 @dataclass
@@ -33,8 +33,7 @@ class Conversation:
     """Replies, keeps the log up to date, and counts.
 
     Attributes:
-        session: The turns.
-        settings: What `/set` changes.
+        session: The turns, and what `/set` changes.
         model: The model's folder.
         log: Where the conversation is kept, or None.
         replies: How many so far; of them `stopped` were stopped.
@@ -42,7 +41,6 @@ class Conversation:
     """
 
     session: "ChatSession"
-    settings: "ChatSettings"
     model: Path = field(kw_only=True)
     log: "ConversationLog | None" = field(kw_only=True)
     replies: int = field(default=0, init=False)

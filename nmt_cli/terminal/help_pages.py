@@ -30,7 +30,7 @@ TOPICS = {
         "`auto`, and how long training takes",
     ),
     "data": Topic("checking text, public data sets, samples", "data/README.md"),
-    "train": Topic("stopping, resuming, and recovery", "nmt_cli/training/README.md"),
+    "train": Topic("stopping, resuming, recovery, fine-tuning", "nmt_cli/training/README.md"),
     "distributed": Topic(
         "training on many machines", "nmt_cli/training/README.md", "Many machines"
     ),
@@ -42,9 +42,9 @@ TOPICS = {
     "chat": Topic("conversations, slash commands", _USING, "Chat"),
     "classify": Topic("labels for texts", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
-    "pretrained": Topic("models of others: import, use, fine-tune", "nmt_cli/pretrained/README.md"),
+    "pretrained": Topic("pretrained models: import, fine-tune", "nmt_cli/pretrained/README.md"),
     "augment": Topic("more from the same text: augment, noise", "nmt_cli/augmentation/README.md"),
-    "serve": Topic("models on the network, and a page", "nmt_cli/server/README.md"),
+    "serve": Topic("models over HTTP, and a web page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),
     "code": Topic("the structure of the code", "nmt_cli/README.md", "The rooms of the code"),

@@ -32,7 +32,7 @@ Beam = Annotated[
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option("--length-penalty", metavar="A", help="Penalty; 0 favours short outputs."),
+    typer.Option("--length-penalty", metavar="A", help="Length penalty; 0 favours short outputs."),
 ]
 MaxLength = Annotated[
     int | None, typer.Option("--max-length", metavar="N", help="Longest output, in tokens.")
@@ -101,19 +101,19 @@ Attention = Annotated[
 ]
 OnError = Annotated[
     str,
-    typer.Option("--on-error", metavar="WHAT", help="Not UTF-8: stop, replace, skip-as-blank."),
+    typer.Option("--on-error", metavar="WHAT", help="If not UTF-8: stop, replace, skip-as-blank."),
 ]
 Encoding = Annotated[
     str,
-    typer.Option("--encoding", metavar="NAME", help="Of the input: cp949, utf-16, auto, ..."),
+    typer.Option("--encoding", metavar="NAME", help="Encoding of the input: cp949, auto, ..."),
 ]
 Column = Annotated[
     str | None,
-    typer.Option("--column", metavar="NAME", help="Of a .tsv or .csv: a heading or a number."),
+    typer.Option("--column", metavar="NAME", help="Column of a .tsv or .csv: heading or number."),
 ]
 PairColumns = Annotated[
     str | None,
-    typer.Option("--column", metavar="SRC,TGT", help="Of an --input that is a .tsv or .csv."),
+    typer.Option("--column", metavar="SRC,TGT", help="Columns of an --input that is a table."),
 ]
 
 

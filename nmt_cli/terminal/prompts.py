@@ -245,7 +245,7 @@ class ChatPrompt:
             multiline=True,
             key_bindings=_keys(),
             history=_history("chat", is_kept=self._keep_history),
-            completer=_completer(self._conversation.settings.names()),
+            completer=_completer(list(self._conversation.session.settings())),
             complete_while_typing=False,
             output=create_output(always_prefer_tty=True),
         )

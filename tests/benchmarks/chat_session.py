@@ -17,7 +17,6 @@ from pathlib import Path
 import pexpect
 
 import nmt_cli
-from nmt_cli.search.chat_session import ChatSettings
 from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 
 STARTS = 7
@@ -39,7 +38,7 @@ def conversation(model: str) -> Conversation:
     """Return a conversation as `nmt chat` starts it."""
     path, session = Path(model), nmt_cli.load(model).chat(seed=1)
     log = ConversationLog.new(path)
-    return Conversation(session, ChatSettings(session), model=path, log=log)
+    return Conversation(session, model=path, log=log)
 
 
 def memory_mb() -> float:

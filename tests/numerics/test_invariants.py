@@ -9,11 +9,10 @@ import tensorflow as tf
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.packing import Packing
 from nmt_cli.model.weights import named_variables, read_weights
-from nmt_cli.search.beam_search import advance_beam, start_beam
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.tensorflow_engine import TensorFlowEngine, features_of, parameters_of
+from nmt_cli.search.tensorflow_engine import TensorFlowEngine
 from nmt_cli.tasks.losses import loss_sums
-from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 
 SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], [9, 9, 6, EOS_ID], [10, 6, 7, 7, 8, EOS_ID]]
 TARGETS = [[9, 7, EOS_ID], [8, 6, 6, 10, 7, EOS_ID], [EOS_ID], [6, 6, EOS_ID]]
@@ -91,31 +90,23 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
 
 
 def test_a_beam_of_one_is_greedy(engine):
-    """The beam's own code with one hypothesis, over the model and its cache."""
+    """It writes the likeliest token at each step, by steps of the model taken here one by one."""
     model, limit = engine._model, 20
-    options = SearchOptions(beam_size=1, max_length=limit)
-    greedy = engine.search(SOURCES, options)
-
-    def step(ids, cache, position):
-        states, cache = model.step(ids, cache, position)
-        return model.logits(states), cache
-
-    def reorder(cache, rows):
-        return cache._replace(own_mask=tf.gather(cache.own_mask, rows))
-
-    memory = model.start_cache(model.encode(padded(SOURCES)))
-    cache = model.make_room(memory, 1, tf.constant(limit))
-    state = start_beam(
-        cache, tf.fill([4], limit), tf.fill([4], 1), tf.constant(1), tf.constant(limit)
-    )
-    numbers, features = parameters_of(options), features_of(options, model)
-    state = advance_beam(state, step, reorder, None, numbers, features)
-
-    for found, row, score in zip(
-        greedy, state.ended_sequences.numpy(), state.ended_scores.numpy(), strict=True
-    ):
-        assert found[0].ids == [int(i) for i in row[0] if i]
-        assert found[0].score == pytest.approx(float(score[0]), abs=FLOAT32)
+    greedy = engine.search(SOURCES, SearchOptions(beam_size=1, max_length=limit))
+    for source, found in zip(SOURCES, greedy, strict=True):
+        memory = model.start_cache(model.encode(padded([source])))
+        cache = model.make_room(memory, 1, tf.constant(limit))
+        ids, log_prob = [BOS_ID], 0.0
+        while len(ids) <= limit and ids[-1] != EOS_ID:
+            states, cache = model.step(tf.constant(ids[-1:]), cache, tf.constant(len(ids) - 1))
+            row = model.logits(states).numpy()[0].astype(float)
+            banned = [*range(len(CONTROL_TOKENS))]
+            banned.remove(EOS_ID)
+            row[[*banned, *([EOS_ID] if len(ids) == 1 else [])]] = -np.inf
+            ids.append(int(row.argmax()))
+            log_prob += row[ids[-1]] - np.logaddexp.reduce(row)
+        assert found[0].ids == ids[1:]
+        assert found[0].score == pytest.approx(log_prob / len(ids[1:]), abs=FLOAT32)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

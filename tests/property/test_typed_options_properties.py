@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError, NmtError
-from nmt_cli.search.chat_session import ChatSession, ChatSettings
+from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import ChatOptions, SearchOptions
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
@@ -114,9 +114,8 @@ commands = st.one_of(
 def test_a_conversation_outlives_every_command(engine_and_vocabularies, in_a_folder, typed):
     engine, vocabularies = engine_and_vocabularies
     session = ChatSession(engine, vocabularies, SearchOptions(beam_size=1, max_length=LONGEST))
-    chat_settings = ChatSettings(session)
     log = ConversationLog(in_a_folder / "log.jsonl", in_a_folder)
-    conversation = Conversation(session, chat_settings, model=in_a_folder, log=log)
+    conversation = Conversation(session, model=in_a_folder, log=log)
     commands = ChatCommands(conversation, lambda tokens: [*tokens])
     conversation.reply("red dog")
     for line in typed:

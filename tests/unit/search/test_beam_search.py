@@ -17,11 +17,9 @@ from hypothesis import strategies as st
 from nmt_cli.search.beam_search import (
     Features,
     Parameters,
-    advance_beam,
-    advance_greedy,
+    advance,
     grow,
-    start_beam,
-    start_greedy,
+    start,
 )
 from nmt_cli.search.scoring import IMPOSSIBLE
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
@@ -109,35 +107,33 @@ def parameters(**changes) -> Parameters:
     )
 
 
-def search_greedy(
-    model, limits, *, capacity=None, features=PLAIN, noise=None, min_length=0, **changes
+def search_greedy(model, limits, **changes):
+    """Return (ids, log-probability) of each sentence, written by one beam."""
+    found, _ = search_beam(model, limits, 1, length_penalty=0.0, **changes)
+    return [one for (one,) in found]
+
+
+def search_beam(
+    model,
+    limits,
+    beam_size,
+    *,
+    features=PLAIN,
+    noise=None,
+    min_length=0,
+    bonus=None,
+    **changes,
 ):
-    """Return (ids, log-probability) of each sentence."""
-    noise = np.zeros((len(limits), max(limits))) if noise is None else noise
-    state = start_greedy(
-        model.start(len(limits)),
-        tf.constant(limits),
-        tf.fill([len(limits)], min_length),
-        tf.constant(noise, tf.float32),
-        tf.constant(capacity or max(limits)),
-    )
-    state = advance_greedy(state, model.step, parameters(**changes), features)
-    return [
-        (trimmed(ids), float(score))
-        for ids, score in zip(state.sequences.numpy(), state.log_probs.numpy(), strict=True)
-    ]
-
-
-def search_beam(model, limits, beam_size, *, features=PLAIN, min_length=0, bonus=None, **changes):
     """Return the ended (ids, score) of each sentence, best first, and the final state."""
-    state = start_beam(
+    state = start(
         model.start(len(limits) * beam_size),
         tf.constant(limits),
         tf.fill([len(limits)], min_length),
+        tf.constant(np.zeros((1, 1)) if noise is None else noise, tf.float32),
         tf.constant(beam_size),
         tf.constant(max(limits)),
     )
-    state = advance_beam(state, model.step, model.reorder, bonus, parameters(**changes), features)
+    state = advance(state, model.step, model.reorder, bonus, parameters(**changes), features)
     return ended(state), state
 
 
@@ -220,7 +216,8 @@ def test_minimum_length_holds_back_the_end_token():
 @pytest.mark.parametrize("seed", range(6))
 def test_a_beam_of_one_is_greedy(seed, length_penalty):
     model = FakeModel(seed)
-    ((ids, log_prob),) = search_greedy(model, [8])
+    ids = greedy_by_hand(model, 8)
+    log_prob = model.score(ids, 0.0)
     ((found,),), _ = search_beam(model, [8], 1, length_penalty=length_penalty)
     assert found[0] == ids
     assert found[1] == pytest.approx(log_prob / len(ids) ** length_penalty, abs=SCORE)
@@ -345,28 +342,23 @@ def test_a_beam_wider_than_the_alphabet_invents_nothing():
     assert len({ids for ids, _ in found}) == len(found) == 4  # three letters and the end token
 
 
-@pytest.mark.parametrize("kind", ["greedy", "beam"])
-def test_growing_room_changes_nothing(kind):
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_growing_room_changes_nothing(beam_size):
     """Room for 2, then 5, then 9 positions gives what room for 9 gives at once."""
-    model, limits, rows = FakeModel(5, spread=0.7), [9, 6], 2 if kind == "greedy" else 6
+    model, limits = FakeModel(5, spread=0.7), [9, 6]
 
-    def start(capacity):
-        between = (tf.constant(limits), tf.constant([4, 4]))
-        if kind == "greedy":
-            return start_greedy(
-                model.start(rows), *between, tf.zeros([2, 1]), tf.constant(capacity)
-            )
-        return start_beam(model.start(rows), *between, tf.constant(3), tf.constant(capacity))
+    def begin(capacity):
+        between = (tf.constant(limits), tf.constant([4, 4]), tf.zeros([2, 1]))
+        cache = model.start(2 * beam_size)
+        return start(cache, *between, tf.constant(beam_size), tf.constant(capacity))
 
-    def advance(state):
-        if kind == "greedy":
-            return advance_greedy(state, model.step, parameters(), PLAIN)
-        return advance_beam(state, model.step, model.reorder, None, parameters(), PLAIN)
+    def run(state):
+        return advance(state, model.step, model.reorder, None, parameters(), PLAIN)
 
-    whole, state = advance(start(9)), advance(start(2))
+    whole, state = run(begin(9)), run(begin(2))
     for capacity in (5, 9):
         assert not np.all(state.done)
-        state = advance(grow(state, state.cache, tf.constant(capacity)))
+        state = run(grow(state, state.cache, tf.constant(capacity)))
 
     for name in whole._fields:
         np.testing.assert_array_equal(getattr(whole, name), getattr(state, name), err_msg=name)
