@@ -55,6 +55,7 @@ def key(
 
 auto_key = functools.partial(key, may_be_auto=True)
 live_key = functools.partial(key, may_change=True)
+open_key = functools.partial(key, may_change=True, may_be_auto=True)
 
 
 class Section(BaseModel):
@@ -298,13 +299,7 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         "columns of the low-rank adapters that learn in the place of the matrices of the layers, "
         "8 is usual; all else stays as it is; 0 is none",
     )
-    max_steps: Positive = key(
-        8000,
-        "stop after this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
-    )
+    max_steps: Positive = open_key(8000, "stop after this many steps", unit="optimizer steps")
     tokens_per_batch: Positive = auto_key(
         4096, "target tokens in an effective batch, padding not counted", unit="tokens"
     )
@@ -362,19 +357,11 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     devices: Literal["auto"] | Positive = live_key(
         "auto", "GPUs of each machine to train on; auto is all"
     )
-    eval_steps: Positive = key(
-        500,
-        "evaluate on dev every this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
+    eval_steps: Positive = open_key(
+        500, "evaluate on dev every this many steps", unit="optimizer steps"
     )
-    checkpoint_steps: Positive = key(
-        500,
-        "save a checkpoint every this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
+    checkpoint_steps: Positive = open_key(
+        500, "save a checkpoint every this many steps", unit="optimizer steps"
     )
     keep_checkpoints: Positive = live_key(10, "how many of the last checkpoints to keep on disk")
     average_checkpoints: Positive = live_key(
@@ -385,11 +372,8 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     average_decay: Probability = key(
         0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 is none"
     )
-    patience: Count = key(
-        10,
-        "stop after this many evaluations without a better score; 0 never stops",
-        may_change=True,
-        may_be_auto=True,
+    patience: Count = open_key(
+        10, "stop after this many evaluations without a better score; 0 never stops"
     )
     tensorboard: bool = live_key(
         False,
