@@ -139,8 +139,7 @@ _MODEL: dict[Any, Any] = {
     "positions": ("sinusoidal", "learned", "table"),
     "embedding_norm?": ("none", "encoder", "both"),
 }
-_REAL_OPTIONS = ("length_penalty?", "coverage_penalty?", "min_length_ratio?")
-_REAL_OPTIONS += ("repetition_penalty?", "temperature?", "top_p?")
+_RATES = ("length_penalty?", "coverage_penalty?", "min_length_ratio?", "repetition_penalty?")
 _LABELS: dict[Any, Any] = {
     "labels": (None, [str]),
     "multi_label": bool,
@@ -156,7 +155,7 @@ _VALUES: dict[Any, Any] = {
     "task": tuple(TASKS),
     "decode": {
         **dict.fromkeys(("min_length?", "no_repeat_ngram_size?", "top_k?"), _WHOLE),
-        **dict.fromkeys(_REAL_OPTIONS, float),
+        **dict.fromkeys((*_RATES, "temperature?", "top_p?"), float),
         "beam_size": _COUNT,
         "max_length?": _COUNT,
         "max_length_ratio?": (None, float),

@@ -159,10 +159,14 @@ class DataConfig(Section):
     )
 
     @property
+    def corpora(self) -> list[CorpusConfig]:
+        """The corpora of all splits."""
+        return [*self.train, *self.dev, *self.test]
+
+    @property
     def files(self) -> list[str]:
         """The names of all files, relative to `dir`."""
-        corpora = (*self.train, *self.dev, *self.test)
-        return [name for c in corpora for name in (c.source, c.target, c.file) if name]
+        return [name for c in self.corpora for name in (c.source, c.target, c.file) if name]
 
     def way_of(self, corpus: CorpusConfig) -> tuple[str, str]:
         """Return the languages of source and target of a corpus; "" where not told."""
@@ -170,8 +174,7 @@ class DataConfig(Section):
 
     @model_validator(mode="after")
     def _all_languages_told(self) -> Self:
-        corpora = [c for c in (*self.train, *self.dev, *self.test) if c.rows is None]
-        ways = [(corpus.label, *self.way_of(corpus)) for corpus in corpora]
+        ways = [(c.label, *self.way_of(c)) for c in self.corpora if c.rows is None]
         if len({way[1:] for way in ways}) < 2:
             return self
         for label, source, target in ways:
@@ -539,21 +542,17 @@ class Config(Section):
 
     @field_validator("data")
     @classmethod
-    def _third_column_is_a_label(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
-        corpora = [*data.train, *data.dev, *data.test]
-        if info.data.get("task") != "classification" and any(
-            corpus.columns is not None and len(corpus.columns) != 2 for corpus in corpora
+    def _corpora_are_of_the_task(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+        facts = TASKS.get(info.data.get("task", ""))
+        if not (facts and facts.has_labels) and any(
+            len(c.columns or "ab") != 2 for c in data.corpora
         ):
             raise ValueError("three columns need task: classification; otherwise name two")
-        return data
-
-    @field_validator("data")
-    @classmethod
-    def _languages_of_corpora_translate(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
-        facts = TASKS.get(info.data.get("task", ""))
-        if facts is None or facts.is_parallel:
-            return data
-        if any(c.source_lang or c.target_lang for c in (*data.train, *data.dev, *data.test)):
+        if (
+            facts
+            and not facts.is_parallel
+            and any(c.source_lang or c.target_lang for c in data.corpora)
+        ):
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data
 
