@@ -87,13 +87,17 @@ def _check_variables(
 
 
 def _check_shape(name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Check a variable against the longest known ending of its name."""
+    """Check a variable against the longest known ending of its name.
+
+    A bias and the scales of a weight have a number for each of its rows.
+    """
     if not shape:
         return
-    parts = name.removesuffix("_scale").split("/")
+    stem = name.removesuffix("_scale")
+    parts = (stem.removesuffix("bias") + "weight" if stem.endswith("/bias") else stem).split("/")
     endings = ("/".join(parts[-count:]) for count in (3, 2, 1))
     wanted = next((shapes[ending] for ending in endings if ending in shapes), ())
-    if name.endswith("_scale"):
+    if name.endswith(("/bias", "_scale")):
         wanted = wanted[:1]
     if len(shape) != len(wanted) or any(
         b not in (a, -1) for a, b in zip(shape, wanted, strict=True)
@@ -104,32 +108,22 @@ def _check_shape(name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[i
 def _shapes(model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of variables by the ends of their names; -1 is any number."""
     d, ff = model["d_model"], model["d_ff"]
-    source, target = vocabulary["source"], vocabulary["target"]
     return {
-        "embeddings_0/weight": (source, d),
+        "embeddings_0/weight": (vocabulary["source"], d),
         "embeddings_1/weight": (-1, d),
-        "decoder/embeddings/weight": (target, d),
-        "projection/weight": (target, d),
-        "projection/bias": (target,),
+        "decoder/embeddings/weight": (vocabulary["target"], d),
+        "projection/weight": (vocabulary["target"], d),
         "encodings": (model["max_length"], d),
         "gamma": (d,),
         "beta": (d,),
         "self_attention/linear_0/weight": (3 * d, d),
-        "self_attention/linear_0/bias": (3 * d,),
         "self_attention/linear_1/weight": (d, d),
-        "self_attention/linear_1/bias": (d,),
         "attention/linear_0/weight": (d, d),
-        "attention/linear_0/bias": (d,),
         "attention/linear_1/weight": (2 * d, d),
-        "attention/linear_1/bias": (2 * d,),
         "attention/linear_2/weight": (d, d),
-        "attention/linear_2/bias": (d,),
         "linear_0/weight": (ff, d),
-        "linear_0/bias": (ff,),
         "linear_0_noact/weight": (ff, d),
-        "linear_0_noact/bias": (ff,),
         "linear_1/weight": (d, ff),
-        "linear_1/bias": (d,),
     }
 
 

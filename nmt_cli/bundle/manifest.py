@@ -2,10 +2,10 @@
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, get_origin
+from typing import Any
 
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.errors import ModelFileError
@@ -116,13 +116,6 @@ def read_manifest(path: Path) -> Manifest:
         manifest = Manifest(**values)
     except TypeError as error:
         raise ModelFileError(f"{path}: damaged: {error}") from error
-    for entry in fields(Manifest):
-        kind: Any = get_origin(entry.type) or entry.type
-        if not isinstance(getattr(manifest, entry.name), kind):
-            raise ModelFileError(f"{path}: damaged: '{entry.name}' is not of the right type")
-    for name, known in manifest.files.items():
-        if not isinstance(known, dict) or not {"bytes", "sha256"} <= known.keys():
-            raise ModelFileError(f"{path}: damaged: 'files' does not list {name}")
     if problem := next(_problems(manifest), None):
         raise ModelFileError(f"{path}: damaged: {problem}")
     if checksum not in (None, _checksum(values)):
@@ -133,126 +126,121 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
+# What a value can be: a type, a range of whole numbers, one of several, or what each key has. A key
+# that ends in "?" may be missing, `...` stands for all others, and what is not named may be
+# anything. Pydantic's import would take longer than a sentence's translation.
+_COUNT, _WHOLE, _MOST = range(1, 1 << 31), range(1 << 53), 1 << 53
+_MODEL: dict[Any, Any] = {
+    **dict.fromkeys(("d_model", "d_ff", "num_heads", "encoder_layers", "max_length"), _COUNT),
+    **dict.fromkeys(("turn_embeddings?", "attention_bias?", "output_bias?"), bool),
+    **dict.fromkeys(("dropout?", "norm_epsilon?"), float),
+    "norm": ("pre", "post"),
+    "activation": ("relu", "gelu", "silu", "swiglu"),
+    "positions": ("sinusoidal", "learned", "table"),
+    "embedding_norm?": ("none", "encoder", "both"),
+}
+_RATES = ("length_penalty?", "coverage_penalty?", "min_length_ratio?", "repetition_penalty?")
+_LABELS: dict[Any, Any] = {
+    "labels": (None, [str]),
+    "multi_label": bool,
+    "separator": str,
+    "threshold": float,
+    "pooling": ("mean", "max", "first"),
+    "texts": (1, 2),
+    "dropout?": float,
+}
+_VALUES: dict[Any, Any] = {
+    **dict.fromkeys(("name", "source_lang", "target_lang", "licence"), str),
+    **dict.fromkeys(("parameters", "format_version"), int),
+    "task": tuple(TASKS),
+    "decode": {
+        **dict.fromkeys(("min_length?", "no_repeat_ngram_size?", "top_k?"), _WHOLE),
+        **dict.fromkeys((*_RATES, "temperature?", "top_p?"), float),
+        "beam_size": _COUNT,
+        "max_length?": _COUNT,
+        "max_length_ratio?": (None, float),
+        "sample?": bool,
+    },
+    "chat": {
+        **dict.fromkeys(("history_turns?", "rerank?"), _WHOLE),
+        **dict.fromkeys(("borrowed_history?", "anti_generic_weight?"), float),
+        "persona?": (None, str),
+    },
+    "vocabulary": {"source": _COUNT, "target": _COUNT, "joint": bool, "tags?": _WHOLE},
+    "scores": {...: {...: {"score": float, "signature": str}}},
+    "training": {
+        **dict.fromkeys(("step?", "pairs?", "long_source?", "finished_step?"), _WHOLE),
+        "dev_loss?": (None, float),
+        "fingerprint?": str,
+        "imported?": {"source": str, "family": str, "revision": str},
+    },
+    "versions": {"nmt": str, ...: str},
+    "ctranslate2": {"formats?": {...: {"megabytes?": float}}},
+    "parts": {...: int},
+    "languages": ({}, {"source": {...: str}, "target": {...: str}, "forced": bool}),
+    "files": {...: {"bytes": _WHOLE, "sha256": str, "crc32?": _WHOLE}},
+}
+
+
 def _problems(manifest: Manifest) -> Iterator[str]:
-    """Yield what is wrong with the values of a manifest; pydantic's import would take longer."""
-    if manifest.task not in TASKS:
-        yield f"unknown task {manifest.task!r}"
-    for name, known in manifest.files.items():
+    """Yield what is wrong with the values of a manifest."""
+    yield from (
+        f"'files' does not list {name}"
+        for name, known in (manifest.files if isinstance(manifest.files, dict) else {}).items()
+        if not isinstance(known, dict) or not {"bytes", "sha256"} <= known.keys()
+    )
+    yield from _misfits(vars(manifest), _VALUES, "")
+    has_labels = manifest.facts.has_labels
+    decoder = {} if has_labels else {"decoder_layers": _WHOLE}
+    yield from _misfits(manifest.model, _MODEL | decoder, "model.")
+    yield from _misfits(manifest.classification, _LABELS if has_labels else {}, "classification.")
+    if manifest.classification.get("separator") == "":
+        yield "classification.separator is empty"
+    for name in manifest.files:
         if PurePath(name).is_absolute() or ".." in PurePath(name).parts or "\0" in name:
             yield f"'files' names {name!r}, which is not in the folder"
-        if not all(_is_number(known.get(key, 0), int, 0) for key in ("bytes", "crc32")):
-            yield f"'files' does not say how large {name} is"
-    sections = ("model", "decode", "chat", "vocabulary", "training", "classification")
-    for section in sections:
-        for key, value in getattr(manifest, section).items():
-            if (is_fine := _KINDS.get(key)) and not is_fine(value):
-                yield f"{section}.{key} cannot be {value!r:.40}"
-    for section, keys in _needed(manifest).items():
-        yield from (
-            f"{section}.{k} is missing" for k in keys if k not in getattr(manifest, section)
-        )
-    if not all(_is_number(number, int) for number in manifest.parts.values()):
-        yield "'parts' are not numbers"
-    if not all(isinstance(version, str) for version in manifest.versions.values()):
-        yield "'versions' are not texts"
-    for name, scores in manifest.scores.items():
-        values = scores.values() if isinstance(scores, dict) else [None]
-        if not all(isinstance(v, dict) and _is_score(v) for v in values):
-            yield f"scores.{name} are not scores"
-    yield from _language_problems(manifest)
-    yield from _format_problems(manifest.ctranslate2)
-
-
-def _needed(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return the keys that each section must have."""
-    has_labels = manifest.facts.has_labels
-    return {
-        "model": _MODEL_KEYS if has_labels else (*_MODEL_KEYS, "decoder_layers"),
-        "decode": ("beam_size",),
-        "vocabulary": ("source", "target", "joint"),
-        "versions": ("nmt",),
-        "classification": _LABEL_KEYS if has_labels else (),
-    }
-
-
-def _is_score(values: dict[str, Any]) -> bool:
-    return _is_number(values.get("score"), float) and isinstance(values.get("signature"), str)
-
-
-def _language_problems(manifest: Manifest) -> Iterator[str]:
-    known = manifest.languages
-    if known:
-        sides = known.get("source"), known.get("target")
-        are_texts = all(
-            isinstance(side, dict) and all(isinstance(token, str) for token in side.values())
-            for side in sides
-        )
-        if not are_texts or not isinstance(known.get("forced"), bool):
-            yield "'languages' does not say which tokens they have"
-            return
     if manifest.vocabulary.get("tags", 0) != len(manifest.known_languages.tokens):
         yield "'languages' and 'vocabulary' have different numbers of tokens"
-
-
-def _format_problems(known: dict[str, Any]) -> Iterator[str]:
+    known = manifest.ctranslate2
     formats = known.get("formats", {})
-    if not isinstance(formats, dict) or not all(isinstance(f, dict) for f in formats.values()):
-        yield "ctranslate2.formats has a format without facts"
-        return
     if any(not name.replace("_", "").isalnum() for name in formats):
         yield "ctranslate2.formats names an unknown number format"
     if known and known.get("auto") not in list(formats):
         yield f"ctranslate2.auto is {known.get('auto')!r:.40}, which the model does not have"
-    for facts in formats.values():
-        scores = [facts[key] for key in ("bleu", "accuracy") if facts.get(key) is not None]
-        measured = [facts.get("megabytes", 0), *scores]
-        measured += [facts.get("lines_per_second")] if scores else []
-        if not all(_is_number(number, float) for number in measured):
-            yield "ctranslate2.formats has a score that is not a number"
+    for name, facts in formats.items():
+        scores = [key for key in ("bleu", "accuracy") if facts.get(key) is not None]
+        measured = dict.fromkeys([*scores, "lines_per_second"] if scores else [], float)
+        yield from _misfits(facts, measured, f"ctranslate2.formats.{name}.")
 
 
-_MOST_OF_ALL = 1 << 53
+def _misfits(values: Any, kinds: Mapping[Any, Any], prefix: str) -> Iterator[str]:
+    """Yield what is wrong with the values of some keys, whose names begin with `prefix`."""
+    if not isinstance(values, dict):
+        yield f"{prefix.rstrip('.')} cannot be {values!r:.40}"
+        return
+    for key, kind in kinds.items():
+        name = str(key).removesuffix("?")
+        if key is not ... and name == key and key not in values:
+            yield f"{prefix}{key} is missing"
+        for given in values.keys() - kinds.keys() if key is ... else values.keys() & {name}:
+            if isinstance(kind, dict):
+                yield from _misfits(values[given], kind, f"{prefix}{given}.")
+            elif not _is(values[given], kind):
+                yield f"{prefix}{given} cannot be {values[given]!r:.40}"
 
 
-def _is_number(value: Any, kind: type, least: float = -_MOST_OF_ALL) -> bool:
-    """Return whether a value is a finite number from `least`; a whole one if `kind` is int."""
-    kinds = (int,) if kind is int else (int, float)
-    is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    return is_number and least <= value <= _MOST_OF_ALL
-
-
-def _is_origin(value: Any) -> bool:
-    """Return whether a value says where a model was imported from."""
-    keys = {"source", "family", "revision"}
-    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in keys)
-
-
-_MODEL_SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "max_length")
-_MODEL_KEYS = (*_MODEL_SIZES, "norm", "activation", "positions")
-_LABEL_KEYS = ("labels", "multi_label", "separator", "threshold", "pooling", "texts")
-_COUNTS = ("beam_size", "source", "target", *_MODEL_SIZES)
-_WHOLE: tuple[str, ...] = ("decoder_layers", "min_length", "no_repeat_ngram_size", "top_k")
-_WHOLE += ("tags", "history_turns", "rerank", "step", "pairs", "long_source", "finished_step")
-_REAL: tuple[str, ...] = ("length_penalty", "coverage_penalty", "min_length_ratio", "dropout")
-_REAL += ("repetition_penalty", "temperature", "top_p", "borrowed_history", "anti_generic_weight")
-_REAL += ("norm_epsilon", "threshold")
-_MAY_MISS = ("max_length_ratio", "dev_loss")
-_TRUTHS = ("sample", "joint", "turn_embeddings", "attention_bias", "output_bias", "multi_label")
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(_COUNTS, lambda v: _is_number(v, int, 1) and v < 1 << 31),
-    **dict.fromkeys(_WHOLE, lambda v: _is_number(v, int, 0)),
-    **dict.fromkeys(_REAL, lambda v: _is_number(v, float)),
-    **dict.fromkeys(_MAY_MISS, lambda v: v is None or _is_number(v, float)),
-    **dict.fromkeys(_TRUTHS, lambda v: isinstance(v, bool)),
-    "norm": lambda v: v in ("pre", "post"),
-    "activation": lambda v: v in ("relu", "gelu", "silu", "swiglu"),
-    "embedding_norm": lambda v: v in ("none", "encoder", "both"),
-    "positions": lambda v: v in ("sinusoidal", "learned", "table"),
-    "imported": _is_origin,
-    "pooling": lambda v: v in ("mean", "max", "first"),
-    "texts": lambda v: v in (1, 2),
-    "separator": lambda v: isinstance(v, str) and v != "",
-    "fingerprint": lambda v: isinstance(v, str),
-    "persona": lambda v: v is None or isinstance(v, str),
-    "labels": lambda v: v is None or (isinstance(v, list) and all(isinstance(x, str) for x in v)),
-}
+def _is(value: Any, kind: Any) -> bool:
+    """Return whether a value is of a kind; numbers are finite, and True is none."""
+    match kind:
+        case range():
+            return type(value) is int and value in kind
+        case tuple():
+            return any(_is(value, one) for one in kind)
+        case [item]:
+            return isinstance(value, list) and all(_is(one, item) for one in value)
+        case dict():
+            return not [*_misfits(value, kind, "")] and (bool(kind) or not value)
+        case type() if kind in (int, float):
+            numbers = (int,) if kind is int else (int, float)
+            return type(value) in numbers and -_MOST <= value <= _MOST
+    return isinstance(value, kind) if isinstance(kind, type) else bool(value == kind)

@@ -196,14 +196,4 @@ def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path, most: int) ->
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with opened() as source, target.open("xb") as stream:
-            _copy(source, stream, size)
-
-
-def _copy(source: IO[bytes], stream: IO[bytes], size: int) -> None:
-    """Copy as many bytes as were announced, and no more."""
-    left = size
-    while left and (block := source.read(min(left, _BLOCK))):
-        stream.write(block)
-        left -= len(block)
-    if left or source.read(1):
-        raise ValueError("a file in it does not have the size it claims")
+            shutil.copyfileobj(source, stream)  # both kinds give no more than was announced

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from nmt_cli.config.limits import within
+from nmt_cli.config.limits import default, within
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import did_you_mean
@@ -64,6 +64,12 @@ def key(
 
 auto_key = functools.partial(key, may_be_auto=True)
 live_key = functools.partial(key, may_change=True)
+open_key = functools.partial(key, may_change=True, may_be_auto=True)
+
+
+def option(name: str, help_text: str, *, may_change: bool = True, unit: str | None = None) -> Any:
+    """Declare the key of an option of search or chat, which has its default and its range."""
+    return key(default(name), help_text, may_change=may_change, unit=unit, **within(name))
 
 
 class Section(BaseModel):
@@ -169,10 +175,14 @@ class DataConfig(Section):
     )
 
     @property
+    def corpora(self) -> list[CorpusConfig]:
+        """The corpora of all splits."""
+        return [*self.train, *self.dev, *self.test]
+
+    @property
     def files(self) -> list[str]:
         """The names of all files, relative to `dir`."""
-        corpora = (*self.train, *self.dev, *self.test)
-        return [name for c in corpora for name in (c.source, c.target, c.file) if name]
+        return [name for c in self.corpora for name in (c.source, c.target, c.file) if name]
 
     def way_of(self, corpus: CorpusConfig) -> tuple[str, str]:
         """Return the languages of source and target of a corpus; "" where not told."""
@@ -180,8 +190,7 @@ class DataConfig(Section):
 
     @model_validator(mode="after")
     def _all_languages_told(self) -> Self:
-        corpora = [c for c in (*self.train, *self.dev, *self.test) if c.rows is None]
-        ways = [(corpus.label, *self.way_of(corpus)) for corpus in corpora]
+        ways = [(c.label, *self.way_of(c)) for c in self.corpora if c.rows is None]
         if len({way[1:] for way in ways}) < 2:
             return self
         for label, source, target in ways:
@@ -333,13 +342,7 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
         "rank of the low-rank adapters that are trained instead of the matrices of the layers, "
         "usually 8; all other weights stay as they are; 0 is none",
     )
-    max_steps: Positive = key(
-        8000,
-        "stop after this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
-    )
+    max_steps: Positive = open_key(8000, "stop after this many steps", unit="optimizer steps")
     stages: list[StageConfig] = key(
         [],
         "trainings before this one, which starts from the model of the last: [{max_steps: 3000, "
@@ -402,19 +405,11 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     devices: Literal["auto"] | Positive = live_key(
         "auto", "GPUs of each machine to train on; auto is all"
     )
-    eval_steps: Positive = key(
-        500,
-        "evaluate on dev every this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
+    eval_steps: Positive = open_key(
+        500, "evaluate on dev every this many steps", unit="optimizer steps"
     )
-    checkpoint_steps: Positive = key(
-        500,
-        "save a checkpoint every this many steps",
-        unit="optimizer steps",
-        may_change=True,
-        may_be_auto=True,
+    checkpoint_steps: Positive = open_key(
+        500, "save a checkpoint every this many steps", unit="optimizer steps"
     )
     keep_checkpoints: Positive = live_key(10, "how many of the last checkpoints to keep on disk")
     average_checkpoints: Positive = live_key(
@@ -425,11 +420,8 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
     average_decay: Probability = key(
         0.0, "decay of a moving average of the weights, tried at the end, e.g. 0.999; 0 is none"
     )
-    patience: Count = key(
-        10,
-        "stop after this many evaluations without a better score; 0 never stops",
-        may_change=True,
-        may_be_auto=True,
+    patience: Count = open_key(
+        10, "stop after this many evaluations without a better score; 0 never stops"
     )
     tensorboard: bool = live_key(
         False,
@@ -455,48 +447,35 @@ class TrainConfig(create_model("_From", __base__=Section, **_FROM)):  # type: ig
 class DecodeConfig(Section):
     """Default search options of the trained model; every command can override them."""
 
-    beam_size: int = live_key(5, "hypotheses kept at each step; 1 is greedy", **within("beam_size"))
-    length_penalty: float = live_key(
-        1.0, "alpha: score = log-probability / length^alpha", **within("length_penalty")
+    beam_size: int = option("beam_size", "hypotheses kept at each step; 1 is greedy")
+    length_penalty: float = option(
+        "length_penalty", "alpha: score = log-probability / length^alpha"
     )
-    coverage_penalty: float = live_key(
-        0.0,
+    coverage_penalty: float = option(
+        "coverage_penalty",
         "beta: favours outputs that attend to all of the source (Wu et al. 2016)",
-        **within("coverage_penalty"),
     )
-    max_length: int = live_key(
-        256, "longest output", unit="tokens with </s>", **within("max_length")
+    max_length: int = option("max_length", "longest output", unit="tokens with </s>")
+    max_length_ratio: float | None = option(
+        "max_length_ratio", "longest output as a multiple of the source's tokens (plus 10)"
     )
-    max_length_ratio: float | None = live_key(
-        None,
-        "longest output as a multiple of the source's tokens (plus 10)",
-        **within("max_length_ratio"),
+    min_length: int = option("min_length", "shortest output", unit="tokens")
+    min_length_ratio: float = option(
+        "min_length_ratio", "shortest output as a multiple of the source's tokens"
     )
-    min_length: int = live_key(1, "shortest output", unit="tokens", **within("min_length"))
-    min_length_ratio: float = live_key(
-        0.0, "shortest output as a multiple of the source's tokens", **within("min_length_ratio")
+    no_repeat_ngram_size: int = option(
+        "no_repeat_ngram_size", "never write the same n tokens in a row twice; 0 allows it"
     )
-    no_repeat_ngram_size: int = live_key(
-        0,
-        "never write the same n tokens in a row twice; 0 allows it",
-        **within("no_repeat_ngram_size"),
-    )
-    repetition_penalty: float = live_key(
-        1.0,
+    repetition_penalty: float = option(
+        "repetition_penalty",
         "above 1 makes tokens already written less likely (Keskar et al. 2019)",
-        **within("repetition_penalty"),
     )
     sample: bool = live_key(False, "draw tokens at random instead of searching")
-    temperature: float = live_key(
-        1.0, "when sampling: below 1 is safer, above 1 is wilder", **within("temperature")
-    )
-    top_k: int = live_key(
-        0, "when sampling: only from the k most likely tokens; 0 is all", **within("top_k")
-    )
-    top_p: float = live_key(
-        1.0,
+    temperature: float = option("temperature", "when sampling: below 1 is safer, above 1 is wilder")
+    top_k: int = option("top_k", "when sampling: only from the k most likely tokens; 0 is all")
+    top_p: float = option(
+        "top_p",
         "when sampling: only from the most likely tokens that hold this share of the probability",
-        **within("top_p"),
     )
 
     @model_validator(mode="after")
@@ -509,8 +488,8 @@ class DecodeConfig(Section):
 class ChatConfig(Section):
     """Dialogue context and choice of replies; used when task is chat."""
 
-    history_turns: int = key(
-        3, "earlier turns that the model sees before the last one", **within("history_turns")
+    history_turns: int = option(
+        "history_turns", "earlier turns that the model sees before the last one", may_change=False
     )
     persona: str | None = key(None, "a line put before every conversation")
     format: Literal["nmt", "blenderbot", "blenderbot-small"] = key(
@@ -523,16 +502,14 @@ class ChatConfig(Section):
         ge=0.0,
         le=1.0,
     )
-    rerank: int = live_key(
-        1,
+    rerank: int = option(
+        "rerank",
         "number of candidate replies, of which the least generic is given; 1 gives the first, word "
         "by word",
-        **within("rerank"),
     )
-    anti_generic_weight: float = live_key(
-        0.5,
+    anti_generic_weight: float = option(
+        "anti_generic_weight",
         "lambda: rank = score - lambda * score without context (MMI-antiLM, Li et al. 2016)",
-        **within("anti_generic_weight"),
     )
 
     def text_settings(self) -> dict[str, Any]:
@@ -605,12 +582,13 @@ class Config(Section):
 
     @field_validator("data")
     @classmethod
-    def _third_column_is_a_label(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
-        corpora = [*data.train, *data.dev, *data.test]
-        if info.data.get("task") != "classification" and any(
-            corpus.columns is not None and len(corpus.columns) != 2 for corpus in corpora
+    def _corpora_are_of_the_task(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
+        facts = TASKS.get(info.data.get("task", ""))
+        if not (facts and facts.has_labels) and any(
+            len(c.columns or "ab") != 2 for c in data.corpora
         ):
             raise ValueError("three columns need task: classification; otherwise name two")
+<<<<<<< HEAD
         return data
 
     @field_validator("data")
@@ -622,6 +600,13 @@ class Config(Section):
         if data.noise:
             raise ValueError("noise is for task: translation only")
         if any(c.source_lang or c.target_lang for c in (*data.train, *data.dev, *data.test)):
+=======
+        if (
+            facts
+            and not facts.is_parallel
+            and any(c.source_lang or c.target_lang for c in data.corpora)
+        ):
+>>>>>>> lean3
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from nmt_cli.config.limits import RANGES
+from nmt_cli.config.limits import OPTIONS, default
 from nmt_cli.errors import ConfigError, did_you_mean
 
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
@@ -59,11 +59,9 @@ class _Options:
         """Return a copy with the changes; ConfigError names an option that is out of range."""
         changed = dataclasses.replace(self, **changes)
         for name, value in vars(changed).items():
-            if name in RANGES and value is not None:
-                least, most, *words = RANGES[name]
-                if not least <= value <= most:
-                    wanted = words[0] if words else f"{least} to {most}"
-                    raise ConfigError(f"{name} must be {wanted} (it is {value})")
+            known = OPTIONS.get(name)
+            if known and value is not None and not known.least <= value <= known.most:
+                raise ConfigError(f"{name} must be {known.range_text} (it is {value})")
         return changed
 
 
@@ -79,21 +77,21 @@ class SearchOptions(_Options):
     (arXiv 1904.09751).
     """
 
-    beam_size: int = 5
-    n_best: int = 1  # hypotheses returned; at most `beam_size`
-    length_penalty: float = 1.0
-    coverage_penalty: float = 0.0
-    max_length: int = 256
-    max_length_ratio: float | None = None
-    min_length: int = 1
-    min_length_ratio: float = 0.0
-    no_repeat_ngram_size: int = 0
-    repetition_penalty: float = 1.0
+    beam_size: int = default("beam_size")
+    n_best: int = default("n_best")  # hypotheses returned; at most `beam_size`
+    length_penalty: float = default("length_penalty")
+    coverage_penalty: float = default("coverage_penalty")
+    max_length: int = default("max_length")
+    max_length_ratio: float | None = default("max_length_ratio")
+    min_length: int = default("min_length")
+    min_length_ratio: float = default("min_length_ratio")
+    no_repeat_ngram_size: int = default("no_repeat_ngram_size")
+    repetition_penalty: float = default("repetition_penalty")
     sample: bool = False
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int | None = 0  # None draws something else each time
+    temperature: float = default("temperature")
+    top_k: int = default("top_k")
+    top_p: float = default("top_p")
+    seed: int | None = default("seed")  # None draws something else each time
     # target ids that every output begins with; scores count what follows, divided by all its length
     prefix: tuple[int, ...] = ()
     suppressed: tuple[tuple[int, ...], ...] = ()  # rows of target ids that no output holds
@@ -172,9 +170,9 @@ class SearchOptions(_Options):
 class ChatOptions(_Options):
     """How to reply. `ChatConfig` explains most keys; a bundle has its own defaults."""
 
-    history_turns: int = 3
+    history_turns: int = default("history_turns")
     persona: str | None = None
     format: str = "nmt"
-    rerank: int = 1
-    anti_generic_weight: float = 0.5
+    rerank: int = default("rerank")
+    anti_generic_weight: float = default("anti_generic_weight")
     stream: bool = True  # say a reply piece by piece where that is possible

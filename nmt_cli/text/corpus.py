@@ -108,8 +108,16 @@ class Corpora:
         return itertools.chain.from_iterable(self.iter_corpora(split))
 
     def iter_corpora(self, split: str) -> Iterator[Iterator[Example]]:
-        """Yield for each corpus of a split, as the configuration lists them, its examples."""
+        """Yield for each corpus of a split, as the configuration lists them, its examples.
+
+        A small training text is read once: its sample has all of it.
+        """
         chat = self.config.chat
+        if split == "train" and "train_sample" in vars(self):
+            samples, counts = self.train_sample
+            if counts == [*map(len, samples)]:
+                yield from map(iter, samples)
+                return
         for corpus in getattr(self.config.data, split):
             examples = self._of_split(corpus, split)
             if self.config.facts.has_turns and split == "train":

@@ -8,6 +8,7 @@ bytes); Schuster and Nakajima 2012 (word pieces); Kudo 2018 (unigrams), arXiv 18
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -32,16 +33,9 @@ def is_known(tokenizer: Tokenizer) -> bool:
         return False
     if tokenizer.post_processor is not None:
         return False
-    if _is_sentencepiece(tokenizer):
-        return True
-    kinds = {"WordPiece": [_as_words], "BPE": [_as_small, _as_bytes, _as_bytes_with_space]}
     found = _parts(tokenizer)
-    for dress in kinds.get(type(tokenizer.model).__name__, []):
-        twin = Tokenizer(models.BPE())
-        dress(twin, **_flags(found["normalizer"]))
-        if _parts(twin) == found:
-            return True
-    return False
+    kind = type(tokenizer.model).__name__
+    return _is_sentencepiece(found) or found in map(_parts, _twins(kind, found["normalizer"]))
 
 
 def as_sentencepiece(tokenizer: Tokenizer, *, prefix: str) -> Tokenizer:
@@ -95,33 +89,23 @@ def as_word_pieces(
     return tokenizer
 
 
-def _as_small(tokenizer: Tokenizer, **_: Any) -> None:
-    as_small_bpe(tokenizer)
+def _twins(kind: str, normalizer: Any) -> Iterator[Tokenizer]:
+    """Yield tokenizers, of nothing yet, that split and join as those of a kind of model may."""
+    if kind == "WordPiece" and normalizer and normalizer["type"] == "BertNormalizer":
+        yield as_word_pieces(
+            _blank(),
+            lowercase=normalizer["lowercase"],
+            strip_accents=normalizer["strip_accents"],
+            chinese=normalizer["handle_chinese_chars"],
+        )
+    if kind == "BPE":
+        yield as_small_bpe(_blank())
+        for prefix_space in (False, True):
+            yield as_byte_bpe(_blank(), prefix_space=prefix_space)
 
 
-def _as_bytes(tokenizer: Tokenizer, **_: Any) -> None:
-    as_byte_bpe(tokenizer, prefix_space=False)
-
-
-def _as_bytes_with_space(tokenizer: Tokenizer, **_: Any) -> None:
-    as_byte_bpe(tokenizer, prefix_space=True)
-
-
-def _as_words(tokenizer: Tokenizer, **flags: Any) -> None:
-    as_word_pieces(
-        tokenizer, **({"lowercase": True, "strip_accents": None, "chinese": True} | flags)
-    )
-
-
-def _flags(normalizer: Any) -> dict[str, Any]:
-    """Return what a normaliser of BERT's says of its choices."""
-    if not isinstance(normalizer, dict) or normalizer.get("type") != "BertNormalizer":
-        return {}
-    return {
-        "lowercase": normalizer["lowercase"],
-        "strip_accents": normalizer["strip_accents"],
-        "chinese": normalizer["handle_chinese_chars"],
-    }
+def _blank() -> Tokenizer:
+    return Tokenizer(models.BPE())
 
 
 def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -129,14 +113,13 @@ def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
     return {name: state[name] for name in ("normalizer", "pre_tokenizer", "decoder")}
 
 
-def _is_sentencepiece(tokenizer: Tokenizer) -> bool:
-    """Return whether a vocabulary splits as SentencePiece does, whose charsmaps differ."""
-    found = _parts(tokenizer)
-    steps = (found.pop("normalizer") or {}).get("normalizers", ())
+def _is_sentencepiece(found: dict[str, Any]) -> bool:
+    """Return whether the parts of a vocabulary are SentencePiece's, whose charsmaps differ."""
+    steps = (found["normalizer"] or {}).get("normalizers", ())
     patterns = [step["pattern"] for step in steps if step["type"] == "Replace"]
-    twins = [as_sentencepiece(Tokenizer(models.BPE()), prefix=prefix) for prefix in _PREFIXES]
+    twins = [_parts(as_sentencepiece(_blank(), prefix=prefix)) for prefix in _PREFIXES]
     return (
         {step["type"] for step in steps} <= {"Precompiled", "Strip", "Replace"}
         and all(pattern == {"Regex": IMPORTED_PATTERN} for pattern in patterns)
-        and any(found.items() <= _parts(twin).items() for twin in twins)
+        and any(found == twin | {"normalizer": found["normalizer"]} for twin in twins)
     )

@@ -37,13 +37,9 @@ class Labels:
             return None
         return cls(tuple(settings.labels), _separator(settings))
 
-    def split(self, text: str) -> list[str]:
-        """Return the label names in a corpus's text."""
-        return split_labels(text, self.separator)
-
     def ids(self, text: str) -> list[int]:
         """Return the numbers, from 1, of the labels in a corpus's text, each once, ascending."""
-        return sorted({self._numbers[name] for name in self.split(text)})
+        return sorted({self._numbers[name] for name in split_labels(text, self.separator)})
 
     def join(self, indices: Iterable[int]) -> str:
         """Return the text of labels, given by their places in `names`."""
@@ -51,7 +47,7 @@ class Labels:
 
     def problem(self, text: str, file: Path, line: int) -> LineError | None:
         """Return what is wrong with a line that has a label that the model does not know."""
-        for name in self.split(text):
+        for name in split_labels(text, self.separator):
             if name not in self._numbers:
                 shown = ", ".join(self.names[:_SHOWN]) + (", ..." if self.names[_SHOWN:] else "")
                 return LineError(

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,10 @@ class Encoder:
         chat_format: How turns are joined (see `template.py`).
         max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
         languages: What says which languages are meant.
+        has_labels: Whether targets are no text, but numbers of labels.
     """
 
+    has_labels: ClassVar[bool] = False
     source: Subwords
     target: Subwords
     is_chat: bool
@@ -126,11 +128,6 @@ class Encoder:
             targets = [[*b.output, *ids] for b, ids in zip(begins, targets, strict=True)]
         return sources, targets
 
-    @property
-    def has_labels(self) -> bool:
-        """Whether targets are no text, but numbers of labels."""
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabelEncoder(Encoder):
@@ -139,6 +136,7 @@ class LabelEncoder(Encoder):
     `begins`: each text has `<s>` in front, for a model that looks at the first position.
     """
 
+    has_labels: ClassVar[bool] = True
     labels: Labels
     begins: bool
 
@@ -159,11 +157,6 @@ class LabelEncoder(Encoder):
     def encode_targets(self, targets: list[str]) -> list[list[int]]:
         """Return the numbers of the labels, from 1."""
         return [self.labels.ids(target) for target in targets]
-
-    @property
-    def has_labels(self) -> bool:
-        """See `Encoder.has_labels`."""
-        return True
 
 
 def build_encoder(

@@ -6,7 +6,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from nmt_cli.config.limits import RANGES
+from nmt_cli.config.limits import OPTIONS
 from nmt_cli.config.schema import Config, DecodeConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.search.options import ChatOptions, SearchOptions
@@ -26,8 +26,8 @@ def test_every_key_of_the_configuration_is_an_option():
 
 @pytest.mark.parametrize(("section", "options"), [("decode", SearchOptions), ("chat", ChatOptions)])
 def test_a_configuration_refuses_what_the_option_refuses(section, options):
-    for name in set(RANGES) & set(Config.model_fields[section].annotation.model_fields):
-        least, most, *_ = RANGES[name]
+    for name in set(OPTIONS) & set(Config.model_fields[section].annotation.model_fields):
+        _, least, most, _ = OPTIONS[name]
         for value in (least - 1, most + 1):
             with pytest.raises(ConfigError, match=name):
                 options().override(**{name: value})

@@ -522,3 +522,22 @@ def test_texts_of_one_side_or_both():
     assert list(texts(examples, "source")) == ["u1", "b1", "u2", "u"]
     assert list(texts(examples, "target")) == ["b2", "b"]
     assert list(texts(examples, "joint")) == ["u1", "b1", "u2", "b2", "u", "b"]
+
+
+def test_a_small_training_text_is_read_once(put, corpora, tmp_path):
+    put("a.en", "one\n\ntwo\n")
+    put("a.de", "eins\n\nzwei\n")
+    text = corpora({"source": "a.en", "target": "a.de"})
+    _, counts = text.train_sample
+    (tmp_path / "a.en").unlink()
+    assert counts == [2]
+    assert [example.target for example in text.iter_split("train")] == ["eins", "zwei"]
+    assert text.num_blank == {"a.en + a.de": 1}
+
+
+def test_a_large_training_text_is_read_again(put, corpora):
+    put("a.tsv", "".join(f"{n}\t{-n}\n" for n in range(1, 20_002)))
+    text = corpora({"file": "a.tsv", "columns": [1, 2]})
+    samples, counts = text.train_sample
+    assert counts == [20_001] and len(samples[0]) < 20_001
+    assert sum(1 for _ in text.iter_split("train")) == 20_001
