@@ -10,58 +10,71 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import Arrays
+from nmt_cli.pretrained.layout import HEADS, INNER, PLACES, STATES, Array, stack_rows
 from nmt_cli.pretrained.tensors import Tensors
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 
-Array = npt.NDArray[np.float32]
 _ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-_EPSILON = 1e-5  # of PyTorch's layer normalisation, which these configurations do not name
-_NORMS = {"self_attn_layer_norm": "self_att", "encoder_attn_layer_norm": "cross_att"}
-_NORMS |= {"final_layer_norm": "feed_forward"}
+EPSILON = 1e-5  # of PyTorch's layer normalisation, which these configurations do not name
+_DROPOUT = {"dropout": 0.1, "attention_dropout": 0.0, "activation_dropout": 0.0}
+_DEFAULTS = {"norm": "post", "norm_epsilon": EPSILON, "attention_bias": True, **_DROPOUT}
+KEYS = {
+    "d_model": "d_model",
+    "encoder_ffn_dim": "d_ff",
+    "decoder_ffn_dim": "d_ff",
+    "encoder_attention_heads": "num_heads",
+    "decoder_attention_heads": "num_heads",
+    "encoder_layers": "encoder_layers",
+    "decoder_layers": "decoder_layers",
+    "max_position_embeddings": "max_length",
+    "activation_function": "activation",
+    **{kind: kind for kind in _DROPOUT},
+}
 
 
 def model_section(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `model` section of our configuration, post-norm and without positions' kind.
+    """Return the `model` section of our configuration; ModelFileError as `section_by`."""
+    is_tied = bool(config.get("tie_word_embeddings", True))
+    return section_by(KEYS, folder, config) | {"output_bias": True, "tie_embeddings": is_tied}
+
+
+def section_by(keys: Mapping[str, str], folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `keys` know of the `model` section, each with the key of ours that it is.
+
+    Norms are behind sublayers, and there are biases, if nothing else is said.
 
     Raises:
         ModelFileError: Encoder and decoder differ in size, or the activation is not known.
     """
-    sizes = ("encoder_attention_heads", "encoder_ffn_dim")
-    if differing := [s[8:] for s in sizes if config[s] != config[f"decoder{s[7:]}"]]:
-        raise ModelFileError(
-            f"{folder}/config.json: not supported: a decoder of another {' and '.join(differing)}"
-        )
-    return {
-        "d_model": config["d_model"],
-        "d_ff": config["encoder_ffn_dim"],
-        "num_heads": config["encoder_attention_heads"],
-        "encoder_layers": config["encoder_layers"],
-        "decoder_layers": config["decoder_layers"],
-        "max_length": config["max_position_embeddings"],
-        "dropout": config.get("dropout", 0.1),
-        "attention_dropout": config.get("attention_dropout", 0.0),
-        "activation_dropout": config.get("activation_dropout", 0.0),
-        "activation": activation_of(folder, config.get("activation_function")),
-        "norm": "post",
-        "norm_epsilon": _EPSILON,
-        "attention_bias": True,
-        "output_bias": True,
-        "tie_embeddings": bool(config.get("tie_word_embeddings", True)),
-    }
+    model: dict[str, Any] = {}
+    for theirs, ours in keys.items():
+        if theirs not in config and ours in _DEFAULTS:
+            continue
+        value = config[theirs]
+        if ours == "activation":
+            value = _activation(folder, value)
+        if model.setdefault(ours, value) != value:
+            raise ModelFileError(f"{folder}: not supported: a decoder of another {theirs[8:]}")
+    return _DEFAULTS | model
 
 
-def activation_of(folder: Path, name: Any) -> str:
+def _activation(folder: Path, name: Any) -> str:
     """Return our name of an activation; ModelFileError if it is not known."""
     if name not in _ACTIVATIONS:
         raise ModelFileError(
-            f"{folder}/config.json: the activation {name} is not supported",
+            f"{folder}: the activation {name} is not supported",
             hint=f"these are: {', '.join(_ACTIVATIONS)}",
         )
     return _ACTIVATIONS[name]
+
+
+def check_supported(folder: Path, **kinds: bool) -> None:
+    """Raise ModelFileError if a model is of one of some kinds that are not supported."""
+    if found := [kind.replace("_", " ") for kind, is_there in kinds.items() if is_there]:
+        raise ModelFileError(f"{folder}/config.json: not supported: {', '.join(found)}")
 
 
 def control_order(*, start: int, eos: int) -> list[int]:
@@ -104,13 +117,28 @@ class Published:
 
     def __init__(self, tensors: Tensors, folder: Path, model: Mapping[str, Any]) -> None:
         self._tensors, self._folder, self._model = tensors, folder, model
-        self._width, self._inner = model["d_model"], model["d_ff"]
+        self._width = model["d_model"]
 
-    def tables(
-        self, source_order: Sequence[int], target_order: Sequence[int], *, is_joint: bool
+    def weights(
+        self, config: Mapping[str, Any], orders: Sequence[Sequence[int]], positions: Array | None
     ) -> Arrays:
+        """Return all weights of an encoder and a decoder.
+
+        `orders` are those of the ids of both sides; the same one twice is a vocabulary for both.
+        Positions [max_length, D] are given where they are computed, not learned.
+        """
+        arrays = self._tables(*orders)
+        for side in ("encoder", "decoder"):
+            arrays |= self.stack(side)
+            if positions is not None:
+                arrays[f"{side}.positions"] = positions
+        if not config.get("scale_embedding"):
+            _unscale_embeddings(arrays, self._model)
+        return arrays
+
+    def _tables(self, source_order: Sequence[int], target_order: Sequence[int]) -> Arrays:
         """Return the embeddings of both sides and of the output, and its bias."""
-        is_tied = self._model["tie_embeddings"]
+        is_tied, is_joint = self._model["tie_embeddings"], source_order is target_order
         arrays: Arrays = {}
         if is_joint and is_tied:
             arrays["embedding"] = self.table(source_order, "model.shared", "lm_head")
@@ -123,54 +151,15 @@ class Published:
                 arrays["output_embedding"] = self.table(target_order, "lm_head", "model.shared")
         none = np.zeros(len(target_order), np.float32)
         bias = self._tensors.get("final_logits_bias", none).reshape(-1)
-        return arrays | {"output_bias": rows(bias, target_order)}
+        return arrays | {"output_bias": _rows(bias, target_order)}
 
     def stack(self, side: str) -> Arrays:
-        """Return the layers of "encoder" or "decoder" and the norms around them."""
-        arrays: Arrays = {}
-        if self._model.get("embedding_norm", "none") in (side, "both"):
-            arrays |= self.norm(f"model.{side}.layernorm_embedding", f"{side}.embedding_norm")
-        for number in range(self._model[f"{side}_layers"]):
-            arrays |= self._layer(side, number)
-        if self._model["norm"] == "pre":
-            arrays |= self.norm(f"model.{side}.layer_norm", f"{side}.norm")
-        return arrays
-
-    def _layer(self, side: str, number: int) -> Arrays:
-        theirs, ours = f"model.{side}.layers.{number}", f"{side}.layer{number + 1}"
-        found: Arrays = {}
-        for norm, part in _NORMS.items():
-            if side == "decoder" or part != "cross_att":
-                found |= self.norm(f"{theirs}.{norm}", f"{ours}.{part}.norm")
-        found |= self._attention(f"{theirs}.self_attn", f"{ours}.self_att", ("q", "k", "v"))
-        if side == "decoder":
-            cross = f"{ours}.cross_att"
-            found |= self._attention(f"{theirs}.encoder_attn", cross, ("q",), ("k", "v"))
-        d, ff = self._width, self._inner
-        for linear, part, shape in (("fc1", "inner", (ff, d)), ("fc2", "outer", (d, ff))):
-            name = f"{ours}.feed_forward.{part}"
-            found[f"{name}.kernel"] = self.take(f"{theirs}.{linear}.weight", *shape).T
-            found[f"{name}.bias"] = self.take(f"{theirs}.{linear}.bias", shape[0])
-        return found
-
-    def _attention(self, theirs: str, ours: str, *groups: Sequence[str]) -> Arrays:
-        """Return the projections of an attention; those of a group lie side by side."""
-        names = {"q": "query", "k": "key", "v": "value", "out": "output"}
-        found: Arrays = {}
-        for group in (*groups, ("out",)):
-            name = f"{ours}.{'_'.join(names[part] for part in group)}"
-            parts = [f"{theirs}.{part}_proj" for part in group]
-            kernels = [self.take(f"{p}.weight", self._width, self._width).T for p in parts]
-            biases = [self.take(f"{p}.bias", self._width) for p in parts]
-            found[name] = np.concatenate(kernels, axis=1)
-            found[f"{name}_bias"] = np.concatenate(biases)
-        return found
-
-    def norm(self, theirs: str, ours: str) -> Arrays:
-        """Return the scale and the bias of a layer normalisation."""
+        """Return the layers of "encoder" or "decoder", its positions and the norms around it."""
+        sizes = {STATES: self._width, HEADS: self._width, INNER: self._model["d_ff"]}
+        sizes[PLACES] = self._model["max_length"]
         return {
-            f"{ours}.scale": self.take(f"{theirs}.weight", self._width),
-            f"{ours}.bias": self.take(f"{theirs}.bias", self._width),
+            row.ours: row.joined([self.take(n, *(sizes[a] for a in row.axes)) for n in row.theirs])
+            for row in stack_rows(side, self._model)
         }
 
     def table(self, order: Sequence[int], *names: str) -> Array:
@@ -181,7 +170,7 @@ class Published:
             raise ModelFileError(
                 f"{self._folder}: a table has {len(found):,} rows and its vocabulary more tokens"
             )
-        return rows(found, order)
+        return _rows(found, order)
 
     def take(self, name: str, *shape: int | None) -> Array:
         """Return a tensor of this shape; None is any size."""
@@ -197,13 +186,13 @@ class Published:
         return found
 
 
-def rows(array: Array, order: Sequence[int]) -> Array:
+def _rows(array: Array, order: Sequence[int]) -> Array:
     """Return rows in another order; zeros for -1."""
     padded = np.concatenate([array, np.zeros_like(array[:1])])
     return np.asarray(padded[np.asarray(order)], np.float32)
 
 
-def unscale_embeddings(arrays: Arrays, model: Mapping[str, Any]) -> None:
+def _unscale_embeddings(arrays: Arrays, model: Mapping[str, Any]) -> None:
     """Change the weights of a model that does not scale its embeddings by sqrt(D), as ours does.
 
     Embeddings become smaller by that; where the output has the same table, the states that it reads

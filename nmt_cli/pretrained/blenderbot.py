@@ -19,6 +19,7 @@ import numpy as np
 
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained import bart, tokenizer_file
+from nmt_cli.pretrained.layout import Array
 from nmt_cli.pretrained.model import Family, Pretrained
 from nmt_cli.pretrained.tensors import read_tensors
 from nmt_cli.text.tokenizer import Subwords
@@ -40,14 +41,17 @@ def read_small(folder: Path, config: Mapping[str, Any]) -> Pretrained:
     tokens = bart.named(names, order)
     subwords, added = tokenizer_file.small_bpe(folder, tokens, "__unk__")
     order += [names.index("__unk__")] * added
-    published = bart.Published(read_tensors(folder), folder, model)
-    weights = published.tables(order, order, is_joint=True)
-    scale = model["d_model"] ** 0.5 if config.get("scale_embedding") else 1.0
-    norm = published.norm("model.decoder.layernorm_embedding", "norm")
-    weights["target_embedding"] = _normalised(weights["target_embedding"] * scale, model, norm)
-    weights["target_embedding"] /= np.float32(scale)
+    tensors = read_tensors(folder)
+    published = bart.Published(tensors, folder, model)
+    scale = np.float32(model["d_model"] ** 0.5 if config.get("scale_embedding") else 1.0)
+    table = scale * published.take("model.shared.weight", None, model["d_model"])
+    norm = [
+        published.take(f"model.decoder.layernorm_embedding.{part}", model["d_model"])
+        for part in ("weight", "bias")
+    ]
+    tensors["model.decoder.embed_tokens.weight"] = _normalised(table, model, *norm) / scale
+    weights = published.weights(config, (order, order), None)
     weights["output_bias"][len(order) - added :] = _NEVER
-    weights |= _stacks(published, config, model)
     return _pretrained(config, model, weights, subwords)
 
 
@@ -57,7 +61,7 @@ def read_large(folder: Path, config: Mapping[str, Any]) -> Pretrained:
     names = tokenizer_file.read_names(folder)
     order = _order(folder, config, names)
     published = bart.Published(read_tensors(folder), folder, model)
-    weights = published.tables(order, order, is_joint=True) | _stacks(published, config, model)
+    weights = published.weights(config, (order, order), None)
     subwords = tokenizer_file.byte_bpe(folder, bart.named(names, order), "<unk>", prefix_space=True)
     return _pretrained(config, model, weights, subwords)
 
@@ -65,8 +69,6 @@ def read_large(folder: Path, config: Mapping[str, Any]) -> Pretrained:
 def _pretrained(
     config: Mapping[str, Any], model: dict[str, Any], weights: Arrays, subwords: Subwords
 ) -> Pretrained:
-    if not config.get("scale_embedding"):
-        bart.unscale_embeddings(weights, model)
     return Pretrained(
         model=model,
         weights=weights,
@@ -77,26 +79,16 @@ def _pretrained(
     )
 
 
-def _stacks(
-    published: bart.Published, config: Mapping[str, Any], model: Mapping[str, Any]
-) -> Arrays:
-    weights = published.stack("encoder") | published.stack("decoder")
-    for side in ("encoder", "decoder"):
-        name = f"model.{side}.embed_positions.weight"
-        weights[f"{side}.positions"] = published.take(name, model["max_length"], model["d_model"])
-    return weights
-
-
 def _order(folder: Path, config: Mapping[str, Any], names: list[str]) -> list[int]:
     start = config.get("decoder_start_token_id", config["bos_token_id"])
     ids = {"start": start, "eos": config["eos_token_id"], "pad": config["pad_token_id"]}
     return bart.order_of(names, folder / "vocab.json", **ids)
 
 
-def _normalised(table: bart.Array, model: Mapping[str, Any], norm: Arrays) -> bart.Array:
+def _normalised(table: Array, model: Mapping[str, Any], scale: Array, bias: Array) -> Array:
     centred = table - table.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True) + model["norm_epsilon"])
-    return np.asarray(centred / deviation * norm["norm.scale"] + norm["norm.bias"], np.float32)
+    return np.asarray(centred / deviation * scale + bias, np.float32)
 
 
 SMALL = Family("BlenderbotSmall", tokenizer_file.FILES, read_small)

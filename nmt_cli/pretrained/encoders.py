@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nmt_cli.errors import ModelFileError
+from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained import bart, tokenizer_file
 from nmt_cli.pretrained.model import Family, Pretrained
 from nmt_cli.pretrained.sentencepiece_file import piece_names, read_subwords
@@ -24,6 +24,19 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _PIECES = "sentencepiece.bpe.model"
+_KEYS = {
+    "hidden_size": "d_model",
+    "intermediate_size": "d_ff",
+    "num_attention_heads": "num_heads",
+    "num_hidden_layers": "encoder_layers",
+    "max_position_embeddings": "max_length",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "hidden_act": "activation",
+    "layer_norm_eps": "norm_epsilon",
+}
+_DEFAULTS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+_DEFAULTS |= {"hidden_act": "gelu", "layer_norm_eps": 1e-12}
 _RENAMED = (
     (r".*\bembeddings\.LayerNorm", "model.encoder.layernorm_embedding"),
     (r".*\bencoder\.layer\.(\d+)\.", r"model.encoder.layers.\1."),
@@ -61,7 +74,7 @@ def _read(tokens: _Tokens) -> Callable[[Path, Mapping[str, Any]], Pretrained]:
         subwords = tokens.subwords(folder, bart.named(names, order))
         return Pretrained(
             model=model,
-            weights=_weights(bart.Published(tensors, folder, model), model, order, first),
+            weights=_weights(tensors, folder, model, order, first),
             vocabularies=Vocabularies(subwords, subwords),
             task="classification",
             sections={"classification": {"pooling": "first"}},
@@ -71,44 +84,32 @@ def _read(tokens: _Tokens) -> Callable[[Path, Mapping[str, Any]], Pretrained]:
 
 
 def _model_section(folder: Path, config: Mapping[str, Any], first: int) -> dict[str, Any]:
-    width = config["hidden_size"]
-    unsupported = [
-        ("embeddings of another width", config.get("embedding_size", width) != width),
-        (
-            "positions that are relative",
-            config.get("position_embedding_type", "absolute") != "absolute",
-        ),
-    ]
-    if found := [what for what, is_there in unsupported if is_there]:
-        raise ModelFileError(f"{folder}/config.json: not supported: {', '.join(found)}")
-    return {
-        "d_model": width,
-        "d_ff": config["intermediate_size"],
-        "num_heads": config["num_attention_heads"],
-        "encoder_layers": config["num_hidden_layers"],
+    width, kind = config["hidden_size"], config.get("position_embedding_type", "absolute")
+    bart.check_supported(
+        folder,
+        embeddings_of_another_width=config.get("embedding_size", width) != width,
+        positions_that_are_relative=kind != "absolute",
+    )
+    model = bart.section_by(_KEYS, folder, _DEFAULTS | config)
+    return model | {
         "decoder_layers": 1,  # there is none
-        "max_length": config["max_position_embeddings"] - first,
-        "dropout": config.get("hidden_dropout_prob", 0.1),
-        "attention_dropout": config.get("attention_probs_dropout_prob", 0.1),
-        "activation": bart.activation_of(folder, config.get("hidden_act", "gelu")),
-        "norm": "post",
-        "norm_epsilon": config.get("layer_norm_eps", 1e-12),
-        "attention_bias": True,
+        "max_length": model["max_length"] - first,
         "embedding_norm": "encoder",
         "positions": "learned",
     }
 
 
 def _weights(
-    published: bart.Published, model: Mapping[str, Any], order: Sequence[int], first: int
-) -> Any:
+    tensors: Tensors, folder: Path, model: Mapping[str, Any], order: Sequence[int], first: int
+) -> Arrays:
     width = model["d_model"]
+    published = bart.Published(tensors, folder, model)
     positions = published.take("position_embeddings.weight", None, width)
     segments = published.take("token_type_embeddings.weight", None, width)
+    tensors["model.encoder.embed_positions.weight"] = positions[first:] + segments[0]
     table = published.table(order, "word_embeddings")
     return {
         "embedding": table / np.float32(width**0.5),  # ours is scaled by that when it is read
-        "encoder.positions": positions[first:] + segments[0],
         **published.stack("encoder"),
         # The outputs are for training to make.
         "head.kernel": np.zeros((width, 0), np.float32),

@@ -27,19 +27,15 @@ from nmt_cli.bundle.model_card import front_matter
 from nmt_cli.config.schema import ModelConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import atomic_dir
-from nmt_cli.model.weights import Arrays, never_written_bias, sinusoids
+from nmt_cli.model.weights import Arrays, never_written_bias
+from nmt_cli.pretrained.bart import EPSILON, KEYS
+from nmt_cli.pretrained.layout import STATES, stack_rows
+from nmt_cli.pretrained.marian import halved_sinusoids
 from nmt_cli.pretrained.tensors import SAFE
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, HIDDEN, PAD_ID, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
-Array = npt.NDArray[np.float32]
-_NORMS = {"self_att": "self_attn_layer_norm", "cross_att": "encoder_attn_layer_norm"}
-_NORMS |= {"feed_forward": "final_layer_norm"}
-_ATTENTIONS = {"self_att": "self_attn", "cross_att": "encoder_attn"}
-_PARTS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-_MATRICES = ("query_key_value", "query", "key_value", "output")
-_EPSILON = 1e-5  # of PyTorch's layer normalisation
 _UNKNOWN_PIECE, _CONTROL_PIECE, _UNIGRAM = 2, 3, 1  # of SentencePiece's file
 
 
@@ -73,7 +69,7 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
         if not is_imported:  # elsewhere the search is told which tokens are no output
             bias = weights.get("output_bias", np.zeros(size, np.float32))
             weights["output_bias"] = bias + never_written_bias(size, num_tags=0)
-        tensors = _Tensors(weights, model, rows).all()
+        tensors = _tensors(weights, model, rows)
         save_file(tensors, folder / SAFE, metadata={"format": "pt"})
         files = _sentencepiece_files if is_imported else _tokenizer_files
         files(vocabularies, bundle.manifest, folder)
@@ -90,7 +86,7 @@ def _obstacles(
     bundle: Bundle, model: dict[str, Any], vocabularies: Vocabularies, weights: Arrays
 ) -> list[str]:
     """Return what of a model cannot be written."""
-    halved = _positions(model)
+    halved = halved_sinusoids(model["max_length"], model["d_model"])
     tables = [weights.get(f"{side}.positions", halved) for side in ("encoder", "decoder")]
     has_other_positions = model["positions"] != "sinusoidal" and not all(
         table.shape == halved.shape and np.allclose(table, halved, atol=1e-6) for table in tables
@@ -102,7 +98,7 @@ def _obstacles(
         "several languages": bundle.manifest.languages != {},
         "norms of embeddings": model.get("embedding_norm", "none") != "none",
         f"positions: {model['positions']}": has_other_positions,
-        f"norm_epsilon: {model['norm_epsilon']:g}": model["norm_epsilon"] > _EPSILON,
+        f"norm_epsilon: {model['norm_epsilon']:g}": model["norm_epsilon"] > EPSILON,
         "two vocabularies or untied embeddings": "embedding" not in weights,
     }
     return [what for what, is_there in found.items() if is_there]
@@ -115,71 +111,28 @@ def _columns(model: dict[str, Any]) -> npt.NDArray[np.int64]:
     return columns if is_halved else np.concatenate([columns[::2], columns[1::2]])
 
 
-def _positions(model: dict[str, Any]) -> Array:
-    """Return the table [max_length, D] that `transformers` computes: all sines first."""
-    halves = [*range(0, model["d_model"], 2), *range(1, model["d_model"], 2)]
-    return sinusoids(model["max_length"], model["d_model"])[:, halves]
-
-
-class _Tensors:
-    """Our weights under their published names; kernels are [out, in] there."""
-
-    def __init__(self, weights: Arrays, model: dict[str, Any], rows: Sequence[int]) -> None:
-        self._weights, self._model, self._rows = weights, model, rows
-        self._columns = _columns(model)
-
-    def all(self) -> Arrays:
-        """Return every tensor by name."""
-        weights, rows = self._weights, self._rows
-        found: Arrays = {
-            "model.shared.weight": weights["embedding"][rows][:, self._columns],
-            "final_logits_bias": weights["output_bias"][None, rows],
-        }
-        for side in ("encoder", "decoder"):
-            if self._model["norm"] == "pre":
-                found[f"model.{side}.embed_positions.weight"] = _positions(self._model)
-                found |= self._norm(f"{side}.norm", f"model.{side}.layer_norm")
-            for number in range(self._model[f"{side}_layers"]):
-                ours = f"{side}.layer{number + 1}"
-                found |= self._layer(ours, f"model.{side}.layers.{number}")
-        # safetensors writes the memory as it lies: a transposed array would come back wrong.
-        return {name: np.ascontiguousarray(array) for name, array in found.items()}
-
-    def _layer(self, ours: str, theirs: str) -> Arrays:
-        found: Arrays = {}
-        for part, norm in _NORMS.items():
-            if f"{ours}.{part}.norm.scale" in self._weights:
-                found |= self._norm(f"{ours}.{part}.norm", f"{theirs}.{norm}")
-        for part, attention in _ATTENTIONS.items():
-            for matrix in _MATRICES:
-                if f"{ours}.{part}.{matrix}" in self._weights:
-                    found |= self._projection(f"{ours}.{part}", matrix, f"{theirs}.{attention}")
-        feed, columns, weights = f"{ours}.feed_forward", self._columns, self._weights
-        found[f"{theirs}.fc1.weight"] = weights[f"{feed}.inner.kernel"][columns].T
-        found[f"{theirs}.fc1.bias"] = weights[f"{feed}.inner.bias"]
-        found[f"{theirs}.fc2.weight"] = weights[f"{feed}.outer.kernel"][:, columns].T
-        found[f"{theirs}.fc2.bias"] = weights[f"{feed}.outer.bias"][columns]
-        return found
-
-    def _projection(self, ours: str, matrix: str, theirs: str) -> Arrays:
-        """Return the matrices of an attention that lie side by side in one of ours."""
-        kernel = self._weights[f"{ours}.{matrix}"]
-        none = np.zeros(kernel.shape[1], np.float32)
-        bias = self._weights.get(f"{ours}.{matrix}_bias", none)
-        if matrix == "output":
-            kernel, bias = kernel[:, self._columns], bias[self._columns]
-        else:
-            kernel = kernel[self._columns]
-        names = [f"{theirs}.{_PARTS[part]}" for part in matrix.split("_")]
-        kernels, biases = np.split(kernel, len(names), axis=1), np.split(bias, len(names))
-        found = {f"{n}.weight": k.T for n, k in zip(names, kernels, strict=True)}
-        return found | {f"{n}.bias": b for n, b in zip(names, biases, strict=True)}
-
-    def _norm(self, ours: str, theirs: str) -> Arrays:
-        return {
-            f"{theirs}.weight": self._weights[f"{ours}.scale"][self._columns],
-            f"{theirs}.bias": self._weights[f"{ours}.bias"][self._columns],
-        }
+def _tensors(weights: Arrays, model: dict[str, Any], rows: Sequence[int]) -> Arrays:
+    """Return our weights under their published names, with `rows` of the tables of tokens."""
+    columns = _columns(model)
+    found: Arrays = {
+        "model.shared.weight": weights["embedding"][rows][:, columns],
+        "final_logits_bias": weights["output_bias"][None, rows],
+    }
+    for side in ("encoder", "decoder"):
+        if model["norm"] == "pre":
+            positions = halved_sinusoids(model["max_length"], model["d_model"])
+            found[f"model.{side}.embed_positions.weight"] = positions
+        for row in stack_rows(side, model | {"positions": "table"}):
+            if row.ours in weights:
+                parts = row.parted(weights[row.ours])
+            else:  # a bias that ours has not
+                parts = {name: np.zeros(model["d_model"], np.float32) for name in row.theirs}
+            for axis, kind in enumerate(row.axes):
+                if kind == STATES:
+                    parts = {name: part.take(columns, axis) for name, part in parts.items()}
+            found |= parts
+    # safetensors writes the memory as it lies: a transposed array would come back wrong.
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 
 def _config(model: dict[str, Any], vocab_size: int) -> dict[str, Any]:
@@ -187,27 +140,19 @@ def _config(model: dict[str, Any], vocab_size: int) -> dict[str, Any]:
     kinds = (
         ("marian", "MarianMTModel") if is_post else ("pegasus", "PegasusForConditionalGeneration")
     )
-    shared = {
+    shared = {"decoder_vocab_size": vocab_size, "share_encoder_decoder_embeddings": True}
+    return {
         "model_type": kinds[0],
         "architectures": [kinds[1]],
         "vocab_size": vocab_size,
-        "d_model": model["d_model"],
-        "max_position_embeddings": model["max_length"],
-        "activation_function": model["activation"],
-        **{f"{kind}dropout": model[f"{kind}dropout"] for kind in ("", "attention_", "activation_")},
+        **{theirs: model[ours] for theirs, ours in KEYS.items()},
         "scale_embedding": True,
         "tie_word_embeddings": True,
         "is_encoder_decoder": True,
         "bos_token_id": None,
         "forced_eos_token_id": None,
+        **(shared if is_post else {}),
     }
-    if is_post:
-        shared |= {"decoder_vocab_size": vocab_size, "share_encoder_decoder_embeddings": True}
-    for side in ("encoder", "decoder"):
-        shared[f"{side}_layers"] = model[f"{side}_layers"]
-        shared[f"{side}_attention_heads"] = model["num_heads"]
-        shared[f"{side}_ffn_dim"] = model["d_ff"]
-    return shared
 
 
 def _generation(manifest: Manifest) -> dict[str, Any]:

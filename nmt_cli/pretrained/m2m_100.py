@@ -18,6 +18,7 @@ import numpy as np
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained import bart
+from nmt_cli.pretrained.layout import Array
 from nmt_cli.pretrained.model import Family, Pretrained
 from nmt_cli.pretrained.sentencepiece_file import read_merges, read_published, subwords_of_merges
 from nmt_cli.pretrained.tensors import read_tensors
@@ -63,13 +64,9 @@ def read(folder: Path, config: Mapping[str, Any]) -> Pretrained:
         [names[i] or "" for i in text], merges, normalizer, tags=list(tags)
     )
     model = bart.model_section(folder, config) | {"norm": "pre", "positions": "table"}
+    positions = _positions(model["max_length"], model["d_model"])
     published = bart.Published(read_tensors(folder), folder, model)
-    weights = published.tables(order, order, is_joint=True)
-    for side in ("encoder", "decoder"):
-        weights |= published.stack(side)
-        weights[f"{side}.positions"] = _positions(model["max_length"], model["d_model"])
-    if not config.get("scale_embedding"):
-        bart.unscale_embeddings(weights, model)
+    weights = published.weights(config, (order, order), positions)
     codes = {_code(tag): tag for tag in tags}
     return Pretrained(
         model=model,
@@ -109,7 +106,7 @@ def _told_tags(folder: Path) -> list[str]:
     return [f"__{code}__" for code in _PUBLISHED.split()]
 
 
-def _positions(length: int, d_model: int) -> bart.Array:
+def _positions(length: int, d_model: int) -> Array:
     """Return fairseq's positions [length, d_model]."""
     half = d_model // 2
     rates = np.exp(np.arange(half) * -(np.log(_LONGEST_WAVE) / (half - 1)))

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nmt_cli.errors import ModelFileError
+from nmt_cli.model.weights import sinusoids
 from nmt_cli.pretrained import bart
+from nmt_cli.pretrained.layout import Array
 from nmt_cli.pretrained.model import Family, Pretrained
 from nmt_cli.pretrained.sentencepiece_file import read_subwords
 from nmt_cli.pretrained.tensors import Tensors, read_tensors
@@ -27,7 +27,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 _FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
 _TAG = re.compile(">>[^<>]+<<")  # of a target language
-_LONGEST_WAVE = 10_000.0
 
 
 def read(folder: Path, config: Mapping[str, Any]) -> Pretrained:
@@ -42,7 +41,12 @@ def read(folder: Path, config: Mapping[str, Any]) -> Pretrained:
     if not config.get("share_encoder_decoder_embeddings", True):
         size = config.get("decoder_vocab_size") or config["vocab_size"]
         target_names = _read_vocabulary(folder / "target_vocab.json", size)
-    model = _model_section(folder, config)
+    bart.check_supported(
+        folder,
+        norms_before_sublayers=bool(config.get("normalize_before")),
+        a_norm_of_the_embeddings=bool(config.get("normalize_embedding")),
+    )
+    model = bart.model_section(folder, config) | {"positions": "table"}
     return assemble(folder, config, model, (names, target_names), lambda: read_tensors(folder))
 
 
@@ -58,16 +62,14 @@ def assemble(
     pad, eos = config["pad_token_id"], config["eos_token_id"]
     ids = {"pad": pad, "eos": eos, "start": config.get("decoder_start_token_id", pad)}
     orders = [bart.order_of(side, folder / "vocab.json", **ids, tags=tags) for side in names]
+    if names[0] is names[1]:
+        orders[1] = orders[0]
     if {side[eos] for side in names} != {CONTROL_TOKENS[EOS_ID]}:
         raise ModelFileError(f"{folder}/vocab.json: does not hold </s> where config.json says")
     languages = _languages(folder)
     published = bart.Published(tensors(), folder, model)
-    weights = published.tables(*orders, is_joint=names[0] is names[1])
-    for side in ("encoder", "decoder"):
-        weights |= published.stack(side)
-        weights[f"{side}.positions"] = halved_sinusoids(model["max_length"], model["d_model"])
-    if not config.get("scale_embedding"):
-        bart.unscale_embeddings(weights, model)
+    positions = halved_sinusoids(model["max_length"], model["d_model"])
+    weights = published.weights(config, orders, positions)
     return Pretrained(
         model=model,
         weights=weights,
@@ -83,16 +85,6 @@ def assemble(
 def _languages_of(tags: list[str], source: str) -> Languages:
     """Return the languages of a model whose sources begin with `>>deu<<` for German output."""
     return Languages({source: ""} if source else {}, {tag[2:-2]: tag for tag in tags})
-
-
-def _model_section(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    unsupported = [
-        ("norms before sublayers", bool(config.get("normalize_before"))),
-        ("a norm of the embeddings", bool(config.get("normalize_embedding"))),
-    ]
-    if found := [what for what, is_there in unsupported if is_there]:
-        raise ModelFileError(f"{folder}/config.json: not supported: {', '.join(found)}")
-    return bart.model_section(folder, config) | {"positions": "table"}
 
 
 def _read_vocabulary(path: Path, size: int) -> list[str]:
@@ -117,11 +109,9 @@ def _languages(folder: Path) -> tuple[str, str]:
         return "", ""
 
 
-def halved_sinusoids(length: int, d_model: int) -> bart.Array:
+def halved_sinusoids(length: int, d_model: int) -> Array:
     """Return positions [length, d_model] with all sines in the first half of the columns."""
-    rates = _LONGEST_WAVE ** (-np.arange(0, d_model, 2) / d_model)  # [D/2]
-    angles = np.arange(length)[:, None] * rates
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    return sinusoids(length, d_model)[:, [*range(0, d_model, 2), *range(1, d_model, 2)]]
 
 
 FAMILY = Family("Marian, OPUS-MT", _FILES, read)

@@ -17,6 +17,7 @@ import yaml
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained import bart, marian
+from nmt_cli.pretrained.layout import Array
 from nmt_cli.pretrained.model import Family, Pretrained
 from nmt_cli.pretrained.tensors import Tensors, finite
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, UNKNOWN
@@ -31,6 +32,14 @@ _FIXED = {
     "transformer-postprocess": "dan",
     "transformer-decoder-autoreg": "self-attention",
     "transformer-train-position-embeddings": False,
+}
+_KEYS = {
+    "dim-emb": "d_model",
+    "transformer-dim-ffn": "d_ff",
+    "transformer-heads": "num_heads",
+    "enc-depth": "encoder_layers",
+    "dec-depth": "decoder_layers",
+    "transformer-ffn-activation": "activation",
 }
 _PARTS = {
     "self_W": "self_attn.{}_proj.weight",
@@ -76,22 +85,13 @@ def _model_section(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     differing = [f"{k}: {settings.get(k)}" for k, v in _FIXED.items() if settings.get(k) != v]
     if differing:
         raise ModelFileError(f"{path}: not supported: {', '.join(differing)}")
-    return {
-        "d_model": settings["dim-emb"],
-        "d_ff": settings["transformer-dim-ffn"],
-        "num_heads": settings["transformer-heads"],
-        "encoder_layers": settings["enc-depth"],
-        "decoder_layers": settings["dec-depth"],
+    is_tied = settings.get("tied-embeddings") or settings.get("tied-embeddings-all")
+    return bart.section_by(_KEYS, path, settings) | {
         "max_length": _LENGTH,
-        "activation": bart.activation_of(path, settings["transformer-ffn-activation"]),
-        "norm": "post",
         "norm_epsilon": _EPSILON,
-        "attention_bias": True,
         "output_bias": True,
         "positions": "table",
-        "tie_embeddings": bool(
-            settings.get("tied-embeddings") or settings.get("tied-embeddings-all")
-        ),
+        "tie_embeddings": bool(is_tied),
     }
 
 
@@ -128,7 +128,7 @@ def _renamed(arrays: Mapping[str, Any]) -> Tensors:
     return tensors
 
 
-def _with_start(table: bart.Array) -> bart.Array:
+def _with_start(table: Array) -> Array:
     return np.concatenate([table, np.zeros_like(table[:1])])
 
 
