@@ -585,28 +585,14 @@ class Config(Section):
     def _corpora_are_of_the_task(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
         facts = TASKS.get(info.data.get("task", ""))
         if not (facts and facts.has_labels) and any(
-            len(c.columns or "ab") != 2 for c in data.corpora
+            c.columns is not None and len(c.columns) != 2 for c in data.corpora
         ):
             raise ValueError("three columns need task: classification; otherwise name two")
-<<<<<<< HEAD
-        return data
-
-    @field_validator("data")
-    @classmethod
-    def _only_for_translation(cls, data: DataConfig, info: ValidationInfo) -> DataConfig:
-        facts = TASKS.get(info.data.get("task", ""))
         if facts is None or facts.is_parallel:
             return data
         if data.noise:
             raise ValueError("noise is for task: translation only")
-        if any(c.source_lang or c.target_lang for c in (*data.train, *data.dev, *data.test)):
-=======
-        if (
-            facts
-            and not facts.is_parallel
-            and any(c.source_lang or c.target_lang for c in data.corpora)
-        ):
->>>>>>> lean3
+        if any(c.source_lang or c.target_lang for c in data.corpora):
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data
 
