@@ -25,7 +25,7 @@ def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
     found, start = [], config.train.start
     for number, stage in enumerate(config.train.stages, start=1):
         name = f"{config.name}-stage-{number}"
-        values = {"stages": [], "from": start, "max_steps": stage.max_steps}
+        values: dict[str, Any] = {"stages": [], "from": start, "max_steps": stage.max_steps}
         data = tree["data"] | {"test": []}
         if stage.both_directions:
             data["train"] = [*data["train"], *map(_swapped, config.data.train)]
