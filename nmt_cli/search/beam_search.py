@@ -49,6 +49,7 @@ class Features(NamedTuple):
     force_prefix: bool
     cover: bool
     num_tags: int = 0  # of the vocabulary
+    one_beam: bool = False  # the quick way to the best token of one hypothesis
 
 
 class State(NamedTuple):
@@ -126,8 +127,9 @@ def advance(
         log_probs = _log_probs(logits, sequences, state, parameters, features)
         totals = tf.reshape(log_probs, [batch, beam_size, -1])  # [B, K, V]
         totals += state.log_probs[:, :, None]  # [B, K, V]
-        if features.sample:
-            tokens = _draw(log_probs, tf.gather(state.noise, state.position, axis=1), parameters)
+        if features.sample or features.one_beam:
+            noise = tf.gather(state.noise, state.position, axis=1) if features.sample else None
+            tokens = _likeliest(log_probs) if noise is None else _draw(log_probs, noise, parameters)
             tokens, beams = tokens[:, None], tf.zeros([batch, 1], tf.int32)  # [B, 1]
             values = tf.gather(totals[:, 0], tokens, batch_dims=1)  # [B, 1]
         else:
@@ -144,13 +146,20 @@ def advance(
             position=state.position + 1,
             sequences=tf.reshape(grown, [batch, beam_size, capacity]),  # [B, K, C]
             log_probs=live,
-            cache=reorder(cache, rows),
+            cache=cache if features.one_beam else reorder(cache, rows),
         )
         tf.nest.map_structure(lambda old, new: new.set_shape(old.shape), state, after)
         return (after,)
 
     (final,) = tf.while_loop(unfinished, body, (state,))
     return final  # type: ignore[no-any-return]
+
+
+def _likeliest(log_probs: Tensor) -> Tensor:
+    """Return the first of each row's best tokens: [N, V] -> [N]; XLA's argmax goes one by one."""
+    vocab_size = tf.shape(log_probs)[1]
+    best = log_probs == tf.reduce_max(log_probs, axis=1, keepdims=True)  # [N, V]
+    return tf.reduce_min(tf.where(best, tf.range(vocab_size), vocab_size - 1), axis=1)  # [N]
 
 
 def _best(totals: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,14 +6,16 @@ among its workers, so a call should hold as many sources as there are.
 
 import contextlib
 import functools
+import itertools
 import logging
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ctranslate2
 
@@ -24,6 +26,10 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, never_written
 from nmt_cli.text.template import turns_ago
 from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _FEATURE_MARK = "\uffe8"
 _TURNS = "source_2_vocabulary.json"  # a model with turn embeddings has it
@@ -119,8 +125,13 @@ class CTranslate2Engine:
 
     def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
         """See `Engine.score`."""
-        # CTranslate2 appends `</s>` and scores it.
-        endless = [t[:-1] if t and t[-1] == EOS_ID else t for t in targets]
+        # CTranslate2 appends `</s>` and scores it. An output cut at the model's limit has no
+        # position for it: its last token is scored by itself.
+        is_cut = [len(t) == self.max_length and t[-1] != EOS_ID for t in targets]
+        endless = [
+            t[:-1] if cut or t[-1:] == [EOS_ID] else t
+            for t, cut in zip(map(list, targets), is_cut, strict=True)
+        ]
         found = self._translator.score_batch(
             self._source_tokens(sources),
             list(map(self.vocabularies.target.tokens, endless)),
@@ -128,28 +139,41 @@ class CTranslate2Engine:
             batch_type="tokens",
             max_input_length=0,
         )
+        rows = [result.log_probs for result in found]
+        for i in itertools.compress(range(len(targets)), is_cut):
+            rows[i] = [*rows[i][:-1], self._last_log_prob(sources[i], targets[i])]
         first = len(CONTROL_TOKENS)
         tags = range(first, first + len(self.vocabularies.target.tags))
         return [
-            [0.0 if i in tags else p for i, p in zip(target, result.log_probs, strict=False)]
-            for result, target in zip(found, targets, strict=True)
+            [0.0 if i in tags else p for i, p in zip(target, row, strict=False)]
+            for row, target in zip(rows, targets, strict=True)
         ]
 
+    def _last_log_prob(self, source: Sequence[int], target: Sequence[int]) -> float:
+        found = self._forced(source, target, return_logits_vocab=True)
+        logits = as_numpy(found.logits[0][-1]).tolist()
+        top = max(logits)
+        return float(
+            logits[target[-1]] - top - math.log(sum(math.exp(logit - top) for logit in logits))
+        )
+
     def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
-        """See `Engine.attention`: the target is forced as the prefix of an output just as long."""
-        results = []
-        for source, target in zip(sources, targets, strict=True):
-            (found,) = self._translator.translate_batch(
-                self._source_tokens([source]),
-                target_prefix=[self.vocabularies.target.tokens(target)],
-                beam_size=1,
-                max_decoding_length=len(target),
-                max_input_length=0,
-                return_end_token=True,
-                return_attention=True,
-            )
-            results.append(found.attention[0])
-        return results
+        """See `Engine.attention`."""
+        pairs = zip(sources, targets, strict=True)
+        return [self._forced(*pair, return_attention=True).attention[0] for pair in pairs]
+
+    def _forced(self, source: Sequence[int], target: Sequence[int], **wanted: bool) -> Any:
+        """Return what CTranslate2 tells of a target, as the prefix of an output just as long."""
+        (found,) = self._translator.translate_batch(
+            self._source_tokens([source]),
+            target_prefix=[self.vocabularies.target.tokens(target)],
+            beam_size=1,
+            max_decoding_length=len(target),
+            max_input_length=0,
+            return_end_token=True,
+            **wanted,
+        )
+        return found
 
     def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
@@ -257,3 +281,12 @@ def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
 def has_gpu() -> bool:
     """Return whether CTranslate2 can use a GPU."""
     return int(ctranslate2.get_cuda_device_count()) > 0
+
+
+def as_numpy(view: Any) -> "npt.NDArray[np.float32]":
+    """Return CTranslate2's array, wherever it is, as float32."""
+    import numpy as np  # noqa: PLC0415 - 0.1 s, and not needed to translate
+
+    if view.device != "cpu":
+        view = view.to_device(ctranslate2.Device.cpu)
+    return np.array(view.to(ctranslate2.DataType.float32))

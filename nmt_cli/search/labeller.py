@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from nmt_cli.errors import DataError
 from nmt_cli.resources import available_cores
-from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, cannot_load
+from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, as_numpy, cannot_load
 from nmt_cli.search.engine import Rows
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.template import join_texts
@@ -200,7 +200,7 @@ class CTranslate2Scorer:
         return found
 
     def _batch_logits(self, rows: list[list[int]]) -> Floats:
-        states = _as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
+        states = as_numpy(self._encoder.forward_batch(rows).last_hidden_state)
         lengths = np.array([len(row) for row in rows])
         vectors = pooled(states, lengths, self.pooling)
         logits: Floats = vectors @ self.head["head.kernel"] + self.head["head.bias"]
@@ -230,10 +230,3 @@ def _batches(sources: Rows) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
-
-
-def _as_numpy(view: Any) -> Floats:
-    """Return CTranslate2's array, wherever it is, as float32."""
-    if view.device != "cpu":
-        view = view.to_device(ctranslate2.Device.cpu)
-    return np.array(view.to(ctranslate2.DataType.float32))

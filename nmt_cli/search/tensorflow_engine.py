@@ -1,6 +1,6 @@
 """The TensorFlow engine: batches of source ids -> hypotheses, by the search of `beam_search.py`.
 
-Each kind of options has plain graphs and compiled ones. The plain ones are traced once, with all
+Each kind of search has plain graphs and compiled ones. The plain ones are traced once, with all
 sizes dynamic, so no sentence retraces. Once a shape has come up so often that compiling would have
 paid, XLA compiles it, with batches, sources and room for output rounded up to a few sizes; the same
 code then runs up to twice as fast. Several batches are searched at a time, on threads of their own:
@@ -424,6 +424,7 @@ def features_of(options: SearchOptions, model: Transformer) -> Features:
         force_prefix=bool(options.prefix),
         cover=options.coverage_penalty > 0,
         num_tags=model.num_tags,
+        one_beam=options.sample or options.beam_size == 1,
     )
 
 

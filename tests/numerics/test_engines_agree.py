@@ -143,6 +143,16 @@ def test_each_number_format_is_smaller_and_keeps_forced_scores_near(make_pair, t
     assert sizes[0] < sizes[1]
 
 
+def test_an_output_cut_at_the_limit_has_its_scores(engines):
+    """It fills the model, so there is no position left for `</s>`."""
+    fast, slow = engines
+    rows, letters = sources(3), range(FIRST, TOKENS)
+    targets = [[letters[i * k % len(letters)] for i in range(MAX_LENGTH)] for k in (1, 3)]
+    targets.insert(1, [FIRST, FIRST + 2, EOS_ID])
+    for found, wanted in zip(fast.score(rows, targets), slow.score(rows, targets), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=FORCED)
+
+
 @pytest.mark.parametrize("arguments", ARCHITECTURES)
 def test_forced_scores_are_those_of_the_numpy_reference(make_pair, tmp_path, arguments):
     model, reference = make_pair(**SIZES, **arguments)

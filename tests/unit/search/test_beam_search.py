@@ -107,9 +107,10 @@ def parameters(**changes) -> Parameters:
     )
 
 
-def search_greedy(model, limits, **changes):
+def search_greedy(model, limits, *, features=PLAIN, **changes):
     """Return (ids, log-probability) of each sentence, written by one beam."""
-    found, _ = search_beam(model, limits, 1, length_penalty=0.0, **changes)
+    features = features._replace(one_beam=True)
+    found, _ = search_beam(model, limits, 1, features=features, length_penalty=0.0, **changes)
     return [one for (one,) in found]
 
 
@@ -221,6 +222,7 @@ def test_a_beam_of_one_is_greedy(seed, length_penalty):
     ((found,),), _ = search_beam(model, [8], 1, length_penalty=length_penalty)
     assert found[0] == ids
     assert found[1] == pytest.approx(log_prob / len(ids) ** length_penalty, abs=SCORE)
+    assert search_greedy(model, [8])[0][0] == ids
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 2.0])
