@@ -22,14 +22,14 @@ _LANGUAGE_NAMES = {
         "ar": "ara arabic",
         "cs": "ces cze czech",
         "de": "deu ger german",
-        "en": "eng english",
+        "en": "eng english 영어",
         "es": "spa spanish",
         "fi": "fin finnish",
         "fr": "fra fre french",
         "hi": "hin hindi",
         "it": "ita italian",
         "ja": "jpn jp japanese",
-        "ko": "kor kr korean",
+        "ko": "kor kr korean 한국어",
         "nl": "nld dut dutch",
         "pl": "pol polish",
         "pt": "por portuguese",
@@ -49,8 +49,9 @@ _TALK = (
     "prompt response",
     "user bot",
     "user assistant",
+    "질문 답변",
 )
-_ROLES = ("source target", "src tgt", "src trg", "input output", *_TALK)
+_ROLES = ("source target", "src tgt", "src trg", "input output", "원문 번역문", *_TALK)
 _RANKS = {role: rank for roles in _ROLES for rank, role in enumerate(roles.split())}
 _TALK_ROLES = frozenset(role for roles in _TALK for role in roles.split())
 _LABELS = re.compile(

@@ -218,7 +218,7 @@ def warnings(hypotheses: Sequence[str], references: Sequence[str], language: str
             "only scores of detokenised text can be compared"
         )
     lower = [name for name, lines in sides.items() if _is_lower(lines)]
-    if len(lower) == 1:
+    if len(lower) == 1 and all(map(_is_cased, sides.values())):
         found.append(
             f"the {lower[0]} are in lower case, the others are not: each capital letter "
             "counts as an error"
@@ -240,9 +240,14 @@ def _is_tokenised(lines: Sequence[str]) -> bool:
     return count > _TOKENISED_SHARE * len(lines)
 
 
+def _is_cased(lines: Sequence[str]) -> bool:
+    """Whether some line has letters of two cases, as Korean has not."""
+    return any(line.lower() != line.upper() for line in lines)
+
+
 def _is_lower(lines: Sequence[str]) -> bool:
     """Whether most lines with letters of two cases have small ones only."""
-    cased = [line for line in lines if line.lower() != line.upper()]
+    cased = [line for line in lines if _is_cased([line])]
     count = sum(1 for line in cased if line == line.lower())
     return count > _LOWER_SHARE * len(cased)
 

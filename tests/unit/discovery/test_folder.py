@@ -134,6 +134,11 @@ def test_questions_and_answers_are_a_chat(folder):
     assert (found.task.name, found.languages) == ("chat", ("ko", "ko"))
 
 
+def test_a_korean_heading(folder):
+    write(folder / "x.csv", ["질문,답변", *(f"{q},{a}" for q, a in itertools.pairwise(KOREAN))])
+    assert discover(folder).corpora["train"] == [{"file": "x.csv", "columns": ["질문", "답변"]}]
+
+
 def test_a_heading_that_only_a_column_of_numbers_gives_away(folder):
     rows = [f"{d}\t{e}\t1" for d, e in zip(GERMAN, ENGLISH, strict=True)]
     write(folder / "x.tsv", ["left\tright\tlabel", *rows])

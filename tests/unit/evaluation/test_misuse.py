@@ -30,6 +30,10 @@ def test_small_letters_are_told():
     assert "cannot be compared with those of cased text" in warnings(lower, lower, "de")[0]
 
 
+def test_text_without_case_is_not_compared_by_case():
+    assert warnings(["der hund"], ["개가 자고 있어요"], "ko") == []
+
+
 def test_a_few_capitals_that_were_left_do_not_hide_it():
     capitals_of_ascii = str.maketrans({chr(c): chr(c + 32) for c in range(ord("A"), ord("Z") + 1)})
     lines = [*GERMAN * 10, "Ältere Männer lesen.", "Übung macht den Meister."]
