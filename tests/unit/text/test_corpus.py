@@ -539,5 +539,6 @@ def test_a_large_training_text_is_read_again(put, corpora):
     put("a.tsv", "".join(f"{n}\t{-n}\n" for n in range(1, 20_002)))
     text = corpora({"file": "a.tsv", "columns": [1, 2]})
     samples, counts = text.train_sample
-    assert counts == [20_001] and len(samples[0]) < 20_001
+    assert counts == [20_001]
+    assert len(samples[0]) < 20_001
     assert sum(1 for _ in text.iter_split("train")) == 20_001
