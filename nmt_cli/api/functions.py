@@ -32,10 +32,6 @@ Config = str | Path | None
 Settings = Mapping[str, Any] | Sequence[str] | None
 
 
-def _ignore(*_: Any) -> None:
-    """Ignore the arguments."""
-
-
 def configuration(
     config: Config, settings: Settings = None, data_dir: str | Path | None = None
 ) -> LoadedConfig:
@@ -65,7 +61,7 @@ def train(
     fresh: bool = False,
     time: str | float | None = None,
     should_stop: Callable[[], int] = lambda: 0,
-    on_note: Callable[[str], None] = _ignore,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> "Iterator[Event]":
     """Train a model, or resume its training; yield events.
 
@@ -125,7 +121,7 @@ def evaluate(
     to: str | None = None,
     from_: str | None = None,
     set: Sequence[str] = (),
-    on_progress: Callable[[int, int], None] = _ignore,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
     **options: Any,
 ) -> "Evaluation | LabelComparison":
     """Return the scores of a model, and of others to compare it with if these are named.
@@ -181,8 +177,8 @@ def check(
     *,
     set: Settings = None,
     data_dir: str | Path | None = None,
-    on_progress: Callable[[str, int], None] = _ignore,
-    on_note: Callable[[str], None] = _ignore,
+    on_progress: Callable[[str, int], None] = lambda *_: None,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> "Report":
     """Return what is wrong with the text of a configuration, where, and how often.
 
@@ -226,7 +222,7 @@ def tokenize(
     *,
     set: Settings = None,
     data_dir: str | Path | None = None,
-    on_note: Callable[[str], None] = _ignore,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> Tokenized:
     """Train the vocabulary of a configuration, or read the one that its run has.
 

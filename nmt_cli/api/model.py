@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from nmt_cli.text.vocabulary import Vocabularies
 
 
-def _ignore(_: str) -> None:
-    """Ignore a message."""
-
-
 class Model:
     """A trained model.
 
@@ -61,8 +57,8 @@ class Model:
         bundle: Bundle,
         options: EngineOptions | None = None,
         *,
-        on_warning: "Callable[[str], None]" = _ignore,
-        on_note: "Callable[[str], None]" = _ignore,
+        on_warning: "Callable[[str], None]" = lambda _: None,
+        on_note: "Callable[[str], None]" = lambda _: None,
     ) -> None:
         self.bundle = bundle
         self.options = options or EngineOptions()
@@ -232,8 +228,8 @@ class Model:
 def load(
     model: str | Path | None = None,
     *,
-    on_warning: "Callable[[str], None]" = _ignore,
-    on_note: "Callable[[str], None]" = _ignore,
+    on_warning: "Callable[[str], None]" = lambda _: None,
+    on_note: "Callable[[str], None]" = lambda _: None,
     **options: Any,
 ) -> Model:
     """Return a trained model.

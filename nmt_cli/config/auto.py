@@ -225,15 +225,9 @@ def _num_heads(config: Config, plan: _Plan) -> Choice:
     return Choice(heads, f"{d_model // heads} columns a head")
 
 
-def _attention_dropout(config: Config, plan: _Plan) -> Choice:
+def _inner_dropout(config: Config, plan: _Plan, of_start: float) -> Choice:
     if _is_fine_tuning(config):
-        return Choice(config.model.attention_dropout, "of the start model")
-    return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
-
-
-def _activation_dropout(config: Config, plan: _Plan) -> Choice:
-    if _is_fine_tuning(config):
-        return Choice(config.model.activation_dropout, "of the start model")
+        return Choice(of_start, "of the start model")
     return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
 
 
@@ -396,8 +390,8 @@ PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {  # in the order of the
     "model.encoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
     "model.decoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
     "model.dropout": _dropout,
-    "model.attention_dropout": _attention_dropout,
-    "model.activation_dropout": _activation_dropout,
+    "model.attention_dropout": lambda c, plan: _inner_dropout(c, plan, c.model.attention_dropout),
+    "model.activation_dropout": lambda c, plan: _inner_dropout(c, plan, c.model.activation_dropout),
     "model.turn_embeddings": _turn_embeddings,
     "model.max_length": _max_length,
     "train.freeze": _freeze,

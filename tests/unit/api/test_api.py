@@ -119,7 +119,7 @@ def test_a_closed_model_loads_again(model):
 def test_without_a_name_it_is_the_newest(toy_bundle, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NMT_MODEL", raising=False)
-    with pytest.raises(ModelFileError, match="no model below runs"):
+    with pytest.raises(ModelFileError, match="no model below runs/"):
         nmt_cli.load()
     shutil.copytree(toy_bundle, tmp_path / "runs" / "toy" / "model")
     assert repr(nmt_cli.load()).startswith("<translation model toy")
