@@ -79,8 +79,8 @@ def start(
 ) -> State:
     """Return the state before the first token: one live hypothesis, K - 1 free places."""
     batch = tf.shape(limits)[0]
-    sequences = tf.zeros([batch, beam_size, capacity], tf.int32)
-    free = tf.fill([batch, beam_size], IMPOSSIBLE)
+    sequences = tf.zeros([batch, beam_size, capacity], tf.int32)  # [B, K, C]
+    free = tf.fill([batch, beam_size], IMPOSSIBLE)  # [B, K]
     first = tf.range(beam_size)[None, :] == 0  # [1, K]
     return State(
         position=tf.constant(0),
@@ -183,8 +183,9 @@ def _set_aside(
     values, beams, tokens = (x[:, :beam_size] for x in best)  # [B, K]
     length = state.position + 1
     at_limit = length >= state.limits  # [B]
-    is_end = (tokens == EOS_ID) & (values > IMPOSSIBLE / 2)
-    ended = (is_end | (at_limit[:, None] & (values > IMPOSSIBLE / 2))) & ~state.done[:, None]
+    is_taken = values > IMPOSSIBLE / 2  # [B, K]
+    is_end = is_taken & (tokens == EOS_ID)  # [B, K]
+    ended = (is_end | (is_taken & at_limit[:, None])) & ~state.done[:, None]  # [B, K]
     scores = scoring.normalised_score(values, length, parameters.length_penalty)
     if extra is not None:
         scores += tf.gather(extra, beams, batch_dims=1)  # [B, K]
@@ -197,7 +198,7 @@ def _set_aside(
     candidates = tf.reshape(candidates, tf.shape(state.sequences))  # [B, K, C]
     everything = tf.concat([state.ended_sequences, candidates], axis=1)  # [B, 2K, C]
     num_ended = state.num_ended + tf.reduce_sum(tf.cast(ended, tf.int32), axis=1)  # [B]
-    top_ended = state.top_ended | is_end[:, 0]
+    top_ended = state.top_ended | is_end[:, 0]  # [B]
     enough = num_ended >= beam_size
     is_final = (parameters.length_penalty == 0.0) & (extra is None)
     certain = is_final & top_ended & (num_ended >= parameters.n_best)
@@ -267,7 +268,8 @@ def _draw(log_probs: Tensor, noise: Tensor, parameters: Parameters) -> Tensor:
     probabilities = tf.nn.softmax(values)
     before = tf.cumsum(probabilities, axis=1, exclusive=True)  # [N, limit]
     kept = tf.where(before < parameters.top_p, probabilities, 0.0)
-    passed = tf.cumsum(kept, axis=1) <= noise[:, None] * tf.reduce_sum(kept, axis=1, keepdims=True)
+    total = tf.reduce_sum(kept, axis=1, keepdims=True)  # [N, 1]
+    passed = tf.cumsum(kept, axis=1) <= noise[:, None] * total  # [N, limit]
     num_kept = tf.reduce_sum(tf.cast(kept > 0, tf.int32), axis=1)  # [N]
     index = tf.minimum(tf.reduce_sum(tf.cast(passed, tf.int32), axis=1), num_kept - 1)  # [N]
     return tf.gather(tokens, index, batch_dims=1)  # [N]

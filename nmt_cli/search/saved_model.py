@@ -90,7 +90,7 @@ def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> 
         parameters = parameters_of(options)
         if prefix is not None:
             parameters = parameters._replace(prefix=prefix)
-        lengths = tf.reduce_sum(tf.cast(padding_mask(ids), tf.int32), axis=1)
+        lengths = tf.reduce_sum(tf.cast(padding_mask(ids), tf.int32), axis=1)  # [B]
         limits = tf.fill(tf.shape(lengths), longest)
         if options.max_length_ratio is not None:
             limits = tf.minimum(limits, _times(lengths, options.max_length_ratio) + 10)

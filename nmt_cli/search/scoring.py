@@ -42,7 +42,7 @@ def sequences_blocked(
     """Forbid the last token of each suppressed row of ids where the others have been written."""
     tokens = tf.range(tf.shape(logits)[1])
     for *before, last in suppressed:
-        matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))
+        matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))  # [N]
         for distance, token in enumerate(reversed(before), start=1):
             written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)  # [N]
             matches &= written == token
@@ -73,7 +73,7 @@ def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int
     capacity = tf.shape(sequences)[1]
     num_starts = tf.maximum(capacity - size + 1, 0)
     starts = tf.range(num_starts)
-    same = tf.fill([tf.shape(sequences)[0], num_starts], True)
+    same = tf.fill([tf.shape(sequences)[0], num_starts], True)  # [N, starts]
     for offset in range(size - 1):
         column = tf.clip_by_value(position - size + 1 + offset, 0, capacity - 1)
         recent = tf.gather(sequences, column, axis=1)[:, None]  # [N, 1]
@@ -87,7 +87,8 @@ def ngram_blocked(logits: Tensor, sequences: Tensor, position: Tensor, size: int
 def _marked(ids: Tensor, where: Tensor, vocab_size: Tensor) -> Tensor:
     """Return [N, V] bool, True at the ids [N, C] of each row where `where` [N, C] holds."""
     rows, length = tf.unstack(tf.shape(ids))
-    indices = tf.stack([tf.repeat(tf.range(rows), length), tf.reshape(ids, [-1])], axis=1)
+    row_of = tf.repeat(tf.range(rows), length)  # [N*C]
+    indices = tf.stack([row_of, tf.reshape(ids, [-1])], axis=1)  # [N*C, 2]
     counts = tf.scatter_nd(indices, tf.reshape(tf.cast(where, tf.int32), [-1]), [rows, vocab_size])
     return counts > 0
 

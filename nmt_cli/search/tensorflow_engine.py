@@ -225,10 +225,10 @@ class TensorFlowEngine(Searcher):
         def forced(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
             states, maps = self._read_pairs(source, target)
             packing, log_probs = Packing.of(target), tf.nn.log_softmax(self._model.logits(states))
-            chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)
+            chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)  # [N, 1]
             return (
-                packing.unpack(chosen)[:, :, 0],
-                tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),
+                packing.unpack(chosen)[:, :, 0],  # [B, T]
+                tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),  # [B, T, S]
             )
 
         return forced  # type: ignore[no-any-return]
@@ -356,7 +356,7 @@ class SearchGraph:
     ) -> State:
         keys_values, mask = memory
         batch, more = tf.shape(mask)[0], width - tf.shape(mask)[1]
-        mask = tf.pad(mask, [[0, 0], [0, more]])
+        mask = tf.pad(mask, [[0, 0], [0, more]])  # [B, S]
         decoder = DecoderCache(_with_more(keys_values, more), mask)
         coverage = tf.zeros([batch * beam_size, width if self._features.cover else 0])
         cache = _Cache(self._model.make_room(decoder, beam_size, capacity), coverage)
@@ -404,7 +404,7 @@ def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
 def _grow(state: State, capacity: Tensor) -> State:
     decoder: DecoderCache = state.cache.decoder
     more = capacity * tf.shape(decoder.own_mask)[1] - tf.shape(decoder.own_mask)[2]
-    mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])
+    mask = tf.pad(decoder.own_mask, [[0, 0], [0, 0], [0, more]])  # [B, K, C*K]
     decoder = decoder._replace(own=_with_more(decoder.own, more), own_mask=mask)
     return beam_search.grow(state, state.cache._replace(decoder=decoder), capacity)
 
