@@ -45,13 +45,13 @@ def positions(
     Example: nmt plot positions --d-model 128 --length 100 -o positions.png
     """
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.report.position_picture import positions_of, sinusoids_of
+    from nmt_cli.report.matrices import Positions
 
     check_output(output)
     if d_model is not None:
-        show(sinusoids_of(d_model, length), output)
+        show(Positions.sinusoids(d_model, length), output)
     else:
-        show(positions_of(find_bundle(model), length), output)
+        show(Positions.of(find_bundle(model), length), output)
 
 
 def curves(
@@ -167,7 +167,7 @@ def confusion(
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.evaluation.evaluator import check_split, read_examples
     from nmt_cli.evaluation.label_judging import judge
-    from nmt_cli.report.confusion import confusion_picture
+    from nmt_cli.report.matrices import Confusion
     from nmt_cli.search.loading import EngineOptions, load_labeller
 
     check_output(output)
@@ -177,4 +177,4 @@ def confusion(
     with console.counting() as tell:
         labeller, total = load_labeller(bundle, EngineOptions()), len(examples)
         judged = judge(labeller, examples, lambda done: tell("classifying", done, total))
-    show(confusion_picture(bundle.manifest.name, judged), output)
+    show(Confusion.of(bundle.manifest.name, judged), output)

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.report.matrices import heat_table
 from nmt_cli.report.page import asset, page
-from nmt_cli.report.picture import HEAT, PAPER, Picture, colour_map, new_figure
-from nmt_cli.report.terminal import heat_table
+from nmt_cli.report.picture import HEAT, PAPER, Picture, draw_matrix, new_figure
 from nmt_cli.search.alignment import groups_of, word_attention
 from nmt_cli.text.special_tokens import BOS_ID
 from nmt_cli.text.tokenizer import Subwords
@@ -232,7 +232,7 @@ class Attention(Picture):
 
 
 def _draw_head(axes: Any, matrix: Weights) -> None:
-    axes.imshow(matrix, cmap=colour_map(PAPER, HEAT), vmin=0, vmax=1, interpolation="none")
+    draw_matrix(axes, matrix, PAPER, HEAT)
     axes.set_xticks([])
     axes.set_yticks([])
     for side in ("top", "right", "bottom", "left"):

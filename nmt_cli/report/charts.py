@@ -2,23 +2,24 @@
 
 import html
 import re
+import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmt_cli.report.page import with_numbers
 from nmt_cli.report.picture import (
     INK,
     SERIES,
-    Bars,
-    Panel,
     Picture,
+    cut,
     drawing,
     new_figure,
+    padded,
+    side_by_side,
     svg_element,
 )
-from nmt_cli.report.terminal import bar_plot, line_plot, number_text, side_by_side
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.2, 3.0  # inches
 # So that series differ without colour, too: as matplotlib and as SVG name them.
-_DASHES = {"-": "", "--": "7 3", "-.": "7 2 2 2", ":": "2 2"}
+_DASHES = (("-", ""), ("--", "7 3"), ("-.", "7 2 2 2"), (":", "2 2"))
 _DOTTED = 30  # points of a page's line up to which each is shown
 _TICKS = 6
 _BAR = 0.8  # share of its place that a group of bars takes
@@ -36,6 +37,43 @@ _WIDTH, _HEIGHT = 400, 220
 _AXES = (56 / _WIDTH, 36 / _HEIGHT, 324 / _WIDTH, 170 / _HEIGHT)
 _PIXELS_PER_INCH = 72
 _FONT = re.compile(r"font-size: [^;]*; font-family: [^;]*; ")
+_LINES = 13  # of a chart on a terminal, its frame included
+_TERMINAL_TICKS = 5
+_BESIDE_NAME = 4  # columns of a legend: a mark and a space before, two spaces behind
+_BINS = 20  # of a histogram on a terminal
+
+
+class Mark(NamedTuple):
+    """What tells a series from others: its colour, its dashes, and on a terminal its letter."""
+
+    colour: str
+    line: str
+    dashes: str
+    letter: str
+
+    @classmethod
+    def of(cls, index: int) -> "Mark":
+        """Return the mark of the series with a number from 0."""
+        line, dashes = _DASHES[index // len(SERIES) % len(_DASHES)]
+        return cls(SERIES[index % len(SERIES)], line, dashes, string.ascii_lowercase[index % 26])
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: a name and its points."""
+
+    name: str
+    xs: list[float]
+    ys: list[float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines that share their axes."""
+
+    name: str
+    x_label: str
+    series: list[Series]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +95,57 @@ class LineChart(Picture):
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the panels, side by side where there is room."""
-        draw = partial(line_plot, span=self._span, names=self._names, has_colour=has_colour)
-        return side_by_side(self.title, [partial(draw, panel) for panel in self.panels], width)
+        panels = [partial(self._lines, panel, has_colour=has_colour) for panel in self.panels]
+        return side_by_side(self.title, panels, width)
+
+    def _lines(self, panel: Panel, width: int, *, has_colour: bool) -> list["Text"]:
+        """Return a panel as plotext draws it; without colour each line has a letter of its own.
+
+        The legend is ours: plotext gives wide characters the room of narrow ones there.
+        """
+        import plotext
+        from rich.text import Text
+
+        names, has_letters = self._names, len(self._names) > 1 and not has_colour
+        plotext.clear_figure()
+        plotext.theme("clear")
+        plotext.limit_size(False, False)
+        plotext.plot_size(width, _LINES)
+        for series in panel.series:
+            mark = Mark.of(names.index(series.name))
+            colour = tuple(bytes.fromhex(mark.colour[1:]))
+            marker = mark.letter if has_letters else "braille"
+            plotext.plot(series.xs, series.ys, marker=marker, color=colour)
+        ys = [y for series in panel.series for y in series.ys]
+        plotext.xticks(*_ticks(*self._span))
+        plotext.yticks(*_ticks(min(ys), max(ys)))
+        plotext.xlim(*self._span)
+        plotext.xlabel(panel.x_label)
+        drawn = plotext.build().rstrip()
+        text = Text.from_ansi(drawn if has_colour else plotext.uncolorize(drawn))
+        legend = self._legend(panel, width, has_letters=has_letters)
+        lines = [Text(panel.name, "bold"), *text.split("\n"), *legend]
+        for line in lines:
+            line.rstrip()
+        return lines
+
+    def _legend(self, panel: Panel, width: int, *, has_letters: bool) -> list["Text"]:
+        """Return the names of a panel's lines, as many in a row as there is room for."""
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        if len(self._names) < 2:
+            return []
+        each = min(width, max(map(cell_len, self._names)) + _BESIDE_NAME)
+        in_a_row = width // each
+        lines = []
+        for number, series in enumerate(panel.series):
+            if number % in_a_row == 0:
+                lines.append(Text())
+            mark = Mark.of(self._names.index(series.name))
+            lines[-1].append(f"{mark.letter if has_letters else '━'} ", mark.colour)
+            lines[-1].append(padded(cut(series.name, each - _BESIDE_NAME), each - 2))
+        return lines
 
     def body(self) -> str:
         """Return panels that are laid out to a page's width, and their numbers."""
@@ -102,13 +189,13 @@ class LineChart(Picture):
     def _draw_lines(self, axes: Any, panel: Panel, dotted: int, **style: Any) -> None:
         """Draw a panel; of lines of at most `dotted` points each is marked."""
         for series in panel.series:
-            index = self._names.index(series.name)
+            mark = Mark.of(self._names.index(series.name))
             axes.plot(
                 series.xs,
                 series.ys,
                 label=series.name,
-                color=SERIES[index % len(SERIES)],
-                linestyle=list(_DASHES)[index // len(SERIES) % len(_DASHES)],
+                color=mark.colour,
+                linestyle=mark.line,
                 linewidth=1.5,
                 marker="o" if len(series.xs) <= dotted else None,
                 markersize=4,
@@ -118,6 +205,18 @@ class LineChart(Picture):
         axes.grid(visible=True)
         if self._span[0] < self._span[1]:
             axes.set_xlim(*self._span)
+
+
+def _ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Return places from the lowest to the highest number, and what stands there."""
+    step = (high - low) / (_TERMINAL_TICKS - 1)
+    places = [low + step * number for number in range(_TERMINAL_TICKS)] if step else [low]
+    return places, [number_text(place) for place in places]
+
+
+def number_text(value: float) -> str:
+    """Return a number of at most eight characters, from millionths to millions."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _page_charts(
@@ -134,7 +233,15 @@ def _page_charts(
         f"{_page_chart(spoken, draw)}</figure>\n"
         for name, spoken, draw in charts
     ]
-    return f'<div class="charts">\n{"".join(figures)}</div>\n{_legend(names)}'
+    marks = [(name, Mark.of(index)) for index, name in enumerate(names)]
+    legend = "".join(
+        f'<li><svg aria-hidden="true" viewBox="0 0 28 8"><line x1="0" x2="28" y1="4" y2="4" '
+        f'stroke="{mark.colour}" stroke-width="3" stroke-dasharray="{mark.dashes}"/></svg> '
+        f"{html.escape(name)}</li>\n"
+        for name, mark in marks
+    )
+    below = f'<ul class="legend">\n{legend}</ul>\n' if len(names) > 1 else ""
+    return f'<div class="charts">\n{"".join(figures)}</div>\n{below}'
 
 
 def _page_chart(spoken: str, draw: Callable[[Any], None]) -> str:
@@ -153,21 +260,6 @@ def _page_chart(spoken: str, draw: Callable[[Any], None]) -> str:
         draw(axes)
         svg = _FONT.sub("", svg_element(figure))
     return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(spoken)}"', 1)
-
-
-def _legend(names: Sequence[str]) -> str:
-    if len(names) < 2:
-        return ""
-    entries = []
-    for index, name in enumerate(names):
-        dash = list(_DASHES.values())[index // len(SERIES) % len(_DASHES)]
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        entries.append(
-            f'<li><svg aria-hidden="true" viewBox="0 0 28 8"><line x1="0" x2="28" y1="4" y2="4" '
-            f'stroke="{SERIES[index % len(SERIES)]}" stroke-width="3"{dashed}/></svg> '
-            f"{html.escape(name)}</li>\n"
-        )
-    return f'<ul class="legend">\n{"".join(entries)}</ul>\n'
 
 
 def bar_figure(
@@ -202,6 +294,23 @@ def bar_figure(
     return _page_charts([(name, f"{name}: {spoken}", draw)], [name for name, _ in series])
 
 
+@dataclass(frozen=True)
+class Bars:
+    """Counts of things by a whole number, such as lines by their length.
+
+    Attributes:
+        name: What is counted.
+        counts: Number -> how many.
+        facts: A line about them.
+        limit: A number to mark, or None.
+    """
+
+    name: str
+    counts: dict[int, int]
+    facts: str
+    limit: int | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class BarChart(Picture):
     """Histograms, one above the other, over the same numbers.
@@ -220,8 +329,31 @@ class BarChart(Picture):
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return horizontal bars, one for a range of numbers."""
-        panels = [partial(bar_plot, bars, self.limit_name) for bars in self.bars]
+        panels = [partial(self._lines, bars) for bars in self.bars]
         return side_by_side(f"{self.title} ({self.x_label})", panels, width)
+
+    def _lines(self, bars: Bars, width: int) -> list["Text"]:
+        """Return a histogram as horizontal bars over at most `_BINS` ranges of numbers."""
+        from rich.text import Text
+
+        low, high = min(bars.counts, default=0), max(bars.counts, default=0)
+        size = -(-(high - low + 1) // _BINS)
+        sums: dict[int, int] = dict.fromkeys(range(low, high + 1, size), 0)
+        for number, count in bars.counts.items():
+            sums[low + (number - low) // size * size] += count
+        label = len(f"{high}-{high}")
+        mark = f" < {self.limit_name}" if bars.limit is not None else ""
+        most, room = max(sums.values()), max(1, width - label - 12 - len(mark))
+        lines = [Text(bars.name, "bold"), Text(cut(bars.facts, width))]
+        for first, count in sums.items():
+            last = first + size - 1
+            name = str(first) if size == 1 else f"{first}-{last}"
+            eighths = -(-count * room * 8 // most)
+            bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+            is_marked = bars.limit is not None and first <= bars.limit <= last
+            line = Text(f"{name:>{label}} ").append(bar, SERIES[0])
+            lines.append(line.append(f" {count:,}{mark if is_marked else ''}"))
+        return lines
 
     def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("side", self.x_label, "count")]

@@ -7,8 +7,7 @@ from typing import Any
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import DataError, ModelFileError, did_you_mean
-from nmt_cli.report.charts import LineChart
-from nmt_cli.report.picture import Panel, Series
+from nmt_cli.report.charts import LineChart, Panel, Series
 from nmt_cli.resources import RUNS_DIR
 from nmt_cli.training.run_folder import RunFolder, read_events
 from nmt_cli.training.schedule import learning_rate

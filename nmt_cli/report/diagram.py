@@ -1,13 +1,13 @@
 """A model as boxes: what the data goes through, its shape there, and the weights of each part."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.report.picture import INK, SERIES, Picture, new_figure
-from nmt_cli.report.terminal import box_columns
+from nmt_cli.report.picture import GAP, INK, SERIES, Picture, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,12 +67,29 @@ class Diagram(Picture):
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the boxes of both sides, side by side where there is room."""
-        columns = [
+        from rich.text import Text
+
+        texts = [
             [(b.name + _times(b), b.detail, f"{b.shape}   {b.weights}") for b in side]
             for side in self.sides.values()
         ]
-        headings = [side.capitalize() for side in self.sides]
-        return box_columns(self.title, headings, columns, self.legend, width)
+        inner = max(len(line) for boxes in texts for box in boxes for line in box)
+        edge, wide = "─" * (inner + 2), inner + 4
+        columns = []
+        for side, boxes in zip(self.sides, texts, strict=True):
+            lines = [side.capitalize().center(wide).rstrip()]
+            for box in boxes:
+                shown = (f"│ {line:<{inner}} │" for line in box if line)
+                lines += [f"┌{edge}┐", *shown, f"└{edge}┘", "▼".center(wide).rstrip()]
+            columns.append(lines[:-1])
+        if len(columns) * (wide + GAP) - GAP > width:
+            body = [line for lines in columns for line in ("", *lines)][1:]
+        else:
+            body = [
+                "".join(line.ljust(wide + GAP) for line in row).rstrip()
+                for row in itertools.zip_longest(*columns, fillvalue="")
+            ]
+        return Text("\n".join([self.title, "", *body, "", self.legend, ""]))
 
     def _numbers(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("part", "sizes", "output", "layers", "weights of one")]

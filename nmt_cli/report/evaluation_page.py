@@ -8,7 +8,7 @@ from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, wo
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
 from nmt_cli.report.charts import bar_figure
-from nmt_cli.report.confusion import Confusion
+from nmt_cli.report.matrices import Confusion
 from nmt_cli.report.page import explained, facts, page, paragraphs, sections, table, texts
 
 _NUM_SAMPLES = 20

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from nmt_cli.config.reading import LoadedConfig
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError, ModelFileError, did_you_mean
-from nmt_cli.report.charts import BarChart
-from nmt_cli.report.picture import Bars
+from nmt_cli.report.charts import BarChart, Bars
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.shards import build_encoder

@@ -15,8 +15,7 @@ import logging
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import category
@@ -26,7 +25,6 @@ from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.page import page, with_numbers
 
 if TYPE_CHECKING:
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from rich.text import Text
 
@@ -57,41 +55,6 @@ _STYLE = {
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
 }
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line: a name and its points."""
-
-    name: str
-    xs: list[float]
-    ys: list[float]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Lines that share their axes."""
-
-    name: str
-    x_label: str
-    series: list[Series]
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Counts of things by a whole number, such as lines by their length.
-
-    Attributes:
-        name: What is counted.
-        counts: Number -> how many.
-        facts: A line about them.
-        limit: A number to mark, or None.
-    """
-
-    name: str
-    counts: dict[int, int]
-    facts: str
-    limit: int | None
 
 
 class Picture(ABC):
@@ -210,11 +173,13 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def colour_map(*colours: str) -> "Colormap":
-    """Return a scale that goes evenly from the first colour to the last."""
+def draw_matrix(axes: Any, matrix: Any, *colours: str, **style: Any) -> Any:
+    """Draw numbers, from 0 to 1 unless `style` says otherwise, as shades between colours."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("nmt", colours)
+    shades = LinearSegmentedColormap.from_list("nmt", colours)
+    style = {"vmin": 0, "vmax": 1, "interpolation": "none"} | style
+    return axes.imshow(matrix, cmap=shades, **style)
 
 
 def svg_element(figure: "Figure") -> str:
@@ -290,3 +255,42 @@ def _characters(path: str) -> frozenset[str]:
         return frozenset(map(chr, get_font(path).get_charmap()))
     except (OSError, RuntimeError):  # not a font that matplotlib can read
         return frozenset()
+
+
+# --- on a terminal --------------------------------------------------------------------------------
+
+_PANEL_WIDTH, _WIDEST_PANEL, GAP = 60, 110, 3  # columns
+
+
+def cut(label: str, width: int, end: str = "…") -> str:
+    """Return a text that takes at most so many columns of a terminal, with an end if it is cut."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(label) <= width:
+        return label
+    return set_cell_size(label, width - len(end)).rstrip() + end
+
+
+def padded(label: str, width: int) -> str:
+    """Return a text with spaces behind it, up to a width in columns; before it if that is < 0."""
+    from rich.cells import cell_len
+
+    spaces = " " * (abs(width) - cell_len(label))
+    return spaces + label if width < 0 else label + spaces
+
+
+def side_by_side(title: str, panels: Sequence["Callable[[int], list[Text]]"], width: int) -> "Text":
+    """Return panels, each a function of a width, below a title: as many in a row as fit."""
+    from rich.text import Text
+
+    in_a_row = max(1, min(len(panels), width // _PANEL_WIDTH))
+    each = min(_WIDEST_PANEL, (width - GAP * (in_a_row - 1)) // in_a_row)
+    text = Text(title + "\n")
+    for first in range(0, len(panels), in_a_row):
+        drawn = [draw(each) for draw in panels[first : first + in_a_row]]
+        text.append("\n")
+        for row in itertools.zip_longest(*drawn, fillvalue=Text()):
+            for line in row[:-1]:
+                text.append_text(line).append(" " * (each + GAP - line.cell_len))
+            text.append_text(row[-1]).append("\n")
+    return text

@@ -9,8 +9,8 @@ from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, wo
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
 from nmt_cli.files import os_errors_as, write_text
-from nmt_cli.report.confusion import confusion_picture
 from nmt_cli.report.evaluation_page import evaluation_page
+from nmt_cli.report.matrices import Confusion
 from nmt_cli.terminal import console
 from nmt_cli.terminal.pictures import show
 
@@ -125,7 +125,7 @@ def _show_judged(name: str, judged: Judged, *, as_json: bool) -> None:
     console.result_columns(rows)
     if not judged.multi_label:
         console.result("")
-        show(confusion_picture(name, judged), None)
+        show(Confusion.of(name, judged), None)
     for mistake in mistakes[:_MISTAKES_PRINTED]:
         console.result("")
         console.result_columns([[key, str(value)] for key, value in mistake.items()])

@@ -11,7 +11,7 @@ from browser import document_after, needs_browser
 from nmt_cli.config.schema import Config
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.report.evaluation_page import evaluation_page
-from nmt_cli.report.position_picture import Positions
+from nmt_cli.report.matrices import Positions
 from nmt_cli.report.training_page import training_page
 
 pytestmark = needs_browser

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.report.attention import KINDS, Attention, Tokens, attention_of, check_choice
-from nmt_cli.report.terminal import heat_table
+from nmt_cli.report.matrices import heat_table
 from nmt_cli.search.attended import Attended
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords

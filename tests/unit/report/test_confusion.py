@@ -3,7 +3,7 @@
 import pytest
 from html_page import Page
 
-from nmt_cli.report.confusion import Confusion
+from nmt_cli.report.matrices import Confusion
 
 
 def lines(picture: Confusion, width: int = 80) -> list[str]:

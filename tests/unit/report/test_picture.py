@@ -12,13 +12,12 @@ from rich.cells import cell_len
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.report.confusion import Confusion
 from nmt_cli.report.curves import curves_chart, schedule_chart
 from nmt_cli.report.diagram import diagram_of
 from nmt_cli.report.length_chart import lengths_chart
+from nmt_cli.report.matrices import Confusion, Positions
 from nmt_cli.report.page import asset
 from nmt_cli.report.picture import SERIES, fonts_for, write_picture
-from nmt_cli.report.position_picture import Positions
 from nmt_cli.training.schedule import learning_rate
 
 MODEL = {
