@@ -76,7 +76,8 @@ def _table(loaded: "LoadedConfig", report: "Report", width: int) -> Iterator[str
     """Yield a line for each corpus: how many rows it has, how long, how many are flagged."""
     numbers = "{:>11} {:>7} {:>7} {:>8}"
     room = max(12, min(50, width - 6 - 37))
-    yield f"{'split':<6}{'file':<{room}}" + numbers.format("rows", "source", "target", "flagged")
+    sides = ("text", "label") if loaded.config.facts.has_labels else ("source", "target")
+    yield f"{'split':<6}{'file':<{room}}" + numbers.format("rows", *sides, "flagged")
     for corpus in report.corpora:
         name = " + ".join(_short(file, loaded.data_dir) for file in corpus.files)
         rows = max(1, len(corpus))
@@ -88,7 +89,8 @@ def _table(loaded: "LoadedConfig", report: "Report", width: int) -> Iterator[str
         if wanted:
             name = _cut("taken out of train", room - 1)
             yield f"{split:<6}{name:<{room}}{f'about {wanted:,}':>11}"
-    yield _cut("(source, target: mean number of characters in a row, without spaces)", width)
+    told = f"({', '.join(sides)}: mean number of characters in a row, without spaces)"
+    yield _cut(told, width)
 
 
 def _group(
@@ -118,6 +120,8 @@ def _verdict(report: "Report") -> str:
         return f"{_plural(counts['error'], 'error')} to fix before training"
     if not counts["warning"]:
         return "no problems found"
+    if not flagged:
+        return "no errors"
     return (
         f"no errors; {_plural(flagged, 'row')} to look at (--fix DIR leaves them out of training)"
     )

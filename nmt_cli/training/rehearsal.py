@@ -7,13 +7,14 @@ from collections.abc import Callable
 from nmt_cli.config.pace import Lengths
 from nmt_cli.config.reading import LoadedConfig
 from nmt_cli.config.schema import Config
+from nmt_cli.files import sha256_of
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.tasks import task_of
 from nmt_cli.training.auto_values import mean_lengths, open_text, resolve, resolve_for_machine
 from nmt_cli.training.checkpoint import saved_settings
 from nmt_cli.training.device import ThisMachine
 from nmt_cli.training.fine_tuning import follow_start, open_start
-from nmt_cli.training.run import as_begun, check_samples
+from nmt_cli.training.run import as_begun, check_samples, check_text_and_keys, text_hashes
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.time_box import run_time, too_short
 
@@ -42,8 +43,11 @@ def dry_run(
         time_limit=time_limit,
         vocabularies=vocabularies,
     )
-    begun = {} if is_fresh else saved_settings(RunFolder.of(config).checkpoints)
+    run = RunFolder.of(config)
+    begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
+    if begun:  # without `FileHashes`, which would write what it remembers
+        check_text_and_keys(run, begun, config, text_hashes(corpora, sha256_of))
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     check_samples(config, corpora, samples, vocabularies)
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config, vocabularies)

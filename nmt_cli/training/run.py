@@ -137,11 +137,8 @@ def prepare(
     warnings = []
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
-        text = {
-            what: corpus_fingerprint(corpora.files(split), None, hashes)
-            for split, what in TEXTS.items()
-        }
-        _check_text_and_keys(run, begun, config, text)
+        text = text_hashes(corpora, hashes)
+        check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
             vocabularies, is_new = load_or_train(config, corpora, folder.path)
             made = "trained" if is_new else "reused"
@@ -301,7 +298,15 @@ def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], 
     return resolve_for_machine(config, tell=tell, choose=lambda _: choices)
 
 
-def _check_text_and_keys(
+def text_hashes(corpora: Corpora, hash_of: Callable[[Path], str]) -> dict[str, str]:
+    """Return the hash of the text of each split, by its name in `TEXTS`."""
+    return {
+        what: corpus_fingerprint(corpora.files(split), None, hash_of)
+        for split, what in TEXTS.items()
+    }
+
+
+def check_text_and_keys(
     run: RunFolder, begun: Mapping[str, Any], config: Config, text: Mapping[str, str]
 ) -> None:
     """Compare all that is known before there is a vocabulary; see `check_settings`."""

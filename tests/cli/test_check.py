@@ -101,3 +101,16 @@ def test_fix_writes_a_copy_that_trains(run_nmt, texts):
     again = run_nmt("check", "my.yaml", "--fix", "clean", cwd=texts)
     assert again.returncode == 2
     assert "not empty" in again.stderr
+
+
+def test_the_table_of_texts_with_labels_says_so(run_nmt, tmp_path):
+    rows = "".join(f"text number {n}\t{'good' if n % 2 else 'bad'}\n" for n in range(60))
+    (tmp_path / "x.tsv").write_text(rows)
+    (tmp_path / "my.yaml").write_text(
+        "name: my\ntask: classification\ntokenizer: {vocab_size: 300}\n"
+        "data: {train: [{file: x.tsv}], dev: [{rows: 10}]}\n"
+    )
+    done = run_nmt("check", "my.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "text   label  flagged" in done.stdout
+    assert done.stdout.endswith("no errors\n")  # too few rows are a warning about none of them

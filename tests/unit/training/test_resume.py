@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.training.auto_values import AnyMachine
 from nmt_cli.training.checkpoint import Checkpoint, Checkpoints, Progress
+from nmt_cli.training.rehearsal import dry_run
 from nmt_cli.training.run import prepare
 
 ARRAYS = {"x": np.zeros(2, np.float32)}
@@ -77,6 +79,19 @@ def test_changed_development_text_is_named(corpus):
             stream.write("red\n")
     with pytest.raises(ConfigError, match=r"other settings: the development text$"):
         run(corpus)
+
+
+def test_a_dry_run_names_what_training_would_refuse(corpus):
+    before = contents(folder := begin(run(corpus)[0]))
+    for side in ("en", "de"):
+        with (corpus / f"dev.{side}").open("a") as stream:
+            stream.write("red\n")
+    loaded = load_config(str(corpus / "toy.yaml"), ["model.d_ff=24"])
+    how = {"tell": list[str]().append, "warn": pytest.fail, "time_limit": math.inf}
+    with pytest.raises(ConfigError, match=r"settings: model\.d_ff, the development text$"):
+        dry_run(loaded, is_fresh=False, **how)
+    assert contents(folder) == before
+    dry_run(loaded, is_fresh=True, **how)
 
 
 def flip_byte(path):
