@@ -4,9 +4,9 @@
 
 Each client draws one request after another: a sentence, a list, HTML, a long text, alternatives,
 a reply (also streamed, some left in mid-stream), labels, scores, and a few that are wrong.
-Prints JSON: requests by path and state, and the server's resident megabytes: the median of the
-second tenth of the time and that of the last one. A single look would not do: batches come and go,
-and memory is up to a third above or below the median within a minute.
+Prints JSON: requests by path and state, and the server's own megabytes (no pages of files): the
+median of every three minutes, and by how much the last one is above that of minutes 3 to 6. A single
+look would not do: batches come and go, and memory is up to a third above or below the median.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from pathlib import Path
 import nmt_cli
 
 PORT = 5073
+_WINDOW = 180  # seconds
 
 
 class Clients:
@@ -96,15 +97,15 @@ def _ask(path: str, body: dict[str, object], leaves: bool) -> int:
         return 0
 
 
-def _resident_megabytes(process: int) -> float:
+def _own_megabytes(process: int) -> float:
     status = Path(f"/proc/{process}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+    return int(status.split("RssAnon:")[1].split()[0]) / 1024
 
 
 def _watch(process: int, until: float, seen: list[float]) -> None:
     """Look at the memory every second."""
     while time.monotonic() < until:
-        seen.append(_resident_megabytes(process))
+        seen.append(_own_megabytes(process))
         time.sleep(1)
 
 
@@ -131,10 +132,9 @@ def main() -> None:
         clients.run(arguments.clients)
         watcher.join()
         server.send_signal(signal.SIGTERM)
-    tenth = len(seen) // 10
-    early, late = statistics.median(seen[tenth : 2 * tenth]), statistics.median(seen[-tenth:])
-    facts = {"early_mb": round(early, 1), "late_mb": round(late, 1), "most_mb": round(max(seen), 1)}
-    facts["growth"] = round(late / early - 1, 4)
+    medians = [statistics.median(seen[i : i + _WINDOW]) for i in range(0, len(seen), _WINDOW)]
+    facts: dict[str, object] = {"megabytes": [round(median, 1) for median in medians]}
+    facts["growth"] = round(statistics.median(seen[-_WINDOW:]) / medians[1] - 1, 4)
     print(
         json.dumps(facts | {"exit": server.returncode, "answers": dict(clients.answers)}, indent=1)
     )
