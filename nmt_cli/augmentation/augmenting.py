@@ -11,6 +11,8 @@ al. 2019, tags (arXiv 1906.06442); Kim and Rush 2016, interpolation (arXiv 1606.
 
 import itertools
 import json
+import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +30,10 @@ from nmt_cli.augmentation.made_pairs import (
     write_examples,
     write_pairs,
 )
+from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.config.pace import seconds_of, spoken, step_seconds
 from nmt_cli.config.reading import LoadedConfig, checked, to_yaml
+from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.files import read_lines, remove_dir, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora
@@ -44,17 +48,20 @@ _HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is ta
 _GIVEN, _MADE = "given-{}.jsonl", "made.jsonl"
 _PLAN, _COUNTS = "plan.json", "counts.json"
 _COLUMNS = ["source", "target"]
+_SIGNALS = 128  # exit codes above it tell of a signal
 
 Tell = Callable[[str], None]
 Count = Callable[[str, int, int], None]  # (what is done, how many are, of how many)
 
 
 class StoppedError(NmtError):
-    """A training was stopped; the exit code is its own."""
+    """A training was stopped, or failed and has said why; the exit code is its own."""
 
-    def __init__(self, code: int) -> None:
-        super().__init__("stopped; the same command resumes")
-        self.exit_code = code
+    def __init__(self, name: str, code: int) -> None:
+        was_stopped = code > _SIGNALS or code < 0
+        why = "was stopped; the same command resumes" if was_stopped else "failed"
+        super().__init__(f"the training of {name} {why}")
+        self.exit_code = _SIGNALS - code if code < 0 else code
 
 
 class _Maker(NamedTuple):
@@ -106,6 +113,11 @@ class Augmentation:
             raise ConfigError("nmt augment is for task: translation")
         if (self.monolingual is None) == (self.method == BACK_TRANSLATE):
             raise ConfigError(f"--monolingual FILE and --method {BACK_TRANSLATE} go together")
+        if self.monolingual is not None and not self.monolingual.is_file():
+            raise DataError(f"{self.monolingual}: no such file")
+        data = self.loaded.config.data
+        if len({data.way_of(corpus) for corpus in data.train}) > 1:
+            raise ConfigError("nmt augment is for text of one direction, and there are several")
         if self.models and self.method == DIVERSIFY:
             raise ConfigError(f"--method {DIVERSIFY} trains its models; --model is for the others")
 
@@ -195,6 +207,7 @@ class Augmentation:
             self.tell(f"{path}: reused")
             return path
         model = maker.given or self._train(maker, given)
+        self._check_direction(model, maker)
         # One number format, however fast others are here: the same text gives the same bytes.
         with (
             load(model, engine="ctranslate2", number_format="float32") as loaded,
@@ -207,19 +220,36 @@ class Augmentation:
         config = self.loaded.config
         folder = self._run_folder(maker)
         path = self.folder / f"{maker.name}.yaml"
-        way = 1 if maker.direction == _FORWARD else -1
-        source, target = (config.data.source_lang, config.data.target_lang)[::way]
-        data = self._data(given, _COLUMNS[::way])
+        source, target = self._languages(maker)
+        is_forward = maker.direction == _FORWARD
+        data = self._data(given, _COLUMNS if is_forward else _COLUMNS[::-1])
         data |= {"test": [], "source_lang": source, "target_lang": target}
         values = {"name": folder.path.name, "seed": config.seed + maker.number, "data": data}
+        if not is_forward:  # a model to start from is of the other direction
+            values["train"] = config.train.model_dump() | {"from": None}
         write_text(path, self._yaml(values))
         limit = ["--time", self.time_limit] if self.time_limit else []
-        self.tell(" ".join(["nmt", "train", str(path), *limit]))
+        self.tell(shlex.join(["nmt", "train", str(path), *limit]))
         command = [sys.executable, "-m", "nmt_cli", "train", str(path), *limit]
-        done = subprocess.run(command, check=False)  # noqa: S603 (this program itself)
-        if done.returncode:
-            raise StoppedError(done.returncode)
+        if code := _exit_code(command):
+            raise StoppedError(maker.name, code)
         return str(folder.model)
+
+    def _languages(self, maker: _Maker) -> tuple[str, str]:
+        """Return the languages of what a model reads and writes."""
+        data = self.loaded.config.data
+        way = data.source_lang, data.target_lang
+        return way if maker.direction == _FORWARD else way[::-1]
+
+    def _check_direction(self, model: str, maker: _Maker) -> None:
+        """Raise ConfigError if a model translates the other way round."""
+        bundle, (source, target) = find_bundle(model, TRANSLATION), self._languages(maker)
+        there = bundle.manifest.source_lang, bundle.manifest.target_lang
+        if source != target and there == (target, source):
+            raise ConfigError(
+                f"--method {self.method} needs a model {source} -> {target}; "
+                f"{bundle.path} translates {target} -> {source}"
+            )
 
     def _pairs(
         self, model: Model, maker: _Maker, given: list[Path], count: Count
@@ -309,6 +339,20 @@ class Augmentation:
         tree = self.loaded.config.model_dump()
         tree |= values | {"data": tree["data"] | values["data"]}
         return to_yaml(checked(tree, "nmt augment"), self.loaded.auto)
+
+
+def _exit_code(command: list[str]) -> int:
+    """Run a command; a signal to stop reaches it, and is waited for while it saves."""
+    with subprocess.Popen(command) as process:  # noqa: S603 (this program itself)
+        before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        try:
+            while True:
+                try:
+                    return process.wait()
+                except KeyboardInterrupt:
+                    continue  # the terminal has sent it to the command, too
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def foretell(plan: Augmentation) -> list[str]:

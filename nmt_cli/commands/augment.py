@@ -1,5 +1,6 @@
 """`nmt augment`: makes more text to learn from, of the text that there is."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -89,4 +90,4 @@ def augment(
     for pair in plan.samples(_SAMPLES):
         console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
     console.note(f"wrote {path}")
-    console.note(f"next: nmt train {path}")
+    console.note(f"next: {shlex.join(['nmt', 'train', str(path)])}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -88,6 +89,8 @@ def train(
     tuning = [f"train.from={json.dumps(start)}"] if start is not None else []
     loaded = load_config(config, settings + tuning)
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
+    if loaded.config.train.stages and cluster.size > 1:
+        raise ConfigError("train.stages is for one machine")
     if not dry_run:
         for stage, share in stages_to_do(loaded, is_fresh=fresh):
             if stage.config.name != loaded.config.name:

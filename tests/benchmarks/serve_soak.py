@@ -5,8 +5,8 @@
 Each client draws one request after another: a sentence, a list, HTML, a long text, alternatives,
 a reply (also streamed, some left in mid-stream), labels, scores, and a few that are wrong.
 Prints JSON: requests by path and state, and the server's own megabytes (no pages of files): the
-median of every three minutes, and by how much the last one is above that of minutes 3 to 6. A single
-look would not do: batches come and go, and memory is up to a third above or below the median.
+median of every three minutes, and by how much the last one is above that of minutes 3 to 6. A
+single look would not do: batches come and go, and memory is up to a third above or below it.
 """
 
 import argparse

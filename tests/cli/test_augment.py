@@ -16,7 +16,12 @@ TINY = [
     "train.eval_steps=8", "train.checkpoint_steps=2", "decode.beam_size=2", "decode.max_length=8",
     "data.dev=[{rows: 20}]", "data.test=[]",
 ]  # fmt: skip
+SEVERAL = (
+    "[{source: train.en, target: train.de, source_lang: en, target_lang: de},"
+    " {source: train.de, target: train.en, source_lang: de, target_lang: en}]"
+)
 OPTIONS = [f"--set={setting}" for setting in TINY]
+LONG = ["--set=train.max_steps=5000", "--set=train.eval_steps=5000"]
 
 
 @pytest.fixture
@@ -113,6 +118,7 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
         (["--monolingual=x"], "--monolingual FILE and --method back-translate go together"),
         (["-m", "x"], "--method diversify trains its models"),
         (["--set=task=chat"], "nmt augment is for task: translation"),
+        (["--set=data.train=" + SEVERAL, "--set=data.dev=" + SEVERAL], "text of one direction"),
     ],
 )
 def test_options_that_do_not_fit(run_nmt, project, options, problem):
@@ -120,6 +126,35 @@ def test_options_that_do_not_fit(run_nmt, project, options, problem):
     assert done.returncode == 2
     assert problem in done.stderr
     assert not (project / "runs").exists()
+
+
+def test_a_file_that_is_not_there_and_a_model_of_the_other_direction(run_nmt, project, toy_bundle):
+    back = ["--method=back-translate", "--monolingual"]
+    done = run_nmt("augment", "toy.yaml", *back, "none.de", *OPTIONS, cwd=project)
+    assert (done.returncode, "none.de: no such file" in done.stderr) == (3, True)
+    languages = ["--set=data.source_lang=en", "--set=data.target_lang=de"]
+    options = [*back, "train.de", f"--model={toy_bundle}", *languages, *OPTIONS]
+    manifest = json.loads((toy_bundle / "bundle.json").read_text("utf-8"))
+    assert (manifest["source_lang"], manifest["target_lang"]) == ("en", "de")
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert (done.returncode, "needs a model de -> en" in done.stderr) == (2, True)
+
+
+def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, project):
+    started = subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *OPTIONS, *LONG],
+        cwd=project,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wanted = project / "runs" / "toy-forward-1" / "checkpoints" / "step-00000002"
+    ends = time.monotonic() + 240
+    while not wanted.exists() and time.monotonic() < ends:
+        time.sleep(0.02)
+    started.terminate()
+    _, told = started.communicate(timeout=120)
+    assert started.returncode == 143
+    assert "the training of forward-1 was stopped; the same command resumes" in told
 
 
 def test_a_dry_run_tells_what_it_costs_and_writes_nothing(run_nmt, project):
