@@ -8,14 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from safetensors.numpy import load_file
 
 from nmt_cli.api.model import Model
+from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.pretrained.importing import import_model
 from nmt_cli.search.loading import EngineOptions, load_engine, search_options
 from nmt_cli.search.tensorflow_engine import load_engine as load_tensorflow_engine
 from nmt_cli.tasks.losses import loss_sums
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID, never_written
+from nmt_cli.training.loop import train
+from nmt_cli.training.run import prepare
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "pretrained"
 WAYS = {"m2m_100": ("en", "de"), "nllb": ("eng_Latn", "deu_Latn")}
@@ -136,3 +140,35 @@ def test_what_does_not_fit_is_one_line(tmp_path):
         with pytest.raises(ModelFileError):
             import_model(folder, tmp_path / "bundle")
     assert not (tmp_path / "bundle").exists()
+
+
+def test_both_ways_are_learned_and_a_stopped_run_ends_as_one_that_was_not(
+    case, toy_corpus, tmp_path, monkeypatch
+):
+    """Languages, tokens and `data.temperature` are as they were when a run resumes."""
+    monkeypatch.chdir(tmp_path)
+    (english, german) = case.way
+    pair = {"source": "train.en", "target": "train.de"}
+    there = pair | {"source_lang": english, "target_lang": german}
+    back = {"source": "train.de", "target": "train.en"}
+    back |= {"source_lang": german, "target_lang": english, "weight": 0.2}
+    text = (toy_corpus / "toy.yaml").read_text().split("tokenizer:")[0]
+    (tmp_path / "tune.yaml").write_text(text + "tokenizer: auto\nmodel: auto\ntrain: auto\n")
+    settings = [f"data.dir={toy_corpus}", "data.test=[]", f"data.train={[there, back]}"]
+    settings += [f"data.source_lang={english}", f"data.target_lang={german}"]
+    settings += ["data.temperature=3", "train.max_steps=3", "train.checkpoint_steps=1"]
+    settings += ["train.eval_steps=3", "train.learning_rate=1e-3", f"train.from={case.bundle.path}"]
+    weights = []
+    for name in ("whole", "stopped"):
+        loaded = load_config(str(tmp_path / "tune.yaml"), [*settings, f"name={name}"])
+        prepared = prepare(loaded, tell=lambda _: None, on_encoded=lambda *_: None)
+        if name == "stopped":
+            counts = iter(range(9))
+            list(train(prepared, lambda counts=counts: next(counts) >= 2))
+        list(train(prepared))
+        last = prepared.folder.checkpoints / "step-00000003" / "weights.safetensors"
+        weights.append(load_file(last))
+    name = "encoder.layer1.feed_forward.inner.kernel"
+    assert (weights[0][name] != case.bundle.load_weights()[name]).any()
+    for name, array in weights[0].items():
+        np.testing.assert_array_equal(weights[1][name], array)
