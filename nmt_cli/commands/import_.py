@@ -82,8 +82,7 @@ def _tell(bundle: "Bundle", *, is_default: bool) -> None:
     )
     where = [] if is_default else ["-m", str(bundle.path)]
     if known.tokens:
-        (first, *_), last = known.source or [""], list(known.target)[-1]
-        where += ["--to", last, *(["--from", first] if any(known.source.values()) else [])]
+        where += known.options((next(iter(known.source), ""), list(known.target)[-1]))
     command = [manifest.facts.command, *where, *([] if manifest.facts.has_turns else ["Hello!"])]
     if manifest.facts.has_labels:
         command = ["train", "my.yaml", "--from", str(bundle.path)]

@@ -8,11 +8,13 @@ import shlex
 import signal
 import textwrap
 import time
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
 
+from nmt_cli.bundle.manifest import MANIFEST, read_manifest
 from nmt_cli.errors import ModelFileError
 from nmt_cli.events import (
     Evaluated,
@@ -27,7 +29,6 @@ from nmt_cli.events import (
     Waiting,
 )
 from nmt_cli.terminal import console
-from nmt_cli.text.languages import Languages
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -193,11 +194,11 @@ class TrainingView:
         self._tell_report()
         if self._config.data.test:
             console.note(f"next: nmt evaluate -m {shlex.quote(event.bundle)}")
-        facts = self._config.facts
-        text = "" if facts.has_turns else f" {shlex.quote(self._sentence)}"
-        targets = Languages.of(self._config).target
-        to = f" --to {next(iter(targets))}" if len(targets) > 1 else ""
-        console.note(f"next: nmt {facts.command}{to}{text}")
+        facts, data = self._config.facts, self._config.data
+        languages = read_manifest(Path(event.bundle) / MANIFEST).known_languages
+        options = languages.options(data.way_of(data.train[0]))
+        text = [] if facts.has_turns else [self._sentence]
+        console.note(f"next: {shlex.join(['nmt', facts.command, *options, *text])}")
 
     def _tell_report(self) -> None:
         if self._report.is_written:

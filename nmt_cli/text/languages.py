@@ -92,6 +92,11 @@ class Languages:
             raise ConfigError(f"--from and --to are the same language: {to}")
         return from_, to
 
+    def options(self, way: Way) -> list[str]:
+        """Return the options of a command that say so, where the model has a choice."""
+        to = ["--to", way[1]] if len(self.target) > 1 else []
+        return [*to, "--from", way[0]] if any(self.source.values()) else to
+
     def tokens_of(self, way: Way) -> tuple[list[str], list[str]]:
         """Return the tokens that a source and an output begin with, for a result of `way`."""
         before, target = self.source.get(way[0], ""), self.target.get(way[1], "")

@@ -158,3 +158,14 @@ def test_held_out_texts_are_on_neither_side_of_train(tmp_path):
     assert {example.way for example in dev} == {("en", "de"), ("de", "en")}
     assert not held & {text for e in train for text in (*e.source, e.target)}
     assert len(train) > 300
+
+
+def test_options_say_a_way_where_there_is_a_choice():
+    """What `nmt import` and `nmt train` print as the next command must work as it stands."""
+    many = Languages({"en": "__en__", "de": "__de__"}, {"en": "__en__", "de": "__de__"})
+    assert many.options(("en", "de")) == ["--to", "de", "--from", "en"]
+    assert Languages({"en": ""}, {"de": "<2de>", "fr": "<2fr>"}).options(("en", "fr")) == [
+        "--to",
+        "fr",
+    ]
+    assert Languages({"en": ""}, {"de": ""}).options(("en", "de")) == []
