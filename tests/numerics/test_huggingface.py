@@ -10,18 +10,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_bundles import own_bundle
-
-from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.pretrained.exporting import write_huggingface
-from nmt_cli.pretrained.importing import import_model
-from nmt_cli.search.loading import EngineOptions, load_engine, search_options
-from nmt_cli.search.tensorflow_engine import load_engine as load_tensorflow_engine
-from nmt_cli.text.special_tokens import BOS_ID, EOS_ID, never_written
-from nmt_cli.text.vocabulary import Vocabularies
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch._dynamo")  # its compiler, Triton, crashes if TensorFlow is there first
 transformers = pytest.importorskip("transformers")
+
+from small_bundles import own_bundle  # noqa: E402
+
+from nmt_cli.bundle.folder import open_bundle  # noqa: E402
+from nmt_cli.pretrained.exporting import write_huggingface  # noqa: E402
+from nmt_cli.pretrained.importing import import_model  # noqa: E402
+from nmt_cli.search.loading import EngineOptions, load_engine, search_options  # noqa: E402
+from nmt_cli.search.tensorflow_engine import load_engine as load_tensorflow_engine  # noqa: E402
+from nmt_cli.text.special_tokens import BOS_ID, EOS_ID, never_written  # noqa: E402
+from nmt_cli.text.vocabulary import Vocabularies  # noqa: E402
+
 pytestmark = pytest.mark.filterwarnings("default")
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "pretrained" / "marian"
