@@ -217,7 +217,9 @@ class Corpora:
         num_blank = 0
         config = self.config
         may_be_blank = config.facts.has_labels and config.classification.multi_label
-        has_way, way = corpus.source_lang or corpus.target_lang, config.data.way_of(corpus)
+        way = config.data.way_of(corpus)
+        ways = {config.data.way_of(other) for other in config.data.train}
+        has_way = corpus.source_lang or corpus.target_lang or len(ways) > 1
         for _, example in self._rows(corpus, _refuse, self._read_lines):
             if example.source[-1].strip() and (may_be_blank or example.target.strip()):
                 yield example._replace(way=way) if has_way else example
