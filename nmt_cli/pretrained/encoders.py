@@ -35,7 +35,7 @@ _KEYS = {
     "hidden_act": "activation",
     "layer_norm_eps": "norm_epsilon",
 }
-_DEFAULTS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+_DEFAULTS: dict[str, Any] = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
 _DEFAULTS |= {"hidden_act": "gelu", "layer_norm_eps": 1e-12}
 _RENAMED = (
     (r".*\bembeddings\.LayerNorm", "model.encoder.layernorm_embedding"),
@@ -90,7 +90,7 @@ def _model_section(folder: Path, config: Mapping[str, Any], first: int) -> dict[
         embeddings_of_another_width=config.get("embedding_size", width) != width,
         positions_that_are_relative=kind != "absolute",
     )
-    model = bart.section_by(_KEYS, folder, _DEFAULTS | config)
+    model = bart.section_by(_KEYS, folder, {**_DEFAULTS, **config})
     return model | {
         "decoder_layers": 1,  # there is none
         "max_length": model["max_length"] - first,
