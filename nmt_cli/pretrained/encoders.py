@@ -35,12 +35,8 @@ _KEYS = {
     "hidden_act": "activation",
     "layer_norm_eps": "norm_epsilon",
 }
-_DEFAULTS = {
-    "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.1,
-    "hidden_act": "gelu",
-    "layer_norm_eps": 1e-12,
-}
+_DEFAULTS: dict[str, Any] = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+_DEFAULTS |= {"hidden_act": "gelu", "layer_norm_eps": 1e-12}
 _RENAMED = (
     (r".*\bembeddings\.LayerNorm", "model.encoder.layernorm_embedding"),
     (r".*\bencoder\.layer\.(\d+)\.", r"model.encoder.layers.\1."),
