@@ -119,7 +119,8 @@ class LineChart(Picture):
         ys = [y for series in panel.series for y in series.ys]
         plotext.xticks(*_ticks(*self._span))
         plotext.yticks(*_ticks(min(ys), max(ys)))
-        plotext.xlim(*self._span)
+        left, right = self._span
+        plotext.xlim(left, right if right > left else left + 1)  # of one point plotext makes 0 / 0
         plotext.xlabel(panel.x_label)
         drawn = plotext.build().rstrip()
         text = Text.from_ansi(drawn if has_colour else plotext.uncolorize(drawn))

@@ -205,6 +205,11 @@ def test_runs_of_other_tasks_leave_the_panels_in_order():
     assert "a chat         b translation" in text  # whole, in columns of one width
 
 
+def test_a_run_of_one_step_is_drawn():
+    chart = curves_chart("short", {"run": [step(4, 2.0)]})
+    assert "training loss" in chart.screen(80, has_colour=False).plain
+
+
 def test_a_long_run_becomes_means_of_neighbours():
     chart = curves_chart("long", {"run": [step(i, float(i)) for i in range(1, 2001)]})
     (loss, *_) = chart.panels
