@@ -41,28 +41,12 @@ _SEEN_AS = {
     PRIVATE: "a character without a meaning",
     LOST: "the sign for a lost character",
 }
-_SIDE = ("source", "target")
+_SIDES = ("source", "target")
+_NO_WORDS = "no letter or digit in the"
 _LATIN, _CYRILLIC, _GREEK = (NAMES.index(name) for name in ("Latin", "Cyrillic", "Greek"))
 # Greek letters: capitals from alpha to chi; omicron, nu, rho.
-_LIKE_LATIN = [
-    0x391,
-    0x392,
-    0x395,
-    0x396,
-    0x397,
-    0x399,
-    0x39A,
-    0x39C,
-    0x39D,
-    0x39F,
-    0x3A1,
-    0x3A4,
-    0x3A5,
-    0x3A7,
-    0x3BF,
-    0x3BD,
-    0x3C1,
-]
+_LIKE_LATIN = "391 392 395 396 397 399 39A 39C 39D 39F 3A1 3A4 3A5 3A7 3BF 3BD 3C1"
+_LIKE_LATIN_CODES = [int(code, 16) for code in _LIKE_LATIN.split()]
 
 
 def broken_bytes(chunk: Chunk) -> Iterator[Marks]:
@@ -70,7 +54,7 @@ def broken_bytes(chunk: Chunk) -> Iterator[Marks]:
     for number, side in enumerate(chunk.sides):
         rows = side.rows_with(NOT_UTF8)
         counts = side.count((side.kinds & NOT_UTF8) != 0)[rows]
-        yield Marks("encoding", number, rows, counts.astype(float), lambda _: "not valid UTF-8")
+        yield Marks("encoding", number, rows, lambda _: "not valid UTF-8", counts)
 
 
 def strange_characters(chunk: Chunk) -> Iterator[Marks]:
@@ -82,7 +66,7 @@ def strange_characters(chunk: Chunk) -> Iterator[Marks]:
         ):
             rows = side.rows_with(kinds)
             counts = side.count((side.kinds & kinds) != 0)[rows]
-            yield Marks(check, number, rows, counts.astype(float), _describe_character(side, kinds))
+            yield Marks(check, number, rows, _describe_character(side, kinds), counts)
 
 
 def _describe_character(side: Side, kinds: int) -> Callable[[int], str]:
@@ -102,16 +86,10 @@ def blank_sides(chunk: Chunk) -> Iterator[Marks]:
     source, target = chunk.sides
     for number, (side, other) in enumerate(((source, target), (target, source))):
         blank = side.visible == 0
-        rows = np.flatnonzero(blank)
-        yield Marks("empty", number, rows, np.ones(len(rows)), _says(f"no {_SIDE[number]}"))
-        no_words = f"no letter or digit in the {_SIDE[number]}"
         bare = ~blank & ((side.seen & (LETTER | DIGIT)) == 0) & (other.letters >= 2)
-        rows = np.flatnonzero(bare)
-        yield Marks("no-words", number, rows, np.ones(len(rows)), _says(no_words))
-
-
-def _says(message: str) -> Callable[[int], str]:
-    return lambda _: message
+        for check, is_found, what in (("empty", blank, "no"), ("no-words", bare, _NO_WORDS)):
+            found = dict.fromkeys(map(int, np.flatnonzero(is_found)), f"{what} {_SIDES[number]}")
+            yield Marks.of(check, number, found)
 
 
 def white_space(chunk: Chunk) -> Iterator[Marks]:
@@ -119,25 +97,25 @@ def white_space(chunk: Chunk) -> Iterator[Marks]:
     for number, side in enumerate(chunk.sides):
         space = (side.kinds & SPACE) != 0
         before = np.concatenate(([True], space[:-1]))
-        rows = np.unique(side.rows_at(np.flatnonzero(space & before & (side.codes != 10))))
-        ends = side.rows_at(np.flatnonzero(before & (side.codes == 10)))
-        tabs = side.rows_at(np.flatnonzero(side.codes == 9))
-        rows = np.unique(np.concatenate((rows, ends, tabs)))
+        needless = (space & before) | (side.codes == ord("\t"))
+        rows = np.unique(side.rows_at(np.flatnonzero(needless)))
         rows = rows[side.visible[rows] > 0]
-        yield Marks("white-space", number, rows, np.ones(len(rows)), _says("needless spaces"))
+        yield Marks("white-space", number, rows, lambda _: "needless spaces")
 
 
-def identical_sides(
-    chunk: Chunk, keys: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
-) -> Iterator[Marks]:
-    """Find sides that are the same but for case and punctuation, names and numbers left out."""
+def identical_sides(chunk: Chunk, same: npt.NDArray[np.bool_]) -> Iterator[Marks]:
+    """Find sides that are the same but for case and punctuation, names and numbers left out.
+
+    Args:
+        chunk: The rows.
+        same: [N] whether both sides have the same key.
+    """
     source, _ = chunk.sides
-    same = (keys[0] == keys[1]) & (source.letters >= MIN_IDENTICAL_LETTERS)
-    rows = np.flatnonzero(same & ((source.seen & SPACE) != 0) & (source.visible > 0))
-    has_words = [row for row in rows if " " in source.lines[row].strip()]
-    rows = np.array(has_words, np.int64)
-    ranks = source.letters[rows].astype(float)
-    yield Marks("identical", 1, rows, ranks, lambda _: "the target is the same as the source")
+    same = same & (source.letters >= MIN_IDENTICAL_LETTERS)
+    has_words = (row for row in map(int, np.flatnonzero(same)) if " " in source.lines[row].strip())
+    found = dict.fromkeys(has_words, "the target is the same as the source")
+    marks = Marks.of("identical", 1, found)
+    yield marks._replace(ranks=source.letters[marks.rows])
 
 
 def wrong_script(chunk: Chunk, main: tuple[int, int], usual: tuple[Ints, Ints]) -> Iterator[Marks]:
@@ -159,8 +137,8 @@ def wrong_script(chunk: Chunk, main: tuple[int, int], usual: tuple[Ints, Ints]) 
         total = np.maximum(side.letters, 1)
         wrong = (own / total < MAIN_SCRIPT_SHARE) | (foreign / total >= FOREIGN_SCRIPT_SHARE)
         rows = np.flatnonzero(judged & wrong)
-        ranks = (side.letters - own)[rows].astype(float)
-        yield Marks("script", number, rows, ranks, _describe_script(side, main[number]))
+        ranks = (side.letters - own)[rows]
+        yield Marks("script", number, rows, _describe_script(side, main[number]), ranks)
         yield _mixed_words(number, side)
 
 
@@ -182,11 +160,11 @@ def _mixed_words(number: int, side: Side) -> Marks:
     lookalike = side.scripts == _CYRILLIC
     greek = side.scripts == _GREEK
     if greek.any():
-        lookalike |= greek & np.isin(side.codes, _LIKE_LATIN)
+        lookalike |= greek & np.isin(side.codes, _LIKE_LATIN_CODES)
     latin = side.scripts == _LATIN
     mixed = (lookalike[1:] & latin[:-1]) | (lookalike[:-1] & latin[1:])
     rows = np.unique(side.rows_at(np.flatnonzero(mixed)))
-    return Marks("script", number, rows, np.ones(len(rows)), _describe_mixed(side))
+    return Marks("script", number, rows, _describe_mixed(side))
 
 
 def _describe_mixed(side: Side) -> Callable[[int], str]:
@@ -212,12 +190,8 @@ def repetition(chunk: Chunk) -> Iterator[Marks]:
             line = " ".join(side.lines[row].split())
             if row not in found and (match := _LOOP.search(line)):
                 found[row] = match[1]
-        rows = np.array(sorted(found), np.int64)
-        yield Marks("repetition", number, rows, np.ones(len(rows)), _describe_run(found))
-
-
-def _describe_run(found: dict[int, str]) -> Callable[[int], str]:
-    return lambda row: f"{found[row][:40]!r} over and over"
+        told = {row: f"{what[:40]!r} over and over" for row, what in found.items()}
+        yield Marks.of("repetition", number, told)
 
 
 def _rows_with_loops(side: Side) -> Ints:

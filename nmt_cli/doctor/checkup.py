@@ -10,12 +10,12 @@ from nmt_cli.config.auto import Situation, choose, vocab_size
 from nmt_cli.config.reading import LoadedConfig, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TaskFacts
+from nmt_cli.doctor.chunk import Chunk
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.label_balance import Counts, counted, label_findings
+from nmt_cli.doctor.languages import language_findings
 from nmt_cli.doctor.lengths import LengthModel, shift_of
-from nmt_cli.doctor.lines import Rows, build_tests
-from nmt_cli.doctor.overview import language_findings, size_findings, token_findings
-from nmt_cli.doctor.profile import Profile, build_profile
+from nmt_cli.doctor.lines import Profile, Rows, build_profile, build_tests
 from nmt_cli.doctor.repeats import (
     SplitRows,
     contradiction_findings,
@@ -23,8 +23,8 @@ from nmt_cli.doctor.repeats import (
     note_leakage,
     stock_findings,
 )
-from nmt_cli.doctor.result import CorpusRows, Report, in_order
-from nmt_cli.doctor.token_counts import TokenCounter, token_statistics
+from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
+from nmt_cli.doctor.token_counts import TokenCounter, token_findings, token_statistics
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import DataError, LineError
 from nmt_cli.files import conversion
@@ -59,8 +59,10 @@ def check_up(
     found, findings = _open(loaded.config, corpora)
     sample, pairs = _sample(corpora, found, on_progress)
     if sample:
-        profile = _profile(loaded.config, sample)
-        findings += language_findings(loaded.config, sample)
+        chunk = Chunk([e.source[-1] for e in sample], [e.target for e in sample])
+        languages = Languages.of(loaded.config).default
+        profile = build_profile(chunk, languages, is_chat=not loaded.config.facts.is_parallel)
+        findings += language_findings(chunk, languages)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
         statistics = token_statistics(sample, vocabularies, config)
         sides = 1 if config.facts.has_labels else 2
@@ -73,9 +75,9 @@ def check_up(
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
-        for number, corpus in enumerate(found):
+        for number in range(len(found)):
             chunks = _chunks(corpora, found, number)  # which also notes what is no row
-            findings += (f for chunk in chunks for f in _undecoded(corpus, chunk))
+            findings += (finding for chunk in chunks for finding in _undecoded(chunk))
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
     strange = _other_encodings(corpora, found)
@@ -95,7 +97,7 @@ def _open(config: Config, corpora: Corpora) -> tuple[list[CorpusRows], list[Find
             missing += [Finding("files", "error", f, None, "no such file") for f in absent]
             if files and not absent:
                 is_dialogue = corpora.is_dialogue(corpus)
-                found.append(CorpusRows(split, corpus, files, is_dialogue=is_dialogue))
+                found.append(CorpusRows(split, corpus, files, is_dialogue))
     return found, list(dict.fromkeys(missing))
 
 
@@ -122,15 +124,6 @@ def _sample(
 
     sample, pairs = sample_evenly(counted())
     return [e for e in sample if not has_broken_bytes("".join((*e.source, e.target)))], pairs
-
-
-def _profile(config: Config, sample: list[Example]) -> Profile:
-    return build_profile(
-        [example.source[-1] for example in sample],
-        [example.target for example in sample],
-        languages=Languages.of(config).default,
-        is_chat=not config.facts.is_parallel,
-    )
 
 
 def _vocabulary(
@@ -172,7 +165,7 @@ def _test(
         chunks = counted(chunks, labels, found, config.classification)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
         found[tested.corpus].add(tested)
-        done += len(tested.lines)
+        done += len(tested.rows)
         on_progress("checking", done)
     for corpus in found:
         corpus.close()
@@ -206,20 +199,22 @@ def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[
 
     # The last turn of a conversation; both texts of a pair to classify.
     first = 0 if corpora.config.facts.has_labels else -1
+    files = found[number].files
     rows = _until_error(corpora.iter_rows(found[number].config, report), found[number])
     while chunk := list(islice(rows, _CHUNK)):
         yield Rows(
             number,
+            (files[0], files[-1]),
             [row.line for row in chunk],
             [" ".join(row.example.source[first:]) for row in chunk],
             [row.example.target for row in chunk],
         )
 
 
-def _undecoded(corpus: CorpusRows, rows: Rows) -> Iterator[Finding]:
+def _undecoded(rows: Rows) -> Iterator[Finding]:
     """Yield an error for each line that is not in the encoding of its file."""
     for line, *sides in zip(rows.lines, rows.sources, rows.targets, strict=True):
-        for file, text in zip((corpus.files[0], corpus.files[-1]), sides, strict=True):
+        for file, text in zip(rows.files, sides, strict=True):
             if has_broken_bytes(text):
                 yield Finding("encoding", "error", file, line, "not valid UTF-8")
                 break

@@ -125,12 +125,12 @@ class _Copy:
         self._read = read
         self._log = log
         traits = sum(1 << BIT[check.name] for check in CHECKS if corpus.is_trait(check))
-        bad = corpus.found & np.uint32(~traits & 0xFFFFFFFF)
+        bad = corpus.rows["found"] & np.uint32(~traits & 0xFFFFFFFF)
         if corpus.split != "train":
             bad &= np.uint32(_UNREADABLE | _MENDABLE)
         self._bits: dict[int, int] = {}
         for row in np.flatnonzero(bad):
-            line = int(corpus.lines[row])
+            line = int(corpus.rows["line"][row])
             self._bits[line] = self._bits.get(line, 0) | int(bad[row])
         self.dropped = self.mended = 0
 
@@ -172,7 +172,7 @@ class _Copy:
                 yield from () if kept is None else (_joined(kept, is_csv),)
 
     def _is_row(self, line: int, text: str) -> bool:
-        lines = self._corpus.lines
+        lines = self._corpus.rows["line"]
         place = int(np.searchsorted(lines, line))
         if place < len(lines) and lines[place] == line:
             return True

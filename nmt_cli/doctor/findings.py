@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -58,16 +58,21 @@ class Marks(NamedTuple):
     Attributes:
         check: Its name in `CHECKS`.
         side: 0 for the source, 1 for the target; a test of both sides says 0.
-        rows: [M] int64 the rows it found.
-        ranks: [M] float64, the worst row the highest.
+        rows: [M] the rows it found.
         describe: Row -> what is wrong with it. Called for the worst rows only.
+        ranks: [M] numbers, the worst row the highest; None where all are alike.
     """
 
     check: str
     side: int
     rows: npt.NDArray[np.int64]
-    ranks: npt.NDArray[np.float64]
     describe: Callable[[int], str]
+    ranks: npt.NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, check: str, side: int, found: dict[int, str]) -> Self:
+        """Return the marks of rows of which a test has said what is wrong."""
+        return cls(check, side, np.array(sorted(found), np.int64), found.__getitem__)
 
 
 class Finding(NamedTuple):

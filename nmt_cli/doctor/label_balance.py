@@ -3,11 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from nmt_cli.config.schema import ClassificationConfig
 from nmt_cli.doctor.findings import Finding, Severity
-from nmt_cli.doctor.lines import Keys, Rows
+from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
 from nmt_cli.text.labels import split_labels
 
@@ -62,22 +60,6 @@ def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
     for split in ("dev", "test"):
         if unknown := sorted(counts.get(split, Counter()).keys() - train.keys()):
             yield _finding("error", f"labels of {split} that are not in train: {_listed(unknown)}")
-
-
-def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
-    """Return how many texts have several labels, and two rows with the first of them.
-
-    Args:
-        texts: [N] keys of the texts; 0 is no text.
-        labels: [N] keys of the labels.
-    """
-    order = np.lexsort((labels, texts))
-    same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
-    places = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
-    if not len(places):
-        return None
-    one, other = sorted((int(order[places[0]]), int(order[places[0] + 1])))
-    return len(np.unique(texts[order][places])), one, other
 
 
 def _alike(train: Counter[str]) -> Iterator[list[str]]:

@@ -6,15 +6,16 @@ be in a third language.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor.chunk import LINE_FEED, Chunk, Ints, Side, lower_table
-from nmt_cli.doctor.findings import Marks
+from nmt_cli.doctor.findings import Finding, Marks
 from nmt_cli.text.language_id import language_code, language_of, other_language
+from nmt_cli.text.scripts import NAMES
 
 Floats = npt.NDArray[np.float32]
 
@@ -24,6 +25,7 @@ STRANGE = 2.5  # robust standard deviations below the usual: worth a look at its
 UNLIKE_ALL = 9.0  # so many are gibberish, whatever the language
 MIN_UNLIKE_TRIGRAMS = 30  # of a line that is gibberish; a list of names is shorter
 SEPARABLE = 0.95  # share of lines that their own model must explain better than the other one
+MAIN_SCRIPT = 0.5  # share of the letters that makes a script a side's main one
 _BUCKETS = 1 << 16
 _UNSEEN = 0.2  # added to each count
 
@@ -62,6 +64,29 @@ def script_of(language: str) -> str | None:
     """Return the script of a language code such as `de` or `pt-BR`, or None."""
     code = language_code(language)
     return next((script for script, codes in SCRIPTS_OF.items() if code in codes.split()), None)
+
+
+def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Finding]:
+    """Yield a warning for a side that is not in the language that the configuration names."""
+    for name, language, side in zip(("source", "target"), languages, chunk.sides, strict=True):
+        key = f"data.{name}_lang is {language}"
+        expected, shares = script_of(language), script_shares(side)
+        if expected and shares[NAMES.index(expected)] < MAIN_SCRIPT:
+            most = int(shares[1:].argmax()) + 1
+            message = f"{key}, but {shares[most]:.0%} of its letters are {NAMES[most]}"
+        elif measured := other_language(" ".join(side.lines), language):
+            message = f"{key}, but most of it looks like {measured}"
+        else:
+            continue
+        yield Finding("language", "warning", None, None, f"{message}; are the sides swapped?")
+
+
+def script_shares(side: Side) -> npt.NDArray[np.float64]:
+    """Return the share of a side's letters that each script of `scripts.NAMES` has."""
+    counts = np.bincount(side.scripts, minlength=len(NAMES)).astype(float)
+    counts[0] = 0.0
+    shares: npt.NDArray[np.float64] = counts / max(1.0, counts.sum())
+    return shares
 
 
 @dataclass(frozen=True)
@@ -128,12 +153,8 @@ def wrong_language(
         gibberish = (deviation > UNLIKE_ALL) & (lengths >= MIN_UNLIKE_TRIGRAMS)
         for row in map(int, np.flatnonzero(gibberish)):
             found.setdefault(row, "letters in an order unlike all other lines")
-        rows = np.array(sorted(found), np.int64)
-        yield Marks("language", number, rows, deviation[rows].astype(np.float64), _describe(found))
-
-
-def _describe(found: dict[int, str]) -> Callable[[int], str]:
-    return lambda row: found[row]
+        marks = Marks.of("language", number, found)
+        yield marks._replace(ranks=deviation[marks.rows])
 
 
 def _compare(

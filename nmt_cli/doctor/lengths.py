@@ -84,7 +84,7 @@ def odd_lengths(chunk: Chunk, model: LengthModel) -> Iterator[Marks]:
             f"usual: {max(1, round(source[row] * usual))}"
         )
 
-    yield Marks("length-ratio", 0, rows, np.abs(deviation[rows]), describe)
+    yield Marks("length-ratio", 0, rows, describe, np.abs(deviation[rows]))
 
 
 def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:

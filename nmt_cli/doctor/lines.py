@@ -1,24 +1,46 @@
 """All tests of a row, run on chunks of rows; what goes back is small."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor import characters, mojibake, patterns
-from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk
-from nmt_cli.doctor.findings import BIT, Marks
-from nmt_cli.doctor.languages import wrong_language
-from nmt_cli.doctor.lengths import odd_lengths
-from nmt_cli.doctor.profile import Profile
+from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk, Ints, Side
+from nmt_cli.doctor.findings import BIT, CHECKS, Finding, Marks
+from nmt_cli.doctor.languages import (
+    MAIN_SCRIPT,
+    SideModel,
+    are_separable,
+    build_model,
+    script_of,
+    script_shares,
+    wrong_language,
+)
+from nmt_cli.doctor.lengths import LengthModel, build_length_model, odd_lengths
 from nmt_cli.doctor.token_counts import TokenCounter, too_long
 from nmt_cli.text.held_out import TELLING_LENGTH
+from nmt_cli.text.scripts import NAMES
 
 KEPT = 1000  # rows of a chunk that are described for each test, the worst ones
 EXCERPT = 160  # characters of a line that are kept to be shown
+USUAL_SCRIPT = 0.02  # share of the letters that makes a script a usual one
 
-Keys = npt.NDArray[np.uint64]
+# What is kept of each row: its line; keys of its sides, which are equal for texts with the same
+# letters and digits, 0 for none; whether its target is long enough to give a sentence away; a bit
+# of `CHECKS` for each test that found something.
+ROW = np.dtype(
+    [
+        ("line", np.uint32),
+        ("source", np.uint64),
+        ("target", np.uint64),
+        ("is_telling", np.bool_),
+        ("found", np.uint32),
+    ]
+)
 
 
 class Rows(NamedTuple):
@@ -26,35 +48,17 @@ class Rows(NamedTuple):
 
     Attributes:
         corpus: Number of the corpus.
+        files: The files that the sides are in.
         lines: Line numbers.
         sources: Source texts.
         targets: Target texts.
     """
 
     corpus: int
+    files: tuple[Path, Path]
     lines: list[int]
     sources: list[str]
     targets: list[str]
-
-
-class Mark(NamedTuple):
-    """One row that a test found.
-
-    Attributes:
-        check: Number of the test in `CHECKS`.
-        rank: The worst row has the highest.
-        line: The row's line in its file.
-        side: 0 for the source, 1 for the target.
-        message: What is wrong.
-        text: The beginning of that side.
-    """
-
-    check: int
-    rank: float
-    line: int
-    side: int
-    message: str
-    text: str
 
 
 class Tested(NamedTuple):
@@ -62,21 +66,68 @@ class Tested(NamedTuple):
 
     Attributes:
         corpus: Number of the corpus.
-        lines: [N] uint32 line numbers.
-        keys: [N] uint64 by side: texts with the same letters and digits have the same; 0 for none.
-        telling: [N] bool, whether a target is long enough to give a sentence away.
-        found: [N] uint32, bit `i` set where test `i` of `CHECKS` found something.
+        rows: [N] `ROW`.
         visible: Characters without spaces, by side.
-        worst: The worst rows of each test.
+        worst: The worst rows of each test, each with the side that it is about.
     """
 
     corpus: int
-    lines: npt.NDArray[np.uint32]
-    keys: tuple[Keys, Keys]
-    telling: npt.NDArray[np.bool_]
-    found: npt.NDArray[np.uint32]
+    rows: npt.NDArray[np.void]
     visible: tuple[int, int]
-    worst: list[Mark]
+    worst: list[tuple[int, Finding]]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the tests of a row go by.
+
+    Attributes:
+        is_chat: Sides are not translations of each other, so they are not compared.
+        main_script: Number of each side's main script in `scripts.NAMES`; 0 where none is.
+        usual_scripts: Numbers of the scripts that each side uses.
+        models: The trigrams of each side.
+        separable: Whether the models tell the sides apart.
+        lengths: The usual ratio of lengths; None when unknown.
+    """
+
+    is_chat: bool
+    main_script: tuple[int, int]
+    usual_scripts: tuple[Ints, Ints]
+    models: tuple[SideModel, SideModel]
+    separable: bool
+    lengths: LengthModel | None
+
+
+def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) -> Profile:
+    """Return the profile of a sample.
+
+    Args:
+        chunk: Its rows.
+        languages: Codes of the sides' languages, "" where unknown.
+        is_chat: See `Profile`.
+    """
+    (main, usual), (target_main, target_usual) = map(_scripts, chunk.sides, languages)
+    source_model, target_model = map(build_model, chunk.sides, languages)
+    models = (source_model, target_model)
+    return Profile(
+        is_chat,
+        (main, target_main),
+        (usual, target_usual),
+        models,
+        separable=not is_chat and are_separable(models, chunk),
+        lengths=None if is_chat else build_length_model(chunk),
+    )
+
+
+def _scripts(side: Side, language: str) -> tuple[int, Ints]:
+    """Return the number of a side's main script, and of all that it uses."""
+    shares = script_shares(side)
+    main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
+    expected = script_of(language)
+    if expected is not None:
+        main = NAMES.index(expected)
+    # Names and abbreviations in Latin letters belong to any text.
+    return main, np.union1d(np.flatnonzero(shares >= USUAL_SCRIPT), [main, NAMES.index("Latin")])
 
 
 def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Rows], Tested]:
@@ -84,29 +135,30 @@ def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Row
 
     def test(rows: Rows) -> Tested:
         chunk = Chunk(rows.sources, rows.targets)
-        keys = (chunk.sides[0].keys(), chunk.sides[1].keys())
-        found = np.zeros(len(chunk), np.uint32)
-        worst: list[Mark] = []
-        for marks in _all_marks(chunk, keys, profile, counter):
-            found[marks.rows] |= np.uint32(1 << BIT[marks.check])
-            worst += _described(marks, rows)
         source, target = chunk.sides
-        telling = target.count((target.kinds & (LETTER | DIGIT)) != 0) >= TELLING_LENGTH
+        kept = np.zeros(len(chunk), ROW)
+        kept["line"] = rows.lines
+        kept["source"], kept["target"] = source.keys(), target.keys()
+        letters = target.count((target.kinds & (LETTER | DIGIT)) != 0)
+        kept["is_telling"] = letters >= TELLING_LENGTH
+        worst: list[tuple[int, Finding]] = []
+        for marks in _all_marks(chunk, kept["source"] == kept["target"], profile, counter):
+            kept["found"][marks.rows] |= np.uint32(1 << BIT[marks.check])
+            worst += _described(marks, rows)
         visible = (int(source.visible.sum()), int(target.visible.sum()))
-        lines = np.array(rows.lines, np.uint32)
-        return Tested(rows.corpus, lines, keys, telling, found, visible, worst)
+        return Tested(rows.corpus, kept, visible, worst)
 
     return test
 
 
 def _all_marks(
-    chunk: Chunk, keys: tuple[Keys, Keys], profile: Profile, counter: TokenCounter | None
+    chunk: Chunk, same: npt.NDArray[np.bool_], profile: Profile, counter: TokenCounter | None
 ) -> Iterator[Marks]:
     yield from characters.broken_bytes(chunk)
     yield from characters.strange_characters(chunk)
     yield from characters.blank_sides(chunk)
     yield from characters.white_space(chunk)
-    yield from characters.identical_sides(chunk, keys)
+    yield from characters.identical_sides(chunk, same)
     yield from characters.wrong_script(chunk, profile.main_script, profile.usual_scripts)
     yield from characters.repetition(chunk)
     yield from mojibake.garbled(chunk)
@@ -121,18 +173,21 @@ def _all_marks(
         yield from too_long(chunk, counter)
 
 
-def _described(marks: Marks, rows: Rows) -> list[Mark]:
-    order = np.argsort(-marks.ranks, kind="stable")[:KEPT]
+def _described(marks: Marks, rows: Rows) -> Iterator[tuple[int, Finding]]:
+    ranks = np.ones(len(marks.rows)) if marks.ranks is None else marks.ranks
     texts = (rows.sources, rows.targets)[marks.side]
-    return [
-        Mark(
-            BIT[marks.check],
-            float(marks.ranks[i]),
-            rows.lines[row],
+    check = CHECKS[BIT[marks.check]]
+    for i in np.argsort(-ranks, kind="stable")[:KEPT]:
+        row = int(marks.rows[i])
+        yield (
             marks.side,
-            marks.describe(row),
-            texts[row][:EXCERPT],
+            Finding(
+                check.name,
+                check.severity,
+                rows.files[marks.side],
+                rows.lines[row],
+                marks.describe(row),
+                texts[row][:EXCERPT],
+                float(ranks[i]),
+            ),
         )
-        for i in order
-        for row in [int(marks.rows[i])]
-    ]

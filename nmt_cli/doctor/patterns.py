@@ -7,7 +7,7 @@ the other, so they count only when the number is too large for that.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def numbers_differ(source: str, target: str) -> str | None:
     _take_out_variants(ours, theirs)
     if not ours and not theirs:
         return None
-    if _has_counting_word(source, target):
+    if _COUNTING_WORD.search(source) or _COUNTING_WORD.search(target):
         if _significant(source) == _significant(target) or not ours or not theirs:
             return None
     elif "".join(_SEPARATORS.split(source)) == "".join(_SEPARATORS.split(target)):
@@ -43,10 +43,6 @@ def numbers_differ(source: str, target: str) -> str | None:
         return f"{_listed(ours)} in the source, {_listed(theirs)} in the target"
     large = [n for n in (*ours, *theirs) if n >= SPELT_OUT]
     return f"{large[0]} only in the {'source' if ours else 'target'}" if large else None
-
-
-def _has_counting_word(source: str, target: str) -> bool:
-    return any(_COUNTING_WORD.search(text) for text in (source, target))
 
 
 def _significant(text: str) -> str:
@@ -88,12 +84,7 @@ def numbers(chunk: Chunk) -> Iterator[Marks]:
     for row in np.flatnonzero((source.seen | target.seen) & DIGIT):
         if message := numbers_differ(source.lines[row], target.lines[row]):
             found[int(row)] = message
-    rows = np.array(list(found), np.int64)
-    yield Marks("numbers", 0, rows, np.ones(len(rows)), _describe(found))
-
-
-def _describe(found: dict[int, str]) -> Callable[[int], str]:
-    return lambda row: found[row]
+    yield Marks.of("numbers", 0, found)
 
 
 _MARKUP = re.compile(
@@ -111,16 +102,11 @@ def markup(chunk: Chunk) -> Iterator[Marks]:
     """Find tags, entities, escapes and the signs of markup languages."""
     for number, side in enumerate(chunk.sides):
         found = {
-            int(row): match[0]
+            int(row): match[0][:40]
             for row in side.rows_with(MARKUP)
             if (match := _MARKUP.search(side.lines[row]))
         }
-        rows = np.array(list(found), np.int64)
-        yield Marks("markup", number, rows, np.ones(len(rows)), _describe_markup(found))
-
-
-def _describe_markup(found: dict[int, str]) -> Callable[[int], str]:
-    return lambda row: f"{found[row][:40]}"
+        yield Marks.of("markup", number, found)
 
 
 def links(chunk: Chunk) -> Iterator[Marks]:
@@ -131,11 +117,9 @@ def links(chunk: Chunk) -> Iterator[Marks]:
     for row in np.union1d(may_have, np.union1d(_rows_with_www(source), _rows_with_www(target))):
         ours, theirs = _addresses(source, row), _addresses(target, row)
         if ours != theirs and (only := sorted(ours ^ theirs)):
-            found[int(row)] = (
-                f"{only[0][:50]} only in the {'source' if ours - theirs else 'target'}"
-            )
-    rows = np.array(list(found), np.int64)
-    yield Marks("links", 0, rows, np.ones(len(rows)), lambda row: found[row])
+            side = "source" if ours - theirs else "target"
+            found[int(row)] = f"{only[0][:50]} only in the {side}"
+    yield Marks.of("links", 0, found)
 
 
 def _rows_with_www(side: Side) -> Ints:

@@ -3,16 +3,14 @@
 Texts count as the same when their letters and digits are, whatever their case and punctuation.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor.chunk import Ints
-from nmt_cli.doctor.findings import BIT, Finding
-from nmt_cli.doctor.label_balance import contradictions
-from nmt_cli.doctor.lines import Mark
+from nmt_cli.doctor.findings import BIT, CHECKS, Finding
 from nmt_cli.doctor.result import KEPT_FINDINGS, CorpusRows
 
 Keys = npt.NDArray[np.uint64]
@@ -20,9 +18,11 @@ Keys = npt.NDArray[np.uint64]
 _ODD = np.uint64(0xD6E8FEB86659FD93)
 _TURN = np.uint64(31)
 _WIDTH = np.uint64(64)
-
+_SIDES = ("source", "target")
 
 STOCK_TIMES = 3  # a text in more rows of a split is a stock phrase, which gives nothing away
+LEAKAGE = 0.05  # share of dev or test in another split: its scores mean nothing
+STOCK_SHARE = 0.1  # of the texts of a side: worth a line
 
 
 class Repeats(NamedTuple):
@@ -102,9 +102,20 @@ def stock(keys: Keys) -> Stock | None:
     return Stock(share, int(valid[first[most]]), int(counts[most]))
 
 
-LEAKAGE = 0.05  # share of dev or test in another split: its scores mean nothing
-STOCK_SHARE = 0.1  # of the texts of a side: worth a line
-_SIDES = ("source", "target")
+def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
+    """Return how many texts have several labels, and two rows with the first of them.
+
+    Args:
+        texts: [N] keys of the texts; 0 is no text.
+        labels: [N] keys of the labels.
+    """
+    order = np.lexsort((labels, texts))
+    same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
+    places = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
+    if not len(places):
+        return None
+    one, other = sorted((int(order[places[0]]), int(order[places[0] + 1])))
+    return len(np.unique(texts[order][places])), one, other
 
 
 class SplitRows:
@@ -117,32 +128,41 @@ class SplitRows:
 
     def __init__(self, name: str, corpora: Sequence[CorpusRows]) -> None:
         self.name = name
-        self.corpora = corpora
-        self._ends = np.cumsum([len(corpus) for corpus in corpora])
+        self._corpora = corpora
+        self._ends = np.cumsum([0, *map(len, corpora)])
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self._ends) else 0
+        return int(self._ends[-1])
+
+    def _joined(self, parts: Iterable[Keys]) -> Keys:
+        return np.concatenate([np.zeros(0, np.uint64), *parts])
 
     def keys(self, side: int) -> Keys:
         """Return [N] the keys of one side."""
-        return np.concatenate([np.zeros(0, np.uint64), *(c.keys[side] for c in self.corpora)])
+        return self._joined(corpus.rows[_SIDES[side]] for corpus in self._corpora)
 
     def pair_keys(self) -> Keys:
         """Return [N] the keys of both sides together; none for single exchanges of dialogues."""
-        keys = [
-            pair_keys(*corpus.keys) * np.uint64(not corpus.is_dialogue) for corpus in self.corpora
-        ]
-        return np.concatenate([np.zeros(0, np.uint64), *keys])
+        return self._joined(
+            pair_keys(corpus.rows["source"], corpus.rows["target"])
+            * np.uint64(not corpus.is_dialogue)
+            for corpus in self._corpora
+        )
 
     def telling_keys(self) -> Keys:
         """Return [N] the keys of targets; 0 for short ones, stock phrases, rows marked as leaks."""
-        telling = [corpus.telling & ~corpus.has("leakage") for corpus in self.corpora]
-        return without_stock(self.keys(1) * np.concatenate([np.zeros(0, np.bool_), *telling]))
+        return without_stock(
+            self._joined(
+                corpus.rows["target"] * (corpus.rows["is_telling"] & ~corpus.has("leakage"))
+                for corpus in self._corpora
+            )
+        )
 
     def place(self, row: int, side: int = 0) -> str:
         """Return `file:line` of a side of a row."""
-        number, within = self._locate(row)
-        return self.corpora[number].place(within, side)
+        number = int(np.searchsorted(self._ends, row, side="right")) - 1
+        file, line = self._corpora[number].place(row - int(self._ends[number]), side)
+        return f"{file}:{line}"
 
     def mark(
         self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0
@@ -156,18 +176,14 @@ class SplitRows:
             describe: The row that is repeated -> a message; called for the first rows only.
         """
         bit = BIT[check]
-        ends = np.searchsorted(found.rows, self._ends)
-        for corpus, first, last, end in zip(
-            self.corpora, (0, *ends), ends, self._ends, strict=False
-        ):
-            rows = found.rows[first:last] - (end - len(corpus))
-            corpus.found[rows] |= np.uint32(1 << bit)
+        places = np.searchsorted(found.rows, self._ends)
+        for number, corpus in enumerate(self._corpora):
+            first, last = places[number : number + 2]
+            rows = found.rows[first:last] - self._ends[number]
+            corpus.rows["found"][rows] |= np.uint32(1 << bit)
             for row, other in zip(rows[:KEPT_FINDINGS], found.firsts[first:last], strict=False):
-                corpus.note(Mark(bit, 1.0, int(corpus.lines[row]), side, describe(int(other)), ""))
-
-    def _locate(self, row: int) -> tuple[int, int]:
-        number = int(np.searchsorted(self._ends, row, side="right"))
-        return number, row - (int(self._ends[number - 1]) if number else 0)
+                what = (*corpus.place(row, side), describe(int(other)), "", 1.0)
+                corpus.note(side, Finding(check, CHECKS[bit].severity, *what))
 
 
 def note_duplicates(split: SplitRows) -> None:

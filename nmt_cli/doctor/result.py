@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.doctor.findings import BIT, CHECKS, SEVERITIES, Check, Finding
-from nmt_cli.doctor.lines import Keys, Mark, Tested
+from nmt_cli.doctor.lines import ROW, Tested
 
 TRAIT_SHARE = 0.05  # of the rows: so many that a test finds are a trait of the corpus
 TRAIT_ROWS = 20  # at least
 KEPT_FINDINGS = 10_000  # of a test in a corpus, the worst ones
+MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or told
 # What a comparison of the sides finds means nothing where the files are out of step.
-_COMPARISONS = {BIT[name] for name in ("identical", "length-ratio", "numbers", "links")}
+_COMPARISONS = ("identical", "length-ratio", "numbers", "links")
 
 
 @dataclass
@@ -27,12 +28,9 @@ class CorpusRows:
         split: "train", "dev" or "test".
         config: As the configuration has it.
         files: Its files.
-        lines: [N] uint32 line of each row.
-        keys: [N] uint64 by side (see `lines.Tested`).
-        telling: [N] bool (see `lines.Tested`).
-        found: [N] uint32 bits of `CHECKS`.
-        visible: Characters without spaces, by side.
         is_dialogue: Whether it holds conversations, of which greetings and the like repeat.
+        rows: [N] `lines.ROW`.
+        visible: Characters without spaces, by side.
         broken: Lines that are no row, or that stop the reading.
         shift: The line from which on two files are out of step, or None.
     """
@@ -40,32 +38,31 @@ class CorpusRows:
     split: str
     config: CorpusConfig
     files: list[Path]
-    lines: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
-    keys: tuple[Keys, Keys] = field(
-        default_factory=lambda: (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
-    )
-    telling: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    found: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    is_dialogue: bool
+    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, ROW))
     visible: tuple[int, int] = (0, 0)
-    is_dialogue: bool = False
     broken: list[Finding] = field(default_factory=list)
     shift: int | None = None
-    _parts: list[Tested] = field(default_factory=list)
-    _worst: dict[int, list[tuple[float, int, Mark]]] = field(default_factory=dict)
+    _parts: list[npt.NDArray[np.void]] = field(default_factory=list)
+    _worst: dict[str, list[tuple[float, int, int, Finding]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.rows)
 
     def add(self, tested: Tested) -> None:
         """Take what the tests found in the next rows."""
-        self._parts.append(tested._replace(worst=[]))
-        for mark in tested.worst:
-            self.note(mark)
+        self._parts.append(tested.rows)
+        self.visible = (
+            self.visible[0] + tested.visible[0],
+            self.visible[1] + tested.visible[1],
+        )
+        for side, finding in tested.worst:
+            self.note(side, finding)
 
-    def note(self, mark: Mark) -> None:
-        """Keep a row that a test found, if it is among the worst."""
-        heap = self._worst.setdefault(mark.check, [])
-        entry = (mark.rank, -mark.line, mark)
+    def note(self, side: int, finding: Finding) -> None:
+        """Keep what a test found in a row, if it is among the worst."""
+        heap = self._worst.setdefault(finding.check, [])
+        entry = (finding.rank, -(finding.line or 0), side, finding)
         if len(heap) < KEPT_FINDINGS:
             heapq.heappush(heap, entry)
         else:
@@ -73,75 +70,53 @@ class CorpusRows:
 
     def close(self) -> None:
         """Join what was added."""
-        if self._parts:
-            self.lines = np.concatenate([part.lines for part in self._parts])
-            self.keys = (self._joined_keys(0), self._joined_keys(1))
-            self.telling = np.concatenate([part.telling for part in self._parts])
-            self.found = np.concatenate([part.found for part in self._parts])
-            sums = (sum(p.visible[0] for p in self._parts), sum(p.visible[1] for p in self._parts))
-            self.visible = sums
+        self.rows = np.concatenate([self.rows, *self._parts])
         self._parts.clear()
 
-    def _joined_keys(self, side: int) -> Keys:
-        return np.concatenate([part.keys[side] for part in self._parts])
-
-    def place(self, row: int, side: int = 0) -> str:
-        """Return `file:line` of a side of a row."""
-        return f"{self._file(side)}:{self.lines[row]}"
-
-    def _file(self, side: int) -> Path:
-        return self.files[side if len(self.files) == 2 else 0]
+    def place(self, row: int, side: int = 0) -> tuple[Path, int]:
+        """Return file and line of a side of a row."""
+        return self.files[-side], int(self.rows["line"][row])
 
     def has(self, check: str) -> npt.NDArray[np.bool_]:
         """Return [N] whether a test found something in a row."""
-        found: npt.NDArray[np.bool_] = (self.found & np.uint32(1 << BIT[check])) != 0
-        return found
+        return self._has_any([check])
 
-    def count(self, check: str) -> int:
-        """Return the number of rows that a test found."""
-        return int(self.has(check).sum())
+    def _has_any(self, checks: Iterable[str]) -> npt.NDArray[np.bool_]:
+        mask = np.uint32(sum(1 << BIT[check] for check in checks))
+        found: npt.NDArray[np.bool_] = (self.rows["found"] & mask) != 0
+        return found
 
     def is_trait(self, check: Check) -> bool:
         """Return whether so many rows have it that it is how this corpus is."""
         least = max(TRAIT_ROWS, TRAIT_SHARE * len(self))
-        return check.may_be_trait and self.count(check.name) >= least
+        return check.may_be_trait and int(self.has(check.name).sum()) >= least
 
     @property
     def flagged(self) -> npt.NDArray[np.bool_]:
         """[N] whether a row has an error or a warning."""
         told = (check for check in CHECKS if check.severity != "info" and not self.is_trait(check))
-        mask = sum(1 << BIT[check.name] for check in told)
-        flagged: npt.NDArray[np.bool_] = (self.found & np.uint32(mask)) != 0
-        return flagged
+        return self._has_any(check.name for check in told)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what the tests of rows found, the worst of each test first."""
         yield from self.broken
-        for bit, check in enumerate(CHECKS):
-            marks = [mark for _, _, mark in sorted(self._worst.get(bit, ()), reverse=True)]
-            if self.shift is not None and bit in _COMPARISONS:
-                marks = [mark for mark in marks if mark.line < self.shift]
-            if marks and self.is_trait(check):
-                yield self._trait(check, marks[0])
+        for check in CHECKS:
+            entries = sorted(self._worst.get(check.name, ()), reverse=True)
+            worst = [finding for *_, finding in entries]
+            if self.shift is not None and check.name in _COMPARISONS:
+                worst = [finding for finding in worst if (finding.line or 0) < self.shift]
+            if worst and self.is_trait(check):
+                yield self._trait(check, worst[0])
             else:
-                yield from (self._finding(check, mark) for mark in marks)
+                yield from worst
 
-    def _finding(self, check: Check, mark: Mark) -> Finding:
-        file = self._file(mark.side)
-        return Finding(
-            check.name, check.severity, file, mark.line, mark.message, mark.text, mark.rank
-        )
-
-    def _trait(self, check: Check, example: Mark) -> Finding:
-        count = self.count(check.name)
-        return Finding(
-            check.name,
-            "info",
-            self._file(example.side),
-            None,
+    def _trait(self, check: Check, example: Finding) -> Finding:
+        count = int(self.has(check.name).sum())
+        message = (
             f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
-            f"line {example.line}: {example.message}",
+            f"line {example.line}: {example.message}"
         )
+        return Finding(check.name, "info", example.file, None, message)
 
 
 @dataclass(frozen=True)
@@ -162,12 +137,23 @@ class Report:
         return any(finding.severity == "error" for finding in self.findings)
 
 
+def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
+    """Yield an error for a split without rows, a warning for one with few."""
+    for name, least in (("train", MIN_TRAIN), ("dev", MIN_DEV), ("test", MIN_DEV)):
+        corpora = [corpus for corpus in found if corpus.split == name]
+        rows = sum(map(len, corpora))
+        if corpora and not rows:
+            yield Finding("size", "error", corpora[0].files[0], None, f"{name} has no rows")
+        elif corpora and rows < least:
+            why = "too little to learn much from" if name == "train" else "a rough measure"
+            yield Finding("size", "warning", None, None, f"{name} has only {rows:,} rows: {why}")
+
+
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by severity, then by check, the worst first."""
-    order = {check.name: bit for bit, check in enumerate(CHECKS)}
 
     def key(finding: Finding) -> tuple[int, int, float]:
         severity = SEVERITIES.index(finding.severity)
-        return severity, order.get(finding.check, -1), -finding.rank
+        return severity, BIT.get(finding.check, -1), -finding.rank
 
     return sorted(findings, key=key)

@@ -1,13 +1,13 @@
 """What the vocabulary makes of the text: tokens a word, coverage, length, padding."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nmt_cli.config.schema import Config
 from nmt_cli.doctor.chunk import Chunk, Ints
-from nmt_cli.doctor.findings import Marks
+from nmt_cli.doctor.findings import Finding, Marks
 from nmt_cli.text.batches import plan_window
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, build_encoder
@@ -114,6 +114,44 @@ def _padding_share(lengths: Ints, config: Config) -> float:
     return 1.0 - float(ordered.sum() / positions)
 
 
+def token_findings(
+    config: Config, found: TokenStatistics, vocab_size: int, *, learned: bool, sides: int
+) -> Iterator[Finding]:
+    """Yield what the vocabulary makes of the text: of both sides, or of the source alone."""
+    origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
+    names = ("source", "target")[:sides]
+    words = [
+        f"{n:.2f} in the {name}" for name, n in zip(names, found.tokens_per_word, strict=False)
+    ]
+    rare = [
+        f"{share:.2%} of the {name}'s"
+        for name, share in zip(names, found.bytes_share, strict=False)
+    ]
+    for check, message in (
+        (
+            "pieces-per-word",
+            f"tokens a word: {', '.join(words)}, with {origin} of {vocab_size:,} tokens",
+        ),
+        (
+            "coverage",
+            f"{' and '.join(rare)} tokens are bytes of rare characters; the text uses "
+            f"{found.used_share:.0%} of the vocabulary",
+        ),
+        (
+            "truncation",
+            f"99.9 % of the rows have at most {found.longest:,} tokens{' a side' * (sides > 1)}; "
+            f"model.max_length {config.model.max_length:,} {'leaves out' if sides > 1 else 'cuts'} "
+            f"{found.left_out_share:.2%} of them",
+        ),
+        (
+            "padding",
+            f"up to {found.padding_share:.1%} of the positions in batches of "
+            f"{config.train.tokens_per_batch:,} tokens will be padding",
+        ),
+    ):
+        yield Finding(check, "info", None, None, message)
+
+
 def too_long(chunk: Chunk, counter: TokenCounter) -> Iterator[Marks]:
     """Find lines with more tokens than the model takes."""
     subwords = (counter.vocabularies.source, counter.vocabularies.target)
@@ -123,14 +161,11 @@ def too_long(chunk: Chunk, counter: TokenCounter) -> Iterator[Marks]:
         texts = [_as_text(side.lines[row]) for row in may_be]
         lengths = np.array([len(ids) + 1 for ids in subwords[number].encode_batch(texts)], np.int64)
         long = lengths > counter.max_length
-        rows, counts = may_be[long], dict(zip(map(int, may_be), lengths, strict=True))
-        yield Marks("too-long", number, rows, lengths[long].astype(float), _describe(counts))
+        pairs = zip(map(int, may_be[long]), lengths[long], strict=True)
+        marks = Marks.of("too-long", number, {row: f"{count:,} tokens" for row, count in pairs})
+        yield marks._replace(ranks=lengths[long])
 
 
 def _as_text(line: str) -> str:
     """Return a line without the bytes that are not UTF-8."""
     return line.encode("utf-8", "replace").decode("utf-8")
-
-
-def _describe(counts: dict[int, np.int64]) -> Callable[[int], str]:
-    return lambda row: f"{counts[row]:,} tokens"

@@ -123,7 +123,7 @@ def test_every_damage_is_found_at_its_line(places, name):
 def test_few_clean_rows_are_flagged(report):
     damaged = set(LINES.values())
     train, dev = report.corpora
-    wrong = [int(line) for line in train.lines[train.flagged] if int(line) not in damaged]
+    wrong = [int(line) for line in train.rows["line"][train.flagged] if int(line) not in damaged]
     assert len(wrong) <= FALSE_ALARMS * SIZE, wrong
     assert int(dev.flagged.sum()) <= FALSE_ALARMS * len(DEV)
 

@@ -90,8 +90,11 @@ def _as_windows(byte: int) -> str:
     return bytes([byte]).decode("cp1252", "ignore") or chr(byte)
 
 
-def test_misread_korean_is_repaired():
-    assert repair("안녕하세요".encode("euc-kr").decode("latin-1")) == "안녕하세요"
+@pytest.mark.parametrize("text", ["안녕하세요", "오늘은 날씨가 참 좋네요, 그렇죠? 3시 (월)"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_misread_korean_is_repaired(text, encoding):
+    assert repair(text.encode("euc-kr").decode(encoding)) == text
+    assert repair(f"café {text.encode('euc-kr').decode(encoding)}") == f"café {text}"
 
 
 @pytest.mark.parametrize(
