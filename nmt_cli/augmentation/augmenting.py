@@ -31,6 +31,7 @@ from nmt_cli.augmentation.made_pairs import (
     write_pairs,
 )
 from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.pace import seconds_of, spoken, step_seconds
 from nmt_cli.config.reading import LoadedConfig, checked, to_yaml
 from nmt_cli.config.tasks import TRANSLATION
@@ -113,8 +114,14 @@ class Augmentation:
             raise ConfigError("nmt augment is for task: translation")
         if (self.monolingual is None) == (self.method == BACK_TRANSLATE):
             raise ConfigError(f"--monolingual FILE and --method {BACK_TRANSLATE} go together")
-        if self.monolingual is not None and not self.monolingual.is_file():
-            raise DataError(f"{self.monolingual}: no such file")
+        if self.is_sampled and self.method == DISTIL:
+            raise ConfigError(f"--sample cannot be combined with --method {DISTIL}")
+        seconds_of(self.time_limit)  # before anything is written
+        mono = self.monolingual
+        if mono is not None and not mono.is_file():
+            raise DataError(f"{mono}: no such file")
+        if mono is not None and not any(line.strip() for line in read_lines(mono)):
+            raise DataError(f"{mono}: has no text")
         data = self.loaded.config.data
         if len({data.way_of(corpus) for corpus in data.train}) > 1:
             raise ConfigError("nmt augment is for text of one direction, and there are several")
@@ -147,20 +154,24 @@ class Augmentation:
             StoppedError: A training was stopped, or failed.
             NmtError: A text or model cannot be read.
         """
+        for maker in self.makers:
+            if maker.given:
+                self._check_direction(maker.given, maker)
         if is_fresh:
             self._forget()
+        self._check_same()
         given = self._write_given()
-        self._check_same(given)
         made = [self._made_by(maker, given) for maker in self.makers]
         counts = self._filtered(made, given)
         self.tell(counts)
-        path = Path(f"{Path(self.loaded.name).stem}-augmented.yaml")
+        path = Path(f"{self.loaded.config.name}-augmented.yaml")
         write_text(path, self._config_text(given))
         return path
 
     def _forget(self) -> None:
-        for maker in self.makers:
-            remove_dir(self._run_folder(maker).path)
+        for run in (self._run_folder(m).path for m in self.makers if m.given is None):
+            for folder in (run, *run.parent.glob(f"{run.name}-stage-*")):
+                remove_dir(folder)
         remove_dir(self.folder)
 
     def _run_folder(self, maker: _Maker) -> RunFolder:
@@ -179,17 +190,21 @@ class Augmentation:
                 write_examples(self.folder / f"{split}.jsonl", corpora.iter_split(split))
         return paths
 
-    def _check_same(self, given: list[Path]) -> None:
+    def _check_same(self) -> None:
         """Raise ConfigError if an earlier command in this folder made its pairs otherwise."""
-        mono = self.monolingual
+        mono, loaded = self.monolingual, self.loaded
+        files = Corpora(loaded.config, loaded.data_dir).files("train")
+        models = [find_bundle(model).path for model in self.models]
         plan: dict[str, Any] = {
-            "text": [sha256_of(path) for path in given],
+            "the text": [sha256_of(path) for path in files],
+            "the configuration": loaded.config.model_dump(mode="json", exclude={"data"}),
             "--method": self.method,
-            "--model": [str(Path(model).resolve()) for model in self.models],
+            "--model": [[str(path.resolve()), sha256_of(path / MANIFEST)] for path in models],
             "--monolingual": None if mono is None else sha256_of(mono),
             "--sample": self.is_sampled,
             "--tag": self.tag,
         }
+        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / _PLAN
         before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else plan
         changed = [name for name, value in plan.items() if before.get(name) != value]
@@ -245,25 +260,25 @@ class Augmentation:
         """Raise ConfigError if a model translates the other way round."""
         bundle, (source, target) = find_bundle(model, TRANSLATION), self._languages(maker)
         there = bundle.manifest.source_lang, bundle.manifest.target_lang
-        if source != target and there == (target, source):
+        if all((source, target, *there)) and there != (source, target):
             raise ConfigError(
                 f"--method {self.method} needs a model {source} -> {target}; "
-                f"{bundle.path} translates {target} -> {source}"
+                f"{bundle.path} translates {there[0]} -> {there[1]}"
             )
 
     def _pairs(
         self, model: Model, maker: _Maker, given: list[Path], count: Count
     ) -> Iterator[Pair]:
         """Yield the pairs that a model makes of the lines it has to translate."""
-        texts, others = self._lines(maker, given)
+        lines = self._lines(maker, given)
         search: dict[str, Any] = {"n_best": 1}
         if self.method == DISTIL:
             search = {"n_best": _HYPOTHESES, "beam_size": _HYPOTHESES}
         if self.is_sampled:
             search |= {"sample": True, "beam_size": 1, "seed": self.loaded.config.seed}
         options = model.search_options(**search)
-        found = model.translator(split=False).translate(iter(texts), options)
-        for number, (text, other, one) in enumerate(zip(texts, others, found, strict=True), 1):
+        found = model.translator(split=False).translate((text for _, text, _ in lines), options)
+        for done, ((number, text, other), one) in enumerate(zip(lines, found, strict=True), 1):
             best = one.hypotheses[0]
             if self.method == DISTIL:
                 best = max(one.hypotheses, key=lambda h: _nearness(h.text, other))
@@ -275,16 +290,18 @@ class Augmentation:
                 "line": number,
                 "score": round(best.score, 4),
             }
-            count(f"{maker.name}: translating", number, len(texts))
+            count(f"{maker.name}: translating", done, len(lines))
 
-    def _lines(self, maker: _Maker, given: list[Path]) -> tuple[list[str], list[str]]:
-        """Return the lines to translate, and what people wrote on their other side."""
+    def _lines(self, maker: _Maker, given: list[Path]) -> list[tuple[int, str, str]]:
+        """Return the number of each line to translate, its text, and what stands on its other side.
+
+        Nothing stands beside text of one language.
+        """
         if self.monolingual is not None:
-            lines = [line for line in read_lines(self.monolingual) if line.strip()]
-            return lines, lines
-        pairs = list(read_pairs(given))
-        sides = [p["source"] for p in pairs], [p["target"] for p in pairs]
-        return sides if maker.direction == _FORWARD else sides[::-1]
+            numbered = enumerate(read_lines(self.monolingual), start=1)
+            return [(number, line, "") for number, line in numbered if line.strip()]
+        here, there = _COLUMNS if maker.direction == _FORWARD else _COLUMNS[::-1]
+        return [(n, pair[here], pair[there]) for n, pair in enumerate(read_pairs(given), start=1)]
 
     def _filtered(self, made: list[Path], given: list[Path]) -> str:
         """Write the pairs worth learning from; return in words what was kept and dropped."""

@@ -29,13 +29,16 @@ def augment(
         typer.Option(metavar="FILE", help="Lines in the target language, to translate back."),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations at random, for more variety.")
+        bool, typer.Option("--sample", help="Back-translate at random, for more variety.")
     ] = False,
     tag: Annotated[
-        str, typer.Option(metavar="TEXT", help="Put this in front of the source of made pairs.")
+        str, typer.Option(metavar="TEXT", help="Put this in front of each made source.")
     ] = "",
     drop: Annotated[
-        float, typer.Option(min=0.0, max=0.9, metavar="SHARE", help="Drop the least likely pairs.")
+        float,
+        typer.Option(
+            min=0.0, max=0.9, metavar="SHARE", help="Share of the least likely pairs to drop."
+        ),
     ] = 0.02,
     limit: Annotated[
         str | None, typer.Option("--time", metavar="TIME", help="Limit for each training.")

@@ -97,7 +97,7 @@ def train(
                 console.note(f"stage: {stage.config.name}")
             left = (started + seconds - time.monotonic()) * share
             ends_at = time.monotonic() + left
-            limit_of_stage = seconds if share == 1.0 else left
+            limit_of_stage = seconds if stage is loaded else left
             _train(stage, cluster, fresh=fresh, time_limit=limit_of_stage, ends_at=ends_at)
         return
     first, *others = stages_of(loaded)

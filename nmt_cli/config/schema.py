@@ -629,6 +629,8 @@ class Config(Section):
                 "stages: both_directions needs files for dev and test: rows of train would be "
                 "learned the other way round"
             )
+        if data and any(corpus.source_lang or corpus.target_lang for corpus in data.train):
+            raise ValueError("stages: both_directions is for one pair of languages")
         if data and any(corpus.file and corpus.columns is None for corpus in data.train):
             raise ValueError("stages: both_directions needs columns for each file of train")
         return train

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.config.reading import LoadedConfig, checked
+from nmt_cli.config.reading import LoadedConfig, checked, load_config
 from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.errors import ModelFileError
 from nmt_cli.training.run_folder import RunFolder
@@ -46,12 +46,26 @@ def stages_to_do(loaded: LoadedConfig, *, is_fresh: bool) -> Iterator[tuple[Load
     steps = [stage.config.train.max_steps for stage in stages]
     for number, stage in enumerate(stages):
         is_last = number + 1 == len(stages)
-        if is_last or is_fresh or not has_finished(stage):
-            yield stage, steps[number] / sum(steps[number:])
+        if not is_last and not is_fresh and has_finished(stage):
+            continue
+        yield stage, steps[number] / sum(steps[number:])
+        if not _is_over(stage):  # it was stopped
+            return
+        for later in stages[number + 1 :]:  # what an earlier run left started from another model
+            RunFolder.of(later.config).forget()
 
 
 def has_finished(stage: LoadedConfig) -> bool:
-    """Return whether the run of a stage is over."""
+    """Return whether the run of a stage is over, and had these corpora and steps."""
+    folder = RunFolder.of(stage.config)
+    if not _is_over(stage) or not folder.config.is_file():
+        return False
+    begun = load_config(str(folder.config)).config
+    same_text = begun.data.train == stage.config.data.train
+    return same_text and begun.train.max_steps == stage.config.train.max_steps
+
+
+def _is_over(stage: LoadedConfig) -> bool:
     try:
         return "finished_step" in open_bundle(RunFolder.of(stage.config).model).manifest.training
     except ModelFileError:

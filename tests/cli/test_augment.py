@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +118,8 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
         (["--method=back-translate"], "--monolingual FILE and --method back-translate go together"),
         (["--monolingual=x"], "--monolingual FILE and --method back-translate go together"),
         (["-m", "x"], "--method diversify trains its models"),
+        (["--method=distil", "--sample"], "--sample cannot be combined with --method distil"),
+        (["--time=never"], "never"),
         (["--set=task=chat"], "nmt augment is for task: translation"),
         (["--set=data.train=" + SEVERAL, "--set=data.dev=" + SEVERAL], "text of one direction"),
     ],
@@ -138,6 +141,16 @@ def test_a_file_that_is_not_there_and_a_model_of_the_other_direction(run_nmt, pr
     assert (manifest["source_lang"], manifest["target_lang"]) == ("en", "de")
     done = run_nmt("augment", "toy.yaml", *options, cwd=project)
     assert (done.returncode, "needs a model de -> en" in done.stderr) == (2, True)
+
+
+def test_starting_over_leaves_a_given_model_alone(run_nmt, project, toy_bundle):
+    model = project / "runs" / "toy-backward-1"
+    shutil.copytree(toy_bundle, model / "model")
+    options = ["--method=back-translate", "--monolingual=train.de", "--model", str(model)]
+    options += ["--set=data.source_lang=de", "--set=data.target_lang=en", "--fresh", "--drop=0"]
+    done = run_nmt("augment", "toy.yaml", *options, *OPTIONS, cwd=project)
+    assert "no such folder" not in done.stderr
+    assert (model / "model" / "bundle.json").is_file()
 
 
 def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, project):

@@ -57,6 +57,16 @@ def test_a_stopped_run_resumes_in_its_stage_and_ends_with_the_same_weights(confi
         np.testing.assert_array_equal(array, stopped[name])
 
 
+def test_a_stage_that_was_changed_is_trained_again_and_what_follows_it_too(config):
+    list(train(config, set=SHORT))
+    stop = iter([0, 1])
+    list(train(config, set=SHORT, fresh=True, should_stop=lambda: next(stop, 1)))
+    events = list(train(config, set=SHORT))
+    assert [e.step for e in events if isinstance(e, Started)] == [1, 0]
+    longer = stages_of(load_config(config, [*SHORT, "train.stages.0.max_steps=8"]))
+    assert not has_finished(longer[0])
+
+
 @pytest.mark.parametrize(
     ("setting", "problem"),
     [
