@@ -39,6 +39,8 @@ def page(chromium, server):
     page.on("request", lambda request: asked.append(request.url))
     page.asked = asked
     page.goto(server)
+    # Parts are shown once they listen; before that, keys would go nowhere.
+    expect(page.get_by_label("Text to translate")).to_be_visible()
     yield page
     context.close()
     assert problems == []
