@@ -24,7 +24,7 @@ from nmt_cli.doctor.repeats import (
     stock_findings,
 )
 from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
-from nmt_cli.doctor.token_counts import TokenCounter, token_findings, token_statistics
+from nmt_cli.doctor.token_counts import TokenCounter, study_tokens
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import DataError, LineError
 from nmt_cli.files import conversion
@@ -64,12 +64,8 @@ def check_up(
         profile = build_profile(chunk, languages, is_chat=not loaded.config.facts.is_parallel)
         findings += language_findings(chunk, languages)
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
-        statistics = token_statistics(sample, vocabularies, config)
-        sides = 1 if config.facts.has_labels else 2
-        findings += token_findings(
-            config, statistics, vocabularies.largest, learned=learned, sides=sides
-        )
-        counter = TokenCounter(vocabularies, config.model.max_length, statistics.shortest)
+        infos, counter = study_tokens(sample, vocabularies, config, learned=learned)
+        findings += infos
         labels: Counts = {}
         _test(corpora, found, profile, counter, on_progress, labels)
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
@@ -190,21 +186,20 @@ def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Fi
 
 def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:
     """Yield the rows of a corpus; note the lines that are none."""
-    broken = found[number].broken
+    corpus = found[number]
 
     def report(problem: LineError) -> None:
-        if len(broken) < _KEPT_BROKEN:
+        if len(corpus.broken) < _KEPT_BROKEN:
             place = (problem.file, problem.line, problem.problem)
-            broken.append(Finding("format", "error", *place))
+            corpus.broken.append(Finding("format", "error", *place))
 
     # The last turn of a conversation; both texts of a pair to classify.
     first = 0 if corpora.config.facts.has_labels else -1
-    files = found[number].files
-    rows = _until_error(corpora.iter_rows(found[number].config, report), found[number])
+    rows = _until_error(corpora.iter_rows(corpus.config, report), corpus)
     while chunk := list(islice(rows, _CHUNK)):
         yield Rows(
             number,
-            (files[0], files[-1]),
+            (corpus.files[0], corpus.files[-1]),
             [row.line for row in chunk],
             [" ".join(row.example.source[first:]) for row in chunk],
             [row.example.target for row in chunk],

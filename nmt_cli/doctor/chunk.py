@@ -16,7 +16,7 @@ from nmt_cli.text.scripts import script_table
 Ints = npt.NDArray[np.int64]
 
 # What a character is, as bits of one number.
-SPACE, LETTER, DIGIT, MARKUP, BYTE, LINK, QUESTION = (1 << bit for bit in range(7))
+SPACE, LETTER, DIGIT, MARKUP, LATIN_1, LINK, QUESTION = (1 << bit for bit in range(7))
 CONTROL, INVISIBLE, PRIVATE, LOST, NOT_UTF8 = (1 << bit for bit in range(7, 12))
 
 _MARKUP_SIGNS = "<&{[\\`*~%"
@@ -48,8 +48,7 @@ def kind_table() -> npt.NDArray[np.uint16]:
     table[[ord("\t"), LINE_FEED]] = SPACE
     for signs, kind in ((_MARKUP_SIGNS, MARKUP), (_LINK_SIGNS, LINK), ("?", QUESTION)):
         table[[ord(sign) for sign in signs]] |= kind
-    windows = bytes(range(0x80, 0xA0)).decode("cp1252", "ignore")
-    table[[*range(0x80, 0x100), *map(ord, windows)]] |= BYTE  # that Latin-1 or Windows-1252 has
+    table[0x80:0x100] |= LATIN_1
     return table
 
 

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 
 import ftfy
-import numpy as np
 
-from nmt_cli.doctor.chunk import BYTE, QUESTION, Chunk, Ints, Side
+from nmt_cli.doctor.chunk import LATIN_1, QUESTION, Chunk
 from nmt_cli.doctor.findings import Marks
 
 _ROUNDS = 3  # how often the same mistake may have been made
@@ -22,6 +21,7 @@ _EUC_KR = re.compile(
     f"(?<![A-Za-z{_OTHER_BYTES}\u00a1-\u00fe])[\u00a1-\u00fe](?:[ -@]*[\u00a1-\u00fe]){{3,}}+"
     f"(?![A-Za-z{_OTHER_BYTES}])"
 )
+_MAY_BE_UTF8 = re.compile(f"[\u00c2-\u00f4][{_OTHER_BYTES}\u00a1-\u00bf]")
 _SIGN = re.compile("[\u00a1-\u00bf]")
 _LOST_IN_WORD = re.compile(
     r"(?<![/=&?.])\b[^\W\d_]*[a-z\u00df-\u00ff]\?+[a-z\u00df-\u00ff]+\b(?![=/])"
@@ -31,7 +31,9 @@ _LOST_IN_WORD = re.compile(
 def repair(text: str) -> str:
     """Return the text as it was before it was read with the wrong encoding, where that is sure."""
     for _ in range(_ROUNDS):
-        repaired = ftfy.fix_encoding(_EUC_KR.sub(_from_euc_kr, text))
+        repaired = _EUC_KR.sub(_from_euc_kr, text)
+        if _MAY_BE_UTF8.search(repaired):  # or ftfy would think of Mac and DOS, too
+            repaired = ftfy.fix_encoding(repaired)
         if repaired == text:
             break
         text = repaired
@@ -59,7 +61,7 @@ def garbled(chunk: Chunk) -> Iterator[Marks]:
     """Find text that was read with the wrong encoding, and words with `?` for letters."""
     for number, side in enumerate(chunk.sides):
         found: dict[int, str] = {}
-        for row in _rows_with_pairs(side):
+        for row in side.rows_with(LATIN_1):
             line = side.lines[row]
             if (mended := repair(line)) != line:
                 found[int(row)] = _first_difference(line, mended)
@@ -67,14 +69,6 @@ def garbled(chunk: Chunk) -> Iterator[Marks]:
             if match := _LOST_IN_WORD.search(side.lines[row]):
                 found[int(row)] = f"{match[0]!r}: letters lost to an encoding"
         yield Marks.of("mojibake", number, found)
-
-
-def _rows_with_pairs(side: Side) -> Ints:
-    """Return the rows in which two bytes of a character may stand: one of them is no letter."""
-    is_byte = (side.kinds & BYTE) != 0
-    is_sign = is_byte & ((side.codes < 0xC0) | (side.codes > 0xFF))
-    pairs = is_byte[1:] & is_byte[:-1] & (is_sign[1:] | is_sign[:-1])
-    return np.unique(side.rows_at(np.flatnonzero(pairs)))
 
 
 def _first_difference(line: str, mended: str) -> str:

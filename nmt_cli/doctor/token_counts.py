@@ -12,11 +12,11 @@ from nmt_cli.text.batches import plan_window
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, build_encoder
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _SHORTEST_TOKENS = 0.001  # quantile of characters a token
 _ENDLESS = 2**31 - 1
-_FIRST_WORD_TOKEN = len(CONTROL_TOKENS) + len(BYTE_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -35,65 +35,68 @@ class TokenCounter:
     shortest: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class TokenStatistics:
-    """What a sample of the training pairs becomes.
+def study_tokens(
+    sample: Sequence[Example], vocabularies: Vocabularies, config: Config, *, learned: bool
+) -> tuple[list[Finding], TokenCounter]:
+    """Return what the vocabulary makes of the text, and what counts the tokens of all rows.
 
-    Attributes:
-        tokens_per_word: Tokens of a word between spaces, by side.
-        bytes_share: Share of the tokens that are single bytes: of characters that the vocabulary
-            lacks; by side.
-        used_share: Share of the vocabulary's tokens that the sample uses.
-        left_out_share: Share of the pairs with a side longer than the model takes.
-        longest: Tokens that 99.9 % of the sides stay within.
-        padding_share: Share of a batch's positions that hold no token.
-        shortest: See `TokenCounter`.
+    Args:
+        sample: At least one training pair.
+        vocabularies: Of both sides.
+        config: Without `auto`.
+        learned: Whether the vocabularies were learned from the sample.
     """
-
-    tokens_per_word: tuple[float, float]
-    bytes_share: tuple[float, float]
-    used_share: float
-    left_out_share: float
-    longest: int
-    padding_share: float
-    shortest: tuple[float, float]
-
-
-def token_statistics(
-    sample: Sequence[Example], vocabularies: Vocabularies, config: Config
-) -> TokenStatistics:
-    """Return what a sample of at least one pair becomes with a configuration without `auto`."""
-    whole = _ENDLESS if config.facts.has_labels else None  # others are left out, not cut
-    encoder = build_encoder(config, vocabularies, max_length=whole)
-    sides = encoder.encode_examples(sample)
     texts = ([example.source[-1] for example in sample], [example.target for example in sample])
-    single = [encoder.source.encode_batch(texts[0]), encoder.target.encode_batch(texts[1])]
-    flat = [np.array([i for ids in side for i in ids], np.int64) for side in single]
-    lengths = np.array([list(map(len, side)) for side in sides])
-    first_word = _FIRST_WORD_TOKEN + len(vocabularies.source.tags)
+    subwords = (vocabularies.source, vocabularies.target)
+    encoded = [of.encode_batch(lines) for of, lines in zip(subwords, texts, strict=True)]
+    shortest = (_shortest(encoded[0], texts[0]), _shortest(encoded[1], texts[1]))
+    flat = [np.array([i for ids in side for i in ids], np.int64) for side in encoded]
     used = [np.unique(ids) for ids in flat]
     num_used = len(np.union1d(*used)) if vocabularies.joint else sum(map(len, used))
-    size = sum({id(v): v.vocab_size for v in (vocabularies.source, vocabularies.target)}.values())
+    size = sum({id(one): one.vocab_size for one in subwords}.values())
+    has_labels = config.facts.has_labels
+    sides = [
+        (name, len(ids) / max(1, sum(len(text.split()) for text in lines)), _byte_share(ids, of))
+        for name, ids, lines, of in zip(("source", "target"), flat, texts, subwords, strict=True)
+    ][: 1 if has_labels else 2]
+    words = ", ".join(f"{tokens:.2f} in the {name}" for name, tokens, _ in sides)
+    rare = " and ".join(f"{share:.2%} of the {name}'s" for name, _, share in sides)
+    origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
+    findings = {
+        "pieces-per-word": f"tokens a word: {words}, with {origin} of "
+        f"{vocabularies.largest:,} tokens",
+        "coverage": f"{rare} tokens are bytes of rare characters; the text uses "
+        f"{num_used / size:.0%} of the vocabulary",
+        **_lengths(sample, vocabularies, config),
+    }
+    infos = [Finding(check, "info", None, None, message) for check, message in findings.items()]
+    return infos, TokenCounter(vocabularies, config.model.max_length, shortest)
+
+
+def _byte_share(ids: Ints, subwords: Subwords) -> float:
+    """Return the share of tokens that are bytes: of characters that the vocabulary lacks."""
+    first_word = len(CONTROL_TOKENS) + len(BYTE_TOKENS) + len(subwords.tags)
+    return float(((ids > EOS_ID) & (ids < first_word)).mean()) if len(ids) else 0.0
+
+
+def _lengths(
+    sample: Sequence[Example], vocabularies: Vocabularies, config: Config
+) -> dict[str, str]:
+    """Return what to tell of rows that are too long, and of padding."""
+    has_labels = config.facts.has_labels
+    whole = _ENDLESS if has_labels else None  # others are left out, not cut
+    encoder = build_encoder(config, vocabularies, max_length=whole)
+    lengths = np.array([list(map(len, side)) for side in encoder.encode_examples(sample)])
     too_long = (lengths > config.model.max_length).any(axis=0)
-    return TokenStatistics(
-        tokens_per_word=_by_side(
-            len(ids) / max(1, sum(len(text.split()) for text in side))
-            for ids, side in zip(flat, texts, strict=True)
-        ),
-        bytes_share=_by_side(
-            float(((ids > EOS_ID) & (ids < first_word)).mean()) if len(ids) else 0.0 for ids in flat
-        ),
-        used_share=num_used / size,
-        left_out_share=float(too_long.mean()),
-        longest=int(np.quantile(lengths.max(axis=0), 0.999, method="higher")),
-        padding_share=_padding_share(lengths[:, ~too_long], config),
-        shortest=_by_side(_shortest(ids, side) for ids, side in zip(single, texts, strict=True)),
-    )
-
-
-def _by_side(values: Iterator[float]) -> tuple[float, float]:
-    source, target = values
-    return source, target
+    longest = int(np.quantile(lengths.max(axis=0), 0.999, method="higher"))
+    padding = _padding_share(lengths[:, ~too_long], config)
+    return {
+        "truncation": f"99.9 % of the rows have at most {longest:,} tokens"
+        f"{'' if has_labels else ' a side'}; model.max_length {config.model.max_length:,} "
+        f"{'cuts' if has_labels else 'leaves out'} {too_long.mean():.2%} of them",
+        "padding": f"up to {padding:.1%} of the positions in batches of "
+        f"{config.train.tokens_per_batch:,} tokens will be padding",
+    }
 
 
 def _shortest(encoded: Sequence[Sequence[int]], texts: Sequence[str]) -> float:
@@ -112,44 +115,6 @@ def _padding_share(lengths: Ints, config: Config) -> float:
     rows = np.diff(plan.starts)
     positions = (np.maximum.reduceat(ordered, plan.starts[:-1], axis=1) * rows).sum()
     return 1.0 - float(ordered.sum() / positions)
-
-
-def token_findings(
-    config: Config, found: TokenStatistics, vocab_size: int, *, learned: bool, sides: int
-) -> Iterator[Finding]:
-    """Yield what the vocabulary makes of the text: of both sides, or of the source alone."""
-    origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
-    names = ("source", "target")[:sides]
-    words = [
-        f"{n:.2f} in the {name}" for name, n in zip(names, found.tokens_per_word, strict=False)
-    ]
-    rare = [
-        f"{share:.2%} of the {name}'s"
-        for name, share in zip(names, found.bytes_share, strict=False)
-    ]
-    for check, message in (
-        (
-            "pieces-per-word",
-            f"tokens a word: {', '.join(words)}, with {origin} of {vocab_size:,} tokens",
-        ),
-        (
-            "coverage",
-            f"{' and '.join(rare)} tokens are bytes of rare characters; the text uses "
-            f"{found.used_share:.0%} of the vocabulary",
-        ),
-        (
-            "truncation",
-            f"99.9 % of the rows have at most {found.longest:,} tokens{' a side' * (sides > 1)}; "
-            f"model.max_length {config.model.max_length:,} {'leaves out' if sides > 1 else 'cuts'} "
-            f"{found.left_out_share:.2%} of them",
-        ),
-        (
-            "padding",
-            f"up to {found.padding_share:.1%} of the positions in batches of "
-            f"{config.train.tokens_per_batch:,} tokens will be padding",
-        ),
-    ):
-        yield Finding(check, "info", None, None, message)
 
 
 def too_long(chunk: Chunk, counter: TokenCounter) -> Iterator[Marks]:

@@ -98,7 +98,8 @@ def test_misread_korean_is_repaired(text, encoding):
 
 
 @pytest.mark.parametrize(
-    "text", ["L\u2019été à «Genève» \u2013 naïve", "„Ä“ und „Ö…“", "¿Él? ¡Sí!", "5 °C ± 1"]
+    "text",
+    ["L\u2019été à «Genève» \u2013 naïve", "„Ä“ und „Ö…“", "¿Él? ¡Sí!", "5 °C ± 1", "ßÄÄ", "OßçÜ"],
 )
 def test_what_looks_garbled_but_is_not(text):
     assert repair(text) == text
