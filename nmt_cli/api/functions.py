@@ -90,22 +90,20 @@ def train(
     from nmt_cli.training.run import prepare
     from nmt_cli.training.stages import stages_to_do
 
-    ends_at = monotonic() + (time if isinstance(time, int | float) else seconds_of(time))
-    for stage, share in stages_to_do(configuration(config, set, data_dir), is_fresh=fresh):
-        limit = (ends_at - monotonic()) * share
-        ends_stage_at = monotonic() + limit
+    limit = time if isinstance(time, int | float) else seconds_of(time)
+    loaded = configuration(config, set, data_dir)
+    for stage, time_limit, ends_at in stages_to_do(loaded, is_fresh=fresh, time_limit=limit):
         with RunFolder.of(stage.config).locked():
             machine = ThisMachine()
             prepared = prepare(
-                stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=limit
+                stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
             )
             for warning in prepared.warnings:
                 on_note(warning)
             quiet_tensorflow()  # after faults of the text were found
             from nmt_cli.training.loop import train as train_prepared
 
-            left = ends_stage_at - monotonic()
-            yield from train_prepared(prepared, should_stop, time_limit=left)
+            yield from train_prepared(prepared, should_stop, time_limit=ends_at - monotonic())
 
 
 def evaluate(

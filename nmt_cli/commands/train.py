@@ -16,6 +16,7 @@ from nmt_cli.terminal import options as opt
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.distributed.cluster import Cluster
+    from nmt_cli.training.stages import Stage
 
 _EXIT_S = 1.0  # for TensorFlow to leave
 
@@ -76,8 +77,7 @@ def train(
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
     from nmt_cli.text.corpus import Corpora
-    from nmt_cli.training.rehearsal import dry_run as run_dry
-    from nmt_cli.training.stages import stages_of, stages_to_do
+    from nmt_cli.training.stages import stages_left, stages_to_do
 
     seconds = seconds_of(limit)
     cluster = find_cluster(workers, worker_index, os.environ)
@@ -91,28 +91,37 @@ def train(
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if loaded.config.train.stages and cluster.size > 1:
         raise ConfigError("train.stages is for one machine")
+    stages = stages_to_do(loaded, is_fresh=fresh, time_limit=seconds, started=started)
     if not dry_run:
-        for stage, share in stages_to_do(loaded, is_fresh=fresh):
-            if stage.config.name != loaded.config.name:
-                console.note(f"stage: {stage.config.name}")
-            left = (started + seconds - time.monotonic()) * share
-            ends_at = time.monotonic() + left
-            limit_of_stage = seconds if stage is loaded else left
-            _train(stage, cluster, fresh=fresh, time_limit=limit_of_stage, ends_at=ends_at)
+        for stage in stages:
+            _note_stage(stage.loaded, loaded)
+            _train(stage, cluster, fresh=fresh)
         return
-    first, *others = stages_of(loaded)
-    run_dry(first, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=seconds)
-    for stage in others:  # what they start from is not there yet
-        console.note(f"then: {stage.config.train.max_steps:,} steps of {stage.config.name}")
+    _note_stage((first := next(stages)).loaded, loaded)
+    _rehearse(first, fresh=fresh)
+    for later in stages_left(loaded, is_fresh=fresh)[1:]:  # what they start from is not there yet
+        steps = f"{later.config.train.max_steps:,} steps"
+        steps = "steps chosen when it begins" if "train.max_steps" in later.auto else steps
+        console.note(f"then: {later.config.name}, {steps}")
     options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
     options += [f"--from={start}"] if start is not None else []
     command = shlex.join(["nmt", "train", *([config] if config else []), *options])
     console.note(f"everything is fine; train with: {command}")
 
 
-def _train(
-    loaded: "LoadedConfig", cluster: "Cluster", *, fresh: bool, time_limit: float, ends_at: float
-) -> None:
+def _note_stage(stage: "LoadedConfig", loaded: "LoadedConfig") -> None:
+    if stage.config.name != loaded.config.name:
+        console.note(f"stage: {stage.config.name}")
+
+
+def _rehearse(stage: "Stage", *, fresh: bool) -> None:
+    from nmt_cli.training.rehearsal import dry_run
+
+    loaded, limit, _ = stage
+    dry_run(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=limit)
+
+
+def _train(stage: "Stage", cluster: "Cluster", *, fresh: bool) -> None:
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
@@ -122,6 +131,7 @@ def _train(
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
 
+    loaded, time_limit, ends_at = stage
     if cluster.size > 1:
         console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)

@@ -1,5 +1,7 @@
 """Tests of nmt_cli/training/stages.py: what each stage learns, and that stages resume."""
 
+import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError
 from nmt_cli.events import Finished, Started, StepDone
-from nmt_cli.training.stages import has_finished, stages_of
+from nmt_cli.training.stages import has_finished, stages_of, stages_to_do
 
 BOTH = "train.stages=[{max_steps: 4, both_directions: true}]"
 SHORT = ["train.max_steps=6", "train.eval_steps=6", "train.checkpoint_steps=2", BOTH]
@@ -65,6 +67,39 @@ def test_a_stage_that_was_changed_is_trained_again_and_what_follows_it_too(confi
     assert [e.step for e in events if isinstance(e, Started)] == [1, 0]
     longer = stages_of(load_config(config, [*SHORT, "train.stages.0.max_steps=8"]))
     assert not has_finished(longer[0])
+
+
+def test_each_stage_has_its_share_of_the_time(config, toy_bundle):
+    started = time.monotonic() - 10
+    loaded = load_config(config, ["train.max_steps=6"])
+    (whole,) = stages_to_do(loaded, is_fresh=False, time_limit=60, started=started)
+    assert whole.time_limit == 60
+    assert whole.ends_at == pytest.approx(started + 60)
+
+    stages = stages_to_do(load_config(config, SHORT), is_fresh=False, time_limit=60)
+    first = next(stages)
+    assert first.time_limit == pytest.approx(60 * 4 / (4 + 6), abs=0.1)
+    assert first.ends_at == pytest.approx(time.monotonic() + 24, abs=1)
+    shutil.copytree(toy_bundle, Path("runs", "toy-stage-1", "model"))  # one that is over
+    last = next(stages)
+    assert (last.loaded.config.name, last.time_limit) == ("toy", pytest.approx(60, abs=1))
+
+
+def test_a_dry_run_tells_of_the_stages_that_are_left(run_nmt, config):
+    settings = [f"--set={setting}" for setting in SHORT]
+    settings += ["--set=train.stages.1={max_steps: 5}", "--time=20s"]
+    done = run_nmt("train", config, "--dry-run", *settings, cwd=Path())
+    assert done.returncode == 0, done.stderr
+    assert "stage: toy-stage-1\ntrain: 3,000 pairs" in done.stderr
+    assert "then: toy-stage-2, 5 steps\nthen: toy, 6 steps" in done.stderr
+
+    list(train(config, set=[*SHORT, "train.max_steps=1"]))
+    settings += ["--set=train.max_steps=auto"]
+    done = run_nmt("train", config, "--dry-run", *settings, cwd=Path())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("stage: toy-stage-2\n")
+    assert "train: 1,500 pairs" in done.stderr
+    assert "then: toy, steps chosen when it begins" in done.stderr
 
 
 @pytest.mark.parametrize(
