@@ -1,7 +1,8 @@
 """Pairs that models made: written with where each came from, and filtered.
 
-Every file is JSON lines. A made pair has `source`, `target`, `from` (which model made it), `line`
-(of the text that it was made from, from 1) and `score` (what that model gives it).
+Every file is JSON lines. A made pair has `source`, `target`, `from` (which model made it), `file`
+and `line` (from 1) of the text that it was made from, and `score` (what that model gives it). Files
+are read from their beginning to their end, a few lines at a time.
 """
 
 import collections
@@ -14,7 +15,7 @@ from typing import Any
 
 from nmt_cli.files import atomic_text, read_lines
 from nmt_cli.search.chat_session import has_loop
-from nmt_cli.text.corpus import Example
+from nmt_cli.text.corpus import Example, sample_evenly
 
 MOST_TIMES_AS_LONG = 3.0  # than what its other side makes one expect
 
@@ -23,16 +24,16 @@ Pair = Mapping[str, Any]
 
 def write_examples(path: Path, examples: Iterable[Example]) -> int:
     """Write examples; return how many there are."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pairs = [{"source": example.source[-1], "target": example.target} for example in examples]
-    write_pairs(path, pairs)
-    return len(pairs)
+    return write_pairs(path, ({"source": e.source[-1], "target": e.target} for e in examples))
 
 
-def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
-    """Write made pairs."""
+def write_pairs(path: Path, pairs: Iterable[Pair]) -> int:
+    """Write pairs as they come; return how many there are."""
+    count = 0
     with atomic_text(path) as file:
-        file.writelines(map(_line, pairs))
+        for count, pair in enumerate(pairs, start=1):  # noqa: B007
+            file.write(json.dumps(pair, ensure_ascii=False) + "\n")
+    return count
 
 
 def read_pairs(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -40,12 +41,10 @@ def read_pairs(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
     return map(json.loads, itertools.chain.from_iterable(map(read_lines, paths)))
 
 
-def _line(pair: Pair) -> str:
-    return json.dumps(pair, ensure_ascii=False) + "\n"
-
-
 class Filter:
     """Drops made pairs that would teach nothing, or something wrong; counts why.
+
+    Of each pair that it has seen it remembers a hash.
 
     Args:
         given: Files of the pairs that people wrote.
@@ -56,11 +55,18 @@ class Filter:
     def __init__(
         self, given: Sequence[Path], lowest: Mapping[str, float], *, is_beside: bool
     ) -> None:
-        pairs = [(pair["source"], pair["target"]) for pair in read_pairs(given)]
-        self._seen = set(map(hash, pairs if is_beside else []))
-        self._ratio = statistics.median((len(t) + 1) / (len(s) + 1) for s, t in pairs)
+        self._seen: set[int] = set()
+        ratios, _ = sample_evenly(self._ratios(given, is_beside=is_beside))
+        self._ratio = statistics.median(ratios)
         self._lowest = lowest
         self.dropped: collections.Counter[str] = collections.Counter()
+
+    def _ratios(self, given: Sequence[Path], *, is_beside: bool) -> Iterator[float]:
+        """Yield how long each target is beside its source; see the pairs that count as seen."""
+        for source, target in ((pair["source"], pair["target"]) for pair in read_pairs(given)):
+            if is_beside:
+                self._seen.add(hash((source, target)))
+            yield _ratio(source, target)
 
     def kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that are worth learning from."""
@@ -72,7 +78,7 @@ class Filter:
 
     def _problem(self, pair: Pair) -> str:
         source, target = pair["source"], pair["target"]
-        times = (len(target) + 1) / (len(source) + 1) / self._ratio
+        times = _ratio(source, target) / self._ratio
         key = hash((source, target))  # of 64 bits, to keep less than the text itself
         if not source.strip() or not target.strip():
             return "blank"
@@ -88,9 +94,23 @@ class Filter:
         return ""
 
 
+def _ratio(source: str, target: str) -> float:
+    return (len(target) + 1) / (len(source) + 1)
+
+
 def lowest_scores(paths: Sequence[Path], share: float) -> dict[str, float]:
     """Return, by model, the score that this share of its pairs lies below."""
-    found: dict[str, list[float]] = collections.defaultdict(list)
+    # Scores are written with four digits: there are few different ones, however many pairs.
+    found: dict[str, collections.Counter[float]] = collections.defaultdict(collections.Counter)
     for pair in read_pairs(paths):
-        found[pair["from"]].append(pair["score"])
-    return {name: sorted(scores)[int(share * len(scores))] for name, scores in found.items()}
+        found[pair["from"]][pair["score"]] += 1
+    return {name: _quantile(counts, share) for name, counts in found.items()}
+
+
+def _quantile(counts: Mapping[float, int], share: float) -> float:
+    left = int(share * sum(counts.values()))
+    for score in sorted(counts):
+        left -= counts[score]
+        if left < 0:
+            return score
+    raise ValueError(share)

@@ -24,9 +24,17 @@ def augment(
         list[str] | None,
         typer.Option("--model", "-m", metavar="MODEL", help="Use this model; train none."),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="CODE", help="The language that --model translates to."),
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="CODE", help="The language that --model translates from."),
+    ] = None,
     monolingual: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Lines in the target language, to translate back."),
+        typer.Option(metavar="FILE", help="Lines of one language to translate: see above."),
     ] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Back-translate at random, for more variety.")
@@ -55,19 +63,24 @@ def augment(
     """Make more training text from the text that there is.
 
     diversify trains models in both directions on the text and adds their translations of it.
-    back-translate adds translations of --monolingual text, which a model of the other direction
-    makes. distil replaces the translations by those of a model, of five each the one that is
-    nearest to the given one. Pairs that are there already, that repeat themselves, whose lengths
+    back-translate adds translations of --monolingual text in the target language, which a model of
+    the other direction makes. distil replaces the translations by those of a model, of five each
+    the one that is nearest to the given one; with --monolingual text in the source language it adds
+    the translations of that instead. A model of several languages needs --to, and may need --from.
+    Pairs that are there already, that repeat themselves, whose lengths
     do not fit, and the least likely ones are dropped.
 
-    What is made lies in runs/NAME/augmented. The command prints the name of a configuration that
-    trains on it. Run again after a stop, it resumes.
+    What is made lies in runs/NAME/augmented. The command says what it will do, and how long that
+    takes, before it begins. It prints the name of a configuration that trains on what it made. Run
+    again after a stop, it resumes.
 
     Example: nmt augment my.yaml --copies 2 --dry-run
 
     Example: nmt augment my.yaml --method back-translate --monolingual more.de --sample
     """
-    from nmt_cli.augmentation.augmenting import Augmentation, foretell
+    from nmt_cli.augmentation.forecast import foretell
+    from nmt_cli.augmentation.making import make, samples
+    from nmt_cli.augmentation.plan import Augmentation
     from nmt_cli.config.reading import load_config
 
     opt.note_stand_in(config, "augment")
@@ -77,20 +90,21 @@ def augment(
         method=method,
         copies=copies,
         models=models or (),
+        to=to,
+        from_=from_,
         monolingual=Path(monolingual) if monolingual is not None else None,
         is_sampled=sample,
         tag=tag,
         drop=drop,
         time_limit=limit,
-        tell=console.note,
-        progress=console.counting,
+        is_fresh=fresh,
     )
     if dry_run:
         for line in foretell(plan):
             console.note(line)
         return
-    path = plan.run(is_fresh=fresh)
-    for pair in plan.samples(_SAMPLES):
+    path = make(plan, tell=console.note, progress=console.counting)
+    for pair in samples(plan, _SAMPLES):
         console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
     console.note(f"wrote {path}")
     console.note(f"next: {shlex.join(['nmt', 'train', str(path)])}")

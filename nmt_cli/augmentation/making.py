@@ -1,0 +1,213 @@
+"""How `nmt augment` makes its pairs: models are trained, translate, and what they wrote is sifted.
+
+Each stage writes its file at once or not at all, and is skipped when the file is there. So a
+command that was killed resumes: training resumes by itself, and a beam search with one number
+format gives the same bytes. No text is in memory as a whole.
+"""
+
+import itertools
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.api.model import Model, load
+from nmt_cli.augmentation.forecast import foretell
+from nmt_cli.augmentation.made_pairs import (
+    Filter,
+    Pair,
+    lowest_scores,
+    read_pairs,
+    write_examples,
+    write_pairs,
+)
+from nmt_cli.augmentation.plan import DISTIL, Augmentation, Maker
+from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.folder import PLAIN_FORMAT
+from nmt_cli.config.reading import to_yaml
+from nmt_cli.errors import DataError, NmtError
+from nmt_cli.files import remove_dir, write_text
+from nmt_cli.search.translator import Translation
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.training.run_folder import RunFolder
+
+_HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is taken
+_SIGNALS = 128  # exit codes above it tell of a signal
+
+Tell = Callable[[str], None]
+Count = Callable[[str, int, int], None]  # (what is done, how many are, of how many)
+Progress = Callable[[], AbstractContextManager[Count]]
+
+
+class StoppedError(NmtError):
+    """A training was stopped, or failed and has said why; the exit code is its own."""
+
+    def __init__(self, name: str, code: int) -> None:
+        was_stopped = code > _SIGNALS or code < 0
+        why = "was stopped; the same command resumes" if was_stopped else "failed"
+        super().__init__(f"the training of {name} {why}")
+        self.exit_code = _SIGNALS - code if code < 0 else code
+
+
+def make(
+    plan: Augmentation,
+    *,
+    tell: Tell = lambda _: None,
+    progress: Progress = lambda: nullcontext(lambda *_: None),
+) -> Path:
+    """Make the pairs; return the configuration that learns from them.
+
+    Args:
+        plan: What to make.
+        tell: Called with a line about what it will cost, and about each stage.
+        progress: Gives a function that is called as a model translates.
+
+    Raises:
+        ConfigError: Another process uses the run, or made pairs there with other settings.
+        StoppedError: A training was stopped, or failed.
+        NmtError: A text or model cannot be read.
+    """
+    with plan.run.locked():
+        if plan.is_fresh:
+            _forget(plan)
+        for line in foretell(plan):
+            tell(line)
+        plan.keep()
+        _write_given(plan)
+        for maker in plan.makers:
+            _make_pairs(plan, maker, tell, progress)
+        tell(_sift(plan))
+        path = Path(f"{plan.loaded.config.name}-augmented.yaml")
+        head = (
+            f"# Written by nmt augment --method {plan.method}: {plan.made.name} has the pairs\n"
+            "# that were made, each with the model and the line that it came from.\n"
+        )
+        write_text(path, head + to_yaml(plan.result(), plan.loaded.auto))
+    return path
+
+
+def samples(plan: Augmentation, count: int) -> list[Pair]:
+    """Return some of the pairs that were kept, from the first ones."""
+    return list(itertools.islice(read_pairs([plan.made]), count))
+
+
+def _forget(plan: Augmentation) -> None:
+    for maker in plan.makers:
+        if maker.given is None:
+            run = RunFolder.of(plan.training(maker).config).path
+            for folder in (run, *run.parent.glob(f"{run.name}-stage-*")):
+                remove_dir(folder)
+    remove_dir(plan.folder)
+
+
+def _write_given(plan: Augmentation) -> None:
+    """Write the text of the configuration as it is read."""
+    config, corpora = plan.loaded.config, Corpora(plan.loaded.config, plan.loaded.data_dir)
+    for path, examples in zip(plan.given, corpora.iter_corpora("train"), strict=True):
+        if not write_examples(path, examples):
+            raise DataError(f"{path}: no pair of lines has text on both sides")
+    for split in ("dev", "test"):
+        if getattr(config.data, split):
+            write_examples(plan.folder / f"{split}.jsonl", corpora.iter_split(split))
+
+
+def _make_pairs(plan: Augmentation, maker: Maker, tell: Tell, progress: Progress) -> None:
+    """Write the pairs of a model, unless they are there; train it if need be."""
+    path = plan.pairs_of(maker)
+    if path.exists():
+        tell(f"{path}: reused")
+        return
+    bundle = find_bundle(maker.given or _train(plan, maker, tell))
+    # One number format, however fast others are here: the same text gives the same bytes.
+    has_plain = PLAIN_FORMAT in bundle.manifest.ctranslate2.get("formats", {})
+    number_format = None if maker.given and not has_plain else PLAIN_FORMAT
+    with (
+        load(bundle.path, engine="ctranslate2", number_format=number_format) as model,
+        progress() as count,
+    ):
+        write_pairs(path, _pairs(plan, maker, model, count))
+
+
+def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
+    """Train a model, or resume its training; return its folder."""
+    training = plan.training(maker)
+    path = plan.folder / f"{maker.name}.yaml"
+    write_text(path, to_yaml(training.config, training.auto))
+    arguments = ["train", str(path), *(["--time", plan.time_limit] if plan.time_limit else [])]
+    tell(shlex.join(["nmt", *arguments]))
+    if code := _exit_code([sys.executable, "-m", "nmt_cli", *arguments]):
+        raise StoppedError(maker.name, code)
+    return str(RunFolder.of(training.config).model)
+
+
+def _exit_code(command: list[str]) -> int:
+    """Run a command; a signal to stop reaches it, and is waited for while it saves."""
+    with subprocess.Popen(command) as process:  # noqa: S603 (this program itself)
+        before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        try:
+            while True:
+                try:
+                    return process.wait()
+                except KeyboardInterrupt:
+                    continue  # the terminal has sent it to the command, too
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iterator[Pair]:
+    """Yield the pairs that a model makes of the lines it has to translate."""
+    total = sum(1 for _ in plan.lines(maker))
+    read, lines = itertools.tee(plan.lines(maker))  # the one is ahead by what is being translated
+    search: dict[str, Any] = {"n_best": 1}
+    if plan.method == DISTIL:
+        search = {"n_best": _HYPOTHESES, "beam_size": _HYPOTHESES}
+    if plan.is_sampled:
+        search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
+    if maker.given:
+        search |= {"to": plan.to, "from_": plan.from_}
+    options = model.search_options(**search)
+    found = model.translator(split=False).translate((line.text for line in read), options)
+    for done, (line, one) in enumerate(zip(lines, found, strict=True), start=1):
+        text, score = _chosen(one, line.other if plan.method == DISTIL else "")
+        here, there = maker.sides
+        pair = {here: line.text, there: text}
+        yield {
+            "source": plan.tag + pair["source"],
+            "target": pair["target"],
+            "from": maker.name,
+            "file": line.file,
+            "line": line.number,
+            "score": round(score, 4),
+        }
+        count(f"{maker.name}: translating", done, total)
+
+
+def _chosen(found: Translation, reference: str) -> tuple[str, float]:
+    """Return the hypothesis that comes nearest to what a person wrote, or else the likeliest."""
+    best = found.hypotheses[0]
+    if reference:
+        from sacrebleu import sentence_chrf
+
+        best = max(
+            found.hypotheses, key=lambda one: float(sentence_chrf(one.text, [reference]).score)
+        )
+    return best.text, best.score
+
+
+def _sift(plan: Augmentation) -> str:
+    """Write the pairs worth learning from; return in words what was kept and dropped."""
+    made = [plan.pairs_of(maker) for maker in plan.makers]
+    sieve = Filter(plan.given, lowest_scores(made, plan.drop), is_beside=plan.is_beside)
+    kept = write_pairs(plan.made, sieve.kept(read_pairs(made)))
+    counts = {"kept": kept, "dropped": dict(sieve.dropped)}
+    write_text(plan.folder / "counts.json", json.dumps(counts, indent=1) + "\n")
+    dropped = ", ".join(f"{n:,} {why}" for why, n in sieve.dropped.items())
+    dropped = f"; dropped: {dropped}" if dropped else ""
+    if not kept:
+        raise DataError(f"{plan.made}: no pair is worth learning from{dropped}")
+    return f"made {kept:,} pairs{dropped}"
