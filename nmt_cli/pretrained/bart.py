@@ -4,17 +4,16 @@ That is the keys of `config.json`, the names of the weights and the order of our
 first, then the published tokens without those that a control token stands for.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained.layout import HEADS, INNER, PLACES, STATES, Array, stack_rows
-from nmt_cli.pretrained.tensors import Tensors
+from nmt_cli.pretrained.published import Published
 from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
 
 _ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
@@ -35,13 +34,46 @@ KEYS = {
 }
 
 
-def model_section(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+class Numbering(NamedTuple):
+    """Our ids of a published vocabulary: control tokens, tags of languages, and all others."""
+
+    published: list[int]  # which id each of ours has there; -1 is none
+    tokens: list[str]  # the names of ours
+
+
+def numbered(
+    names: Sequence[str],
+    path: Path,
+    *,
+    start: int,
+    eos: int,
+    pad: int,
+    tags: Sequence[str] = (),
+    unused: Collection[int] = (),
+) -> Numbering:
+    """Return our ids of a vocabulary with these `names`, of which some ids may be `unused`.
+
+    The `tags` are tokens of languages, which one side's vocabulary may lack. ModelFileError: the
+    ids of the control tokens are not those of `names`, which `path` holds.
+    """
+    if not {start, eos, pad} <= set(range(len(names))):
+        raise ModelFileError(f"{path}: does not hold the first token, the last and padding")
+    known = {name: number for number, name in enumerate(names)}
+    first = [-1] * len(CONTROL_TOKENS)
+    first[BOS_ID], first[EOS_ID] = start, eos
+    first += [known.get(tag, -1) for tag in tags]
+    taken = {*first, pad, *unused}
+    rest = [i for i in range(len(names)) if i not in taken]
+    return Numbering([*first, *rest], [*CONTROL_TOKENS, *tags, *(names[i] for i in rest)])
+
+
+def model_section(published: Published) -> dict[str, Any]:
     """Return the `model` section of our configuration; ModelFileError as `section_by`."""
-    is_tied = bool(config.get("tie_word_embeddings", True))
-    return section_by(KEYS, folder, config) | {"output_bias": True, "tie_embeddings": is_tied}
+    is_tied = bool(published.config.get("tie_word_embeddings", True))
+    return section_by(KEYS, published) | {"output_bias": True, "tie_embeddings": is_tied}
 
 
-def section_by(keys: Mapping[str, str], folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def section_by(keys: Mapping[str, str], published: Published, **defaults: Any) -> dict[str, Any]:
     """Return what `keys` know of the `model` section, each with the key of ours that it is.
 
     Norms are behind sublayers, and there are biases, if nothing else is said.
@@ -50,140 +82,81 @@ def section_by(keys: Mapping[str, str], folder: Path, config: Mapping[str, Any])
         ModelFileError: Encoder and decoder differ in size, or the activation is not known.
     """
     model: dict[str, Any] = {}
+    defaults = {**_DEFAULTS, **defaults}
     for theirs, ours in keys.items():
-        if theirs not in config and ours in _DEFAULTS:
+        if theirs not in published.config and ours in defaults:
             continue
-        value = config[theirs]
-        if ours == "activation":
-            value = _activation(folder, value)
-        if model.setdefault(ours, value) != value:
-            raise ModelFileError(f"{folder}: not supported: a decoder of another {theirs[8:]}")
-    return _DEFAULTS | model
+        value = published.config[theirs]
+        if ours == "activation" and value not in _ACTIVATIONS:
+            raise ModelFileError(
+                f"{published.folder}: the activation {value} is not supported",
+                hint=f"these are: {', '.join(_ACTIVATIONS)}",
+            )
+        is_other = model.setdefault(ours, value) != value
+        refuse(published.folder, {f"a decoder of another {theirs[8:]}": is_other})
+    model = defaults | model
+    model["activation"] = _ACTIVATIONS[model["activation"]]
+    return model
 
 
-def _activation(folder: Path, name: Any) -> str:
-    """Return our name of an activation; ModelFileError if it is not known."""
-    if name not in _ACTIVATIONS:
-        raise ModelFileError(
-            f"{folder}: the activation {name} is not supported",
-            hint=f"these are: {', '.join(_ACTIVATIONS)}",
-        )
-    return _ACTIVATIONS[name]
-
-
-def check_supported(folder: Path, **kinds: bool) -> None:
+def refuse(path: Path, kinds: Mapping[str, bool]) -> None:
     """Raise ModelFileError if a model is of one of some kinds that are not supported."""
-    if found := [kind.replace("_", " ") for kind, is_there in kinds.items() if is_there]:
-        raise ModelFileError(f"{folder}/config.json: not supported: {', '.join(found)}")
+    if found := [kind for kind, is_there in kinds.items() if is_there]:
+        raise ModelFileError(f"{path}: not supported: {', '.join(found)}")
 
 
-def control_order(*, start: int, eos: int) -> list[int]:
-    """Return which published id each of our control tokens has; -1 is none."""
-    order = [-1] * len(CONTROL_TOKENS)
-    order[BOS_ID], order[EOS_ID] = start, eos
-    return order
+def weights_of(
+    published: Published,
+    model: Mapping[str, Any],
+    orders: tuple[Sequence[int], Sequence[int]],
+    positions: Array | None = None,
+) -> Arrays:
+    """Return all weights of an encoder and a decoder.
 
-
-def order_of(
-    names: Sequence[str],
-    path: Path,
-    *,
-    start: int,
-    eos: int,
-    pad: int,
-    tags: Sequence[str] = (),
-) -> list[int]:
-    """Return which published id each of our ids has; -1 is none.
-
-    The `tags` are tokens of languages, which one side's vocabulary may lack. ModelFileError: the
-    ids of the control tokens are not those of `names`, which `path` holds.
+    `model` is that section of ours. `orders` are those of the ids of both sides; the same one twice
+    is a vocabulary for both. Positions [max_length, D] are given where they are computed.
     """
-    if not {start, eos, pad} <= set(range(len(names))):
-        raise ModelFileError(f"{path}: does not hold the first token, the last and padding")
-    known = {name: number for number, name in enumerate(names)}
-    first = [*control_order(start=start, eos=eos), *(known.get(tag, -1) for tag in tags)]
-    taken = {*first, pad}
-    return [*first, *(i for i in range(len(names)) if i not in taken)]
+    arrays = _tables(published, model, *orders)
+    for side in ("encoder", "decoder"):
+        arrays |= stack(side, published, model)
+        if positions is not None:
+            arrays[f"{side}.positions"] = positions
+    if not published.config.get("scale_embedding"):
+        _unscale_embeddings(arrays, model)
+    return arrays
 
 
-def named(names: Sequence[str], order: Sequence[int], tags: Sequence[str] = ()) -> list[str]:
-    """Return the names of all of our ids."""
-    first = [*CONTROL_TOKENS, *tags]
-    return [*first, *(names[i] for i in order[len(first) :])]
+def _tables(
+    published: Published, model: Mapping[str, Any], source: Sequence[int], target: Sequence[int]
+) -> Arrays:
+    """Return the embeddings of both sides and of the output, and its bias."""
+    is_tied, is_joint, width = model["tie_embeddings"], source is target, model["d_model"]
+    arrays: Arrays = {}
+    if is_joint and is_tied:
+        arrays["embedding"] = table(published, source, width, "model.shared", "lm_head")
+    else:
+        shared = ["model.shared"] if is_joint else []
+        for side, part, order in (("source", "encoder", source), ("target", "decoder", target)):
+            names = [f"model.{part}.embed_tokens", *shared]
+            arrays[f"{side}_embedding"] = table(published, order, width, *names)
+        if not is_tied:
+            names = ["lm_head", "model.shared"]
+            arrays["output_embedding"] = table(published, target, width, *names)
+    none = np.zeros(len(target), np.float32)
+    bias = published.tensors.get("final_logits_bias", none).reshape(-1)
+    return arrays | {"output_bias": _rows(bias, target)}
 
 
-class Published:
-    """Published tensors, each checked for its shape; `model` is that section of ours."""
-
-    def __init__(self, tensors: Tensors, folder: Path, model: Mapping[str, Any]) -> None:
-        self._tensors, self._folder, self._model = tensors, folder, model
-        self._width = model["d_model"]
-
-    def weights(
-        self, config: Mapping[str, Any], orders: Sequence[Sequence[int]], positions: Array | None
-    ) -> Arrays:
-        """Return all weights of an encoder and a decoder.
-
-        `orders` are those of the ids of both sides; the same one twice is a vocabulary for both.
-        Positions [max_length, D] are given where they are computed, not learned.
-        """
-        arrays = self._tables(*orders)
-        for side in ("encoder", "decoder"):
-            arrays |= self.stack(side)
-            if positions is not None:
-                arrays[f"{side}.positions"] = positions
-        if not config.get("scale_embedding"):
-            _unscale_embeddings(arrays, self._model)
-        return arrays
-
-    def _tables(self, source_order: Sequence[int], target_order: Sequence[int]) -> Arrays:
-        """Return the embeddings of both sides and of the output, and its bias."""
-        is_tied, is_joint = self._model["tie_embeddings"], source_order is target_order
-        arrays: Arrays = {}
-        if is_joint and is_tied:
-            arrays["embedding"] = self.table(source_order, "model.shared", "lm_head")
-        else:
-            sides = (("source", "encoder", source_order), ("target", "decoder", target_order))
-            for side, part, order in sides:
-                names = [f"model.{part}.embed_tokens", *(["model.shared"] if is_joint else [])]
-                arrays[f"{side}_embedding"] = self.table(order, *names)
-            if not is_tied:
-                arrays["output_embedding"] = self.table(target_order, "lm_head", "model.shared")
-        none = np.zeros(len(target_order), np.float32)
-        bias = self._tensors.get("final_logits_bias", none).reshape(-1)
-        return arrays | {"output_bias": _rows(bias, target_order)}
-
-    def stack(self, side: str) -> Arrays:
-        """Return the layers of "encoder" or "decoder", its positions and the norms around it."""
-        sizes = {STATES: self._width, HEADS: self._width, INNER: self._model["d_ff"]}
-        sizes[PLACES] = self._model["max_length"]
-        return {
-            row.ours: row.joined([self.take(n, *(sizes[a] for a in row.axes)) for n in row.theirs])
-            for row in stack_rows(side, self._model)
-        }
-
-    def table(self, order: Sequence[int], *names: str) -> Array:
-        """Return the first of some tables that is there, with its rows in our order."""
-        known = [f"{name}.weight" for name in names if f"{name}.weight" in self._tensors]
-        found = self.take((known or [f"{names[0]}.weight"])[0], None, self._width)
-        if max(order) >= len(found):
-            raise ModelFileError(
-                f"{self._folder}: a table has {len(found):,} rows and its vocabulary more tokens"
-            )
-        return _rows(found, order)
-
-    def take(self, name: str, *shape: int | None) -> Array:
-        """Return a tensor of this shape; None is any size."""
-        if name not in self._tensors:
-            raise ModelFileError(f"{self._folder}: the weights lack '{name}'")
-        found = self._tensors[name]
-        if len(found.shape) != len(shape) or any(
-            wanted not in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
-        ):
-            raise ModelFileError(
-                f"{self._folder}: '{name}' has shape {found.shape}, which config.json denies"
-            )
-        return found
+def table(published: Published, order: Sequence[int], width: int, *names: str) -> Array:
+    """Return the first of some tables that is there, with its rows in our order."""
+    full = [f"{name}.weight" for name in names]
+    there = [name for name in full if name in published.tensors]
+    found = published.take((there or full)[0], None, width)
+    if max(order) >= len(found):
+        raise ModelFileError(
+            f"{published.folder}: a table has {len(found):,} rows and its vocabulary more tokens"
+        )
+    return _rows(found, order)
 
 
 def _rows(array: Array, order: Sequence[int]) -> Array:
@@ -192,16 +165,25 @@ def _rows(array: Array, order: Sequence[int]) -> Array:
     return np.asarray(padded[np.asarray(order)], np.float32)
 
 
+def stack(side: str, published: Published, model: Mapping[str, Any]) -> Arrays:
+    """Return the layers of "encoder" or "decoder", its positions and the norms around it."""
+    sizes = dict.fromkeys((STATES, HEADS), model["d_model"])
+    sizes |= {INNER: model["d_ff"], PLACES: model["max_length"]}
+    return {
+        row.ours: row.joined([published.take(n, *map(sizes.get, row.axes)) for n in row.theirs])
+        for row in stack_rows(side, model)
+    }
+
+
 def _unscale_embeddings(arrays: Arrays, model: Mapping[str, Any]) -> None:
     """Change the weights of a model that does not scale its embeddings by sqrt(D), as ours does.
 
     Embeddings become smaller by that; where the output has the same table, the states that it reads
     become larger, by the norm that they come from.
     """
-    root = np.float32(math.sqrt(model["d_model"]))
-    for name in ("embedding", "source_embedding", "target_embedding"):
-        if name in arrays:
-            arrays[name] = arrays[name] / root
+    root = np.float32(model["d_model"] ** 0.5)
+    for name in {"embedding", "source_embedding", "target_embedding"} & arrays.keys():
+        arrays[name] = arrays[name] / root
     if model["tie_embeddings"]:
         last = f"decoder.layer{model['decoder_layers']}.feed_forward.norm"
         name = "decoder.norm" if model["norm"] == "pre" else last

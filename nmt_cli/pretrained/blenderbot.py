@@ -11,8 +11,6 @@ ParlAI trained it, and no `</s>` behind them; the large one a second space, and 
 Reference: Roller et al. 2020, "Recipes for building an open-domain chatbot", arXiv 2004.13637.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,54 +18,57 @@ import numpy as np
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained import bart, tokenizer_file
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.model import Family, Pretrained
-from nmt_cli.pretrained.tensors import read_tensors
+from nmt_cli.pretrained.published import Family, Pretrained, Published
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NEVER = -1e4
+_UNKNOWN = "__unk__"  # of the small one
 
 
-def read_small(folder: Path, config: Mapping[str, Any]) -> Pretrained:
+def read_small(published: Published) -> Pretrained:
     """Return a BlenderbotSmall; ModelFileError as `marian.read`."""
-    section = bart.model_section(folder, config)
-    model = section | {
-        "positions": "learned",
-        "embedding_norm": "encoder",
-        "tie_embeddings": False,
-    }
-    names = tokenizer_file.read_names(folder)
-    order = _order(folder, config, names)
-    tokens = bart.named(names, order)
-    subwords, added = tokenizer_file.small_bpe(folder, tokens, "__unk__")
-    order += [names.index("__unk__")] * added
-    tensors = read_tensors(folder)
-    published = bart.Published(tensors, folder, model)
-    scale = np.float32(model["d_model"] ** 0.5 if config.get("scale_embedding") else 1.0)
-    table = scale * published.take("model.shared.weight", None, model["d_model"])
-    norm = [
-        published.take(f"model.decoder.layernorm_embedding.{part}", model["d_model"])
-        for part in ("weight", "bias")
-    ]
-    tensors["model.decoder.embed_tokens.weight"] = _normalised(table, model, *norm) / scale
-    weights = published.weights(config, (order, order), None)
+    section = {"positions": "learned", "embedding_norm": "encoder", "tie_embeddings": False}
+    model = bart.model_section(published) | section
+    order, tokens = _numbered(published)
+    subwords, added = tokenizer_file.small_bpe(published, tokens, _UNKNOWN)
+    order += [order[tokens.index(_UNKNOWN)]] * added
+    published.tensors["model.decoder.embed_tokens.weight"] = _normalised_table(published, model)
+    weights = bart.weights_of(published, model, (order, order))
     weights["output_bias"][len(order) - added :] = _NEVER
-    return _pretrained(config, model, weights, subwords)
+    return _pretrained(published, model, weights, subwords)
 
 
-def read_large(folder: Path, config: Mapping[str, Any]) -> Pretrained:
+def read_large(published: Published) -> Pretrained:
     """Return a Blenderbot; ModelFileError as `marian.read`."""
-    model = bart.model_section(folder, config) | {"positions": "learned", "norm": "pre"}
-    names = tokenizer_file.read_names(folder)
-    order = _order(folder, config, names)
-    published = bart.Published(read_tensors(folder), folder, model)
-    weights = published.weights(config, (order, order), None)
-    subwords = tokenizer_file.byte_bpe(folder, bart.named(names, order), "<unk>", prefix_space=True)
-    return _pretrained(config, model, weights, subwords)
+    model = bart.model_section(published) | {"positions": "learned", "norm": "pre"}
+    order, tokens = _numbered(published)
+    weights = bart.weights_of(published, model, (order, order))
+    subwords = tokenizer_file.byte_bpe(published, tokens, "<unk>", prefix_space=True)
+    return _pretrained(published, model, weights, subwords)
+
+
+def _numbered(published: Published) -> bart.Numbering:
+    config, names = published.config, tokenizer_file.read_names(published)
+    start = config.get("decoder_start_token_id", config["bos_token_id"])
+    roles = {"start": start, "eos": config["eos_token_id"], "pad": config["pad_token_id"]}
+    return bart.numbered(names, published.folder / "vocab.json", **roles)
+
+
+def _normalised_table(published: Published, model: dict[str, Any]) -> Array:
+    """Return the decoder's embeddings [V, D] behind their norm."""
+    width = model["d_model"]
+    root = np.float32(width**0.5 if published.config.get("scale_embedding") else 1.0)
+    table = root * published.take("model.shared.weight", None, width)
+    norm = "model.decoder.layernorm_embedding"
+    scale, bias = (published.take(f"{norm}.{part}", width) for part in ("weight", "bias"))
+    centred = table - table.mean(axis=1, keepdims=True)
+    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True) + model["norm_epsilon"])
+    return np.asarray(centred / deviation * scale + bias, np.float32) / root
 
 
 def _pretrained(
-    config: Mapping[str, Any], model: dict[str, Any], weights: Arrays, subwords: Subwords
+    published: Published, model: dict[str, Any], weights: Arrays, subwords: Subwords
 ) -> Pretrained:
     return Pretrained(
         model=model,
@@ -75,20 +76,8 @@ def _pretrained(
         vocabularies=Vocabularies(subwords, subwords),
         languages=("en", "en"),
         task="chat",
-        sections={"chat": {"format": config["model_type"]}},
+        sections={"chat": {"format": published.config["model_type"]}},
     )
-
-
-def _order(folder: Path, config: Mapping[str, Any], names: list[str]) -> list[int]:
-    start = config.get("decoder_start_token_id", config["bos_token_id"])
-    ids = {"start": start, "eos": config["eos_token_id"], "pad": config["pad_token_id"]}
-    return bart.order_of(names, folder / "vocab.json", **ids)
-
-
-def _normalised(table: Array, model: Mapping[str, Any], scale: Array, bias: Array) -> Array:
-    centred = table - table.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True) + model["norm_epsilon"])
-    return np.asarray(centred / deviation * scale + bias, np.float32)
 
 
 SMALL = Family("BlenderbotSmall", tokenizer_file.FILES, read_small)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from huggingface_hub import hf_hub_download, snapshot_download
@@ -20,23 +20,23 @@ NAME = re.compile(r"\w[\w.-]*/[\w.-]+")
 _TOKEN = "a private model needs a token: hf auth login, or HF_TOKEN=..."  # noqa: S105
 
 
-def download_config(name: str, revision: str | None) -> Path:
-    """Return the folder that holds the `config.json` of a repository, and little else."""
+def download(name: str, revision: str | None, files_of: Callable[[Path], Sequence[str]]) -> Path:
+    """Return the folder, named by its commit, of a repository.
+
+    First comes its `config.json` alone; `files_of` says of that folder what else is needed.
+    ModelFileError: It cannot be had.
+    """
     try:
-        return Path(hf_hub_download(name, "config.json", revision=revision)).parent
+        folder = Path(hf_hub_download(name, "config.json", revision=revision)).parent
+        wanted = ["generation_config.json", "README.md", *files_of(folder), SAFE]
+        snapshot_download(name, revision=folder.name, allow_patterns=wanted)
+        if not (folder / SAFE).exists():
+            snapshot_download(name, revision=folder.name, allow_patterns=[PICKLED])
+    except NmtError:
+        raise
     except Exception as error:  # of the hub's library, of the one that it has for HTTP, of the disk
         raise _told(name, error) from error
-
-
-def download_rest(name: str, commit: str, files: Sequence[str]) -> None:
-    """Bring some files of a repository into the same folder, and its weights."""
-    try:
-        wanted = ["generation_config.json", "README.md", *files, SAFE]
-        folder = Path(snapshot_download(name, revision=commit, allow_patterns=wanted))
-        if not (folder / SAFE).exists():
-            snapshot_download(name, revision=commit, allow_patterns=[PICKLED])
-    except Exception as error:
-        raise _told(name, error) from error
+    return folder
 
 
 def _told(name: str, error: Exception) -> NmtError:

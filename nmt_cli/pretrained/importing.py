@@ -1,15 +1,15 @@
 """A published model, on disk or on the Hugging Face hub -> a bundle."""
 
 import contextlib
-import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from huggingface_hub import metadata_load
 from pydantic import ValidationError
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, save_bundle
@@ -20,7 +20,7 @@ from nmt_cli.config.tasks import TASKS
 from nmt_cli.errors import ConfigError, ModelFileError, TrainingError
 from nmt_cli.files import os_errors_as
 from nmt_cli.pretrained import blenderbot, encoders, hub, m2m_100, marian, marian_native
-from nmt_cli.pretrained.model import Family, Pretrained
+from nmt_cli.pretrained.published import Family, Pretrained, Published, read_json
 from nmt_cli.resources import RUNS_DIR
 
 _NATIVE = "marian-npz"  # is told by its files, as it has no `config.json`
@@ -80,13 +80,6 @@ def import_model(
         _check_target(path)
         try:
             return _write(found, path)
-        except ValidationError as error:
-            (problem, *_) = error.errors()
-            key = ".".join(map(str, problem["loc"]))
-            message = f"{found.folder}/config.json: {key}: {problem['msg']}"
-            raise ModelFileError(message) from error
-        except TrainingError as error:
-            raise ModelFileError(f"{found.folder}: {error}") from error
         finally:
             if target is None:
                 with contextlib.suppress(OSError):  # there is a model in it
@@ -94,31 +87,39 @@ def import_model(
 
 
 def _write(source: _Source, path: Path) -> Bundle:
-    config = _read_config(source.folder)
-    name, family = _family(source.folder, config)
+    folder = source.folder
+    published = Published(folder, _read_config(folder))
+    name, family = _family(folder, published.config)
+    origin = {"source": source.given, "family": name, "revision": source.revision}
     try:
-        found = family.read(source.folder, config)
-    except (KeyError, TypeError, ValueError) as error:
-        message = f"{source.folder}: its configuration or vocabulary lacks or mistakes {error}"
+        found = family.read(published)
+    except (LookupError, AttributeError, TypeError, ValueError) as error:
+        message = f"{folder}: its configuration or vocabulary lacks or mistakes {error}"
         raise ModelFileError(message) from error
     size = sum(array.nbytes for array in found.weights.values())
-    origin = {"source": source.given, "family": name, "revision": source.revision}
-    with os_errors_as(ModelFileError, f"{path}: cannot be written"):
-        return save_bundle(
-            path,
-            config=_config(found, source),
-            vocabularies=found.vocabularies,
-            weights=found.weights,
-            scores={},
-            training={"pairs": 0, "step": 0, "fingerprint": "", "imported": origin},
-            number_format=PLAIN_FORMAT if size < _LARGE else "int8",
-        )
+    try:
+        with os_errors_as(ModelFileError, f"{path}: cannot be written"):
+            return save_bundle(
+                path,
+                config=_config(found, source),
+                vocabularies=found.vocabularies,
+                weights=found.weights,
+                scores={},
+                training={"pairs": 0, "step": 0, "fingerprint": "", "imported": origin},
+                number_format=PLAIN_FORMAT if size < _LARGE else "int8",
+            )
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise ModelFileError(f"{folder}/config.json: {key}: {problem['msg']}") from error
+    except TrainingError as error:
+        raise ModelFileError(f"{folder}: {error}") from error
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
     """Return what says of which family the model of a folder is."""
     if (folder / "config.json").is_file():
-        return _read_json(folder / "config.json")
+        return read_json(folder / "config.json")
     if any(folder.glob("*.npz")):
         return {"model_type": _NATIVE}
     if (folder / MANIFEST).is_file():
@@ -147,15 +148,16 @@ def _opened(source: str, revision: str | None, on_note: Callable[[str], None]) -
     elif path.is_file() and source.endswith(ENDINGS):
         with tempfile.TemporaryDirectory(prefix="nmt-") as temporary:
             unpack(path, Path(temporary))
-            (inner, *others) = (*Path(temporary).iterdir(), None)
-            folder = inner if inner and inner.is_dir() and others == [None] else Path(temporary)
+            inner = [*Path(temporary).iterdir()]
+            folder = inner[0] if len(inner) == 1 and inner[0].is_dir() else Path(temporary)
             yield _Source(folder, _run_name(path.name.split(".")[0]), given=path.name)
     elif hub.NAME.fullmatch(source):
         on_note(f"asking the Hugging Face hub for {source}")
-        folder = hub.download_config(source, revision)
-        _, family = _family(source, _read_json(folder / "config.json"))
-        hub.download_rest(source, folder.name, family.files)
-        yield _Source(folder, _run_name(path.name), folder.name, source)
+
+        def files_of(folder: Path) -> Sequence[str]:
+            return _family(source, read_json(folder / "config.json"))[1].files
+
+        yield _of_folder(hub.download(source, revision, files_of))
     else:
         raise ConfigError(
             f"{source}: neither a folder nor an archive, nor a name on the Hugging Face hub",
@@ -225,7 +227,7 @@ def _corpus(found: Pretrained, split: str) -> dict[str, str]:
 
 def _search(folder: Path, longest: int) -> dict[str, Any]:
     """Return the published options of search, as far as there are such; lengths count `<s>`."""
-    said = _read_json(folder / "generation_config.json", default={})
+    said = read_json(folder / "generation_config.json", default={})
 
     def number(name: str, least: float, most: float, default: float) -> float:
         value = said.get(name)
@@ -246,20 +248,6 @@ def _search(folder: Path, longest: int) -> dict[str, Any]:
 def _licence(folder: Path) -> str:
     """Return the licence that the front matter of a model's card names."""
     try:
-        card = (folder / "README.md").read_text(encoding="utf-8")
-        known = yaml.safe_load(card.split("---")[1]) if card.startswith("---") else {}
-        return str(known.get("license") or "")
-    except (OSError, ValueError, IndexError, AttributeError, yaml.YAMLError):
+        return str((metadata_load(folder / "README.md") or {}).get("license") or "")
+    except (OSError, ValueError, yaml.YAMLError):
         return ""
-
-
-def _read_json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
-    if default is not None and not path.exists():
-        return default
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(values, dict):
-        raise ModelFileError(f"{path}: not a configuration")
-    return values

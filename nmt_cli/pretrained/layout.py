@@ -17,45 +17,6 @@ Array = npt.NDArray[np.float32]
 STATES, HEADS, INNER, PLACES = "states", "heads", "inner", "places"
 
 
-class _Module(NamedTuple):
-    """A linear layer or a norm: our names of its weight and its bias, and its published parts."""
-
-    weight: str
-    bias: str
-    theirs: tuple[str, ...]
-    axes: tuple[str, ...]  # of each published weight; those of a bias are the first alone
-
-
-def _norm(ours: str, theirs: str) -> _Module:
-    return _Module(f"{ours}.scale", f"{ours}.bias", (theirs,), (STATES,))
-
-
-def _linear(ours: str, theirs: tuple[str, ...], out: str, into: str) -> _Module:
-    """Return a product of matrices; an attention's has no part of its own in our names."""
-    kernel, bias = ("", "_bias") if "_att." in ours else (".kernel", ".bias")
-    return _Module(ours + kernel, ours + bias, theirs, (out, into))
-
-
-_QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
-_KV = ("encoder_attn.k_proj", "encoder_attn.v_proj")
-_SELF = (
-    _norm("self_att.norm", "self_attn_layer_norm"),
-    _linear("self_att.query_key_value", _QKV, HEADS, STATES),
-    _linear("self_att.output", ("self_attn.out_proj",), STATES, HEADS),
-)
-_CROSS = (
-    _norm("cross_att.norm", "encoder_attn_layer_norm"),
-    _linear("cross_att.query", ("encoder_attn.q_proj",), HEADS, STATES),
-    _linear("cross_att.key_value", _KV, HEADS, STATES),
-    _linear("cross_att.output", ("encoder_attn.out_proj",), STATES, HEADS),
-)
-_FEED_FORWARD = (
-    _norm("feed_forward.norm", "final_layer_norm"),
-    _linear("feed_forward.inner", ("fc1",), INNER, STATES),
-    _linear("feed_forward.outer", ("fc2",), STATES, INNER),
-)
-
-
 class Row(NamedTuple):
     """One of our arrays, and the published tensors in it."""
 
@@ -74,6 +35,29 @@ class Row(NamedTuple):
         return {name: part.T for name, part in zip(self.theirs, parts, strict=True)}
 
 
+# Products of matrices and norms (of one axis), each with a bias: `_rows` adds the ends of names.
+_QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+_KV = ("encoder_attn.k_proj", "encoder_attn.v_proj")
+_SELF = (
+    Row("self_att.norm", ("self_attn_layer_norm",), (STATES,)),
+    Row("self_att.query_key_value", _QKV, (HEADS, STATES)),
+    Row("self_att.output", ("self_attn.out_proj",), (STATES, HEADS)),
+)
+_CROSS = (
+    Row("cross_att.norm", ("encoder_attn_layer_norm",), (STATES,)),
+    Row("cross_att.query", ("encoder_attn.q_proj",), (HEADS, STATES)),
+    Row("cross_att.key_value", _KV, (HEADS, STATES)),
+    Row("cross_att.output", ("encoder_attn.out_proj",), (STATES, HEADS)),
+)
+_FEED_FORWARD = (
+    Row("feed_forward.norm", ("final_layer_norm",), (STATES,)),
+    Row("feed_forward.inner", ("fc1",), (INNER, STATES)),
+    Row("feed_forward.outer", ("fc2",), (STATES, INNER)),
+)
+_EMBEDDING_NORM = Row("embedding_norm", ("layernorm_embedding",), (STATES,))
+_LAST_NORM = Row("norm", ("layer_norm",), (STATES,))
+
+
 def stack_rows(side: str, model: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the rows of the "encoder" or "decoder" of a model: all but tables of tokens."""
     theirs = f"model.{side}"
@@ -81,18 +65,19 @@ def stack_rows(side: str, model: Mapping[str, Any]) -> Iterator[Row]:
         name = f"{theirs}.embed_positions.weight"
         yield Row(f"{side}.positions", (name,), (PLACES, STATES))
     if model.get("embedding_norm", "none") in (side, "both"):
-        yield from _rows(_norm("embedding_norm", "layernorm_embedding"), side, theirs)
+        yield from _rows(_EMBEDDING_NORM, side, theirs)
     if model["norm"] == "pre":
-        yield from _rows(_norm("norm", "layer_norm"), side, theirs)
+        yield from _rows(_LAST_NORM, side, theirs)
     for number in range(model[f"{side}_layers"]):
         for module in (*_SELF, *(_CROSS if side == "decoder" else ()), *_FEED_FORWARD):
             yield from _rows(module, f"{side}.layer{number + 1}", f"{theirs}.layers.{number}")
 
 
-def _rows(module: _Module, ours: str, theirs: str) -> Iterator[Row]:
-    for name, kind, axes in (
-        (module.weight, "weight", module.axes),
-        (module.bias, "bias", module.axes[:1]),
-    ):
+def _rows(module: Row, ours: str, theirs: str) -> Iterator[Row]:
+    """Yield the weight and the bias of a module; an attention's has no part of its own in ours."""
+    weight, bias = (".scale", ".bias") if len(module.axes) == 1 else (".kernel", ".bias")
+    if "_att." in module.ours and weight == ".kernel":
+        weight, bias = "", "_bias"
+    for end, kind, axes in ((weight, "weight", module.axes), (bias, "bias", module.axes[:1])):
         published = tuple(f"{theirs}.{part}.{kind}" for part in module.theirs)
-        yield Row(f"{ours}.{name}", published, axes)
+        yield Row(f"{ours}.{module.ours}{end}", published, axes)

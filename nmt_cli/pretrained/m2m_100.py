@@ -8,27 +8,21 @@ in the first half of the columns, wave lengths up to 10,000 in half - 1 steps, c
 Reference: Fan et al. 2020, arXiv 2010.11125 (M2M-100); NLLB team 2022, arXiv 2207.04672.
 """
 
-import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmt_cli.errors import ModelFileError
-from nmt_cli.pretrained import bart
+from nmt_cli.pretrained import bart, sentencepiece_file, tokenizer_file
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.model import Family, Pretrained
-from nmt_cli.pretrained.sentencepiece_file import read_merges, read_published, subwords_of_merges
-from nmt_cli.pretrained.tensors import read_tensors
+from nmt_cli.pretrained.published import Family, Pretrained, Published
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.special_tokens import UNKNOWN
 from nmt_cli.text.vocabulary import Vocabularies
 
-_SPM, _JSON = "sentencepiece.bpe.model", "tokenizer.json"
+_SPM = "sentencepiece.bpe.model"
 _TOLD = ("special_tokens_map.json", "tokenizer_config.json")
-_FILES = (_SPM, _JSON, "vocab.json", *_TOLD)
 # What M2M-100 knows, in the order of its ids, where no file lists them.
 _PUBLISHED = (
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl "
@@ -37,40 +31,34 @@ _PUBLISHED = (
     "tr uk ur uz vi wo xh yi yo zh zu"
 )
 _TAG = re.compile(r"__(?P<code>[a-z]{2,3})__|[a-z]{3}_[A-Z][a-z]{3}")  # __de__, deu_Latn
-_NO_TEXT = ("<s>", "<pad>", "</s>", "<mask>")
+_NO_TEXT = ("", "<s>", "<mask>")  # "" is an id without a token
 _LONGEST_WAVE = 10_000.0
 _FIRST_POSITION = 2
 
 
-def read(folder: Path, config: Mapping[str, Any]) -> Pretrained:
-    """Return the model of a folder whose `config.json` is given.
-
-    Raises:
-        ModelFileError: A file is missing or damaged, or they do not fit each other.
-    """
-    ids, merges, normalizer = _read_tokenizer(folder)
-    names: list[str | None] = [None] * config["vocab_size"]
+def read(published: Published) -> Pretrained:
+    """Return an M2M-100 or NLLB; ModelFileError if its files are damaged or do not fit."""
+    folder, config = published.folder, published.config
+    ids, merges, normalizer = _read_tokenizer(published)
+    names = [""] * config["vocab_size"]
     for name, number in ids.items():
-        if not 0 <= number < len(names) or names[number] is not None:
+        if not 0 <= number < len(names) or names[number]:
             raise ModelFileError(f"{folder}: the id of the token {name!r} does not fit config.json")
         names[number] = name
-    tags = {name: number for number, name in enumerate(names) if name and _TAG.fullmatch(name)}
+    tags = [name for name in names if _TAG.fullmatch(name)]
     eos, start = config["eos_token_id"], config.get("decoder_start_token_id", 2)
     if not tags or UNKNOWN not in ids or "</s>" not in ids or ids["</s>"] != eos or start != eos:
         raise ModelFileError(f"{folder}: lacks <unk>, </s> or the tokens of languages")
-    text = [i for i, name in enumerate(names) if name and name not in (*tags, *_NO_TEXT)]
-    order = [*bart.control_order(start=start, eos=eos), *tags.values(), *text]
-    subwords = subwords_of_merges(
-        [names[i] or "" for i in text], merges, normalizer, tags=list(tags)
-    )
-    model = bart.model_section(folder, config) | {"norm": "pre", "positions": "table"}
+    unused = [number for number, name in enumerate(names) if name in _NO_TEXT]
+    roles = {"start": start, "eos": eos, "pad": config["pad_token_id"]}
+    order, tokens = bart.numbered(names, folder, tags=tags, unused=unused, **roles)
+    subwords = sentencepiece_file.subwords_of_merges(tokens, merges, normalizer, tags)
+    model = bart.model_section(published) | {"norm": "pre", "positions": "table"}
     positions = _positions(model["max_length"], model["d_model"])
-    published = bart.Published(read_tensors(folder), folder, model)
-    weights = published.weights(config, (order, order), positions)
     codes = {_code(tag): tag for tag in tags}
     return Pretrained(
         model=model,
-        weights=weights,
+        weights=bart.weights_of(published, model, (order, order), positions),
         vocabularies=Vocabularies(subwords, subwords, Languages(codes, codes, is_forced=True)),
     )
 
@@ -80,29 +68,26 @@ def _code(tag: str) -> str:
     return (found and found["code"]) or tag
 
 
-def _read_tokenizer(folder: Path) -> tuple[dict[str, int], list[tuple[str, str]], Any]:
+def _read_tokenizer(published: Published) -> tuple[dict[str, int], tokenizer_file.Merges, Any]:
     """Return the ids of all named tokens, the merges, and what normalises a text."""
-    if (folder / _JSON).is_file() and not (folder / "vocab.json").is_file():
-        return read_published(folder / _JSON)  # NLLB
-    try:
-        ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        size = len(ids)
-        for place, tag in enumerate(_told_tags(folder)):  # they follow, in their order
-            ids.setdefault(tag, size + place)
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"{folder}/vocab.json: not a vocabulary: {error}") from error
-    return ids, *read_merges(folder / _SPM)
+    if published.tokenizer and not (published.folder / "vocab.json").is_file():  # NLLB
+        normalizer = sentencepiece_file.normalizer_of(published.tokenizer)
+        return tokenizer_file.read_ids(published), tokenizer_file.read_merges(published), normalizer
+    ids = published.json("vocab.json")
+    size = len(ids)
+    for place, tag in enumerate(_told_tags(published)):  # they follow, in their order
+        ids.setdefault(tag, size + place)
+    return ids, *sentencepiece_file.read_merges(published.folder / _SPM)
 
 
-def _told_tags(folder: Path) -> list[str]:
+def _told_tags(published: Published) -> list[str]:
     """Return the tokens of languages that a tokenizer's settings list."""
     for name in _TOLD:
-        if (folder / name).is_file():
-            told = json.loads((folder / name).read_text(encoding="utf-8"))
-            for key in ("additional_special_tokens", "extra_special_tokens"):
-                tags = [str(tag) for tag in told.get(key) or () if _TAG.fullmatch(str(tag))]
-                if tags:
-                    return tags
+        told = published.json(name, default={})
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            tags = [str(tag) for tag in told.get(key) or () if _TAG.fullmatch(str(tag))]
+            if tags:
+                return tags
     return [f"__{code}__" for code in _PUBLISHED.split()]
 
 
@@ -115,4 +100,4 @@ def _positions(length: int, d_model: int) -> Array:
     return np.pad(table, [(0, 0), (0, d_model % 2)])
 
 
-FAMILY = Family("M2M-100, NLLB-200", _FILES, read)
+FAMILY = Family("M2M-100, NLLB-200", (_SPM, "tokenizer.json", "vocab.json", *_TOLD), read)

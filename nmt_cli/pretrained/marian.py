@@ -8,77 +8,72 @@ Reference: Junczys-Dowmunt et al. 2018 (Marian), arXiv 1804.00344; Tiedemann and
 (OPUS-MT), EAMT.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import sinusoids
 from nmt_cli.pretrained import bart
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.model import Family, Pretrained
+from nmt_cli.pretrained.published import Family, Pretrained, Published
 from nmt_cli.pretrained.sentencepiece_file import read_subwords
-from nmt_cli.pretrained.tensors import Tensors, read_tensors
+from nmt_cli.pretrained.tokenizer_file import in_order
 from nmt_cli.text.languages import Languages
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, UNKNOWN
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 _FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
 _TAG = re.compile(">>[^<>]+<<")  # of a target language
 
 
-def read(folder: Path, config: Mapping[str, Any]) -> Pretrained:
-    """Return the model of a folder whose `config.json` is given.
+def read(published: Published) -> Pretrained:
+    """Return a model of Marian's.
 
     Raises:
         ModelFileError: A file is missing or damaged, they do not fit each other, or the model is of
             a kind that is not supported.
     """
-    names = _read_vocabulary(folder / "vocab.json", config["vocab_size"])
+    config = published.config
+    names = _read_names(published, "vocab.json", config["vocab_size"])
     target_names = names
     if not config.get("share_encoder_decoder_embeddings", True):
         size = config.get("decoder_vocab_size") or config["vocab_size"]
-        target_names = _read_vocabulary(folder / "target_vocab.json", size)
-    bart.check_supported(
-        folder,
-        norms_before_sublayers=bool(config.get("normalize_before")),
-        a_norm_of_the_embeddings=bool(config.get("normalize_embedding")),
-    )
-    model = bart.model_section(folder, config) | {"positions": "table"}
-    return assemble(folder, config, model, (names, target_names), lambda: read_tensors(folder))
+        target_names = _read_names(published, "target_vocab.json", size)
+    kinds = {
+        "norms before sublayers": bool(config.get("normalize_before")),
+        "a norm of the embeddings": bool(config.get("normalize_embedding")),
+    }
+    bart.refuse(published.folder / "config.json", kinds)
+    model = bart.model_section(published) | {"positions": "table"}
+    return assemble(published, model, (names, target_names))
 
 
 def assemble(
-    folder: Path,
-    config: Mapping[str, Any],
-    model: dict[str, Any],
-    names: tuple[list[str], list[str]],
-    tensors: Callable[[], Tensors],
+    published: Published, model: dict[str, Any], names: tuple[list[str], list[str]]
 ) -> Pretrained:
     """Return a model of its parts; `names` are those of all published ids of both sides."""
+    folder, config = published.folder, published.config
     tags = [name for name in names[0] if _TAG.fullmatch(name)]
     pad, eos = config["pad_token_id"], config["eos_token_id"]
-    ids = {"pad": pad, "eos": eos, "start": config.get("decoder_start_token_id", pad)}
-    orders = [bart.order_of(side, folder / "vocab.json", **ids, tags=tags) for side in names]
+    roles = {"pad": pad, "eos": eos, "start": config.get("decoder_start_token_id", pad)}
+    source, target = (bart.numbered(n, folder / "vocab.json", tags=tags, **roles) for n in names)
     if names[0] is names[1]:
-        orders[1] = orders[0]
+        target = source
     if {side[eos] for side in names} != {CONTROL_TOKENS[EOS_ID]}:
         raise ModelFileError(f"{folder}/vocab.json: does not hold </s> where config.json says")
-    languages = _languages(folder)
-    published = bart.Published(tensors(), folder, model)
+    settings = published.json("tokenizer_config.json", default={})
+    languages = [str(settings.get(key) or "") for key in ("source_lang", "target_lang")]
+    orders = source.published, target.published
     positions = halved_sinusoids(model["max_length"], model["d_model"])
-    weights = published.weights(config, orders, positions)
     return Pretrained(
         model=model,
-        weights=weights,
+        weights=bart.weights_of(published, model, orders, positions),
         vocabularies=Vocabularies(
-            read_subwords(folder / "source.spm", bart.named(names[0], orders[0], tags), tags),
-            read_subwords(folder / "target.spm", bart.named(names[1], orders[1], tags), tags),
+            read_subwords(folder / "source.spm", source.tokens, tags),
+            read_subwords(folder / "target.spm", target.tokens, tags),
             _languages_of(tags, languages[0]),
         ),
-        languages=("", "") if tags else languages,
+        languages=("", "") if tags else (languages[0], languages[1]),
     )
 
 
@@ -87,26 +82,12 @@ def _languages_of(tags: list[str], source: str) -> Languages:
     return Languages({source: ""} if source else {}, {tag[2:-2]: tag for tag in tags})
 
 
-def _read_vocabulary(path: Path, size: int) -> list[str]:
-    """Return the names of all ids."""
-    try:
-        ids = json.loads(path.read_text(encoding="utf-8"))
-        names = sorted(ids, key=ids.__getitem__)
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a vocabulary: {error}") from error
-    if sorted(ids.values()) != list(range(len(ids))) or len(ids) != size:
-        raise ModelFileError(f"{path}: its {len(ids):,} tokens are not numbered 0 to {size - 1:,}")
-    if UNKNOWN not in ids:
-        raise ModelFileError(f"{path}: has no {UNKNOWN}")
+def _read_names(published: Published, file: str, size: int) -> list[str]:
+    names = in_order(published.json(file), published.folder / file)
+    if len(names) != size:
+        problem = f"has {len(names):,} tokens, where config.json says {size:,}"
+        raise ModelFileError(f"{published.folder / file}: {problem}")
     return names
-
-
-def _languages(folder: Path) -> tuple[str, str]:
-    try:
-        known = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-        return str(known.get("source_lang") or ""), str(known.get("target_lang") or "")
-    except (OSError, ValueError, AttributeError):
-        return "", ""
 
 
 def halved_sinusoids(length: int, d_model: int) -> Array:

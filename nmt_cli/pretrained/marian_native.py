@@ -6,7 +6,6 @@ others, which is never written. Layer normalisation has Marian's own epsilon, 1e
 computes the same models with 1e-5.
 """
 
-import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,10 +16,10 @@ import yaml
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained import bart, marian
-from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.model import Family, Pretrained
-from nmt_cli.pretrained.tensors import Tensors, finite
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID, UNKNOWN
+from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.tensors import Tensors, finite, renamed
+from nmt_cli.pretrained.tokenizer_file import in_order
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 
 _SETTINGS = "special:model.yml"  # an array of the file: its bytes
 _EPSILON, _LENGTH = 1e-6, 512
@@ -41,52 +40,50 @@ _KEYS = {
     "dec-depth": "decoder_layers",
     "transformer-ffn-activation": "activation",
 }
-_PARTS = {
-    "self_W": "self_attn.{}_proj.weight",
-    "self_b": "self_attn.{}_proj.bias",
-    "context_W": "encoder_attn.{}_proj.weight",
-    "context_b": "encoder_attn.{}_proj.bias",
-    "ffn_W": "fc{}.weight",
-    "ffn_b": "fc{}.bias",
-    "self_Wo_ln_scale": "self_attn_layer_norm.weight",
-    "self_Wo_ln_bias": "self_attn_layer_norm.bias",
-    "context_Wo_ln_scale": "encoder_attn_layer_norm.weight",
-    "context_Wo_ln_bias": "encoder_attn_layer_norm.bias",
-    "ffn_ffn_ln_scale": "final_layer_norm.weight",
-    "ffn_ffn_ln_bias": "final_layer_norm.bias",
-}
-_LAYER = re.compile(r"(encoder|decoder)_l(\d+)_(.+?)([qkvo12]?)")
+_RENAMED = (
+    (r"^(encoder|decoder)_l(\d+)_", lambda m: f"model.{m[1]}.layers.{int(m[2]) - 1}."),
+    (r"\bself_", "self_attn_"),
+    (r"\bcontext_", "encoder_attn_"),
+    (r"attn_Wo_ln_(\w+)$", r"attn_layer_norm.\1"),
+    (r"ffn_ffn_ln_(\w+)$", r"final_layer_norm.\1"),
+    (r"attn_([Wb])o$", r"attn.out_proj.\1"),
+    (r"attn_([Wb])([qkv])$", r"attn.\2_proj.\1"),
+    (r"\bffn_([Wb])([12])$", r"fc\2.\1"),
+    (r"\.(W|scale)$", ".weight"),
+    (r"\.b$", ".bias"),
+    (r"^Wemb$", "model.shared.weight"),
+    (r"^(\w+)_Wemb$", r"model.\1.embed_tokens.weight"),
+    (r"^decoder_ff_logit_out_W$", "lm_head.weight"),
+    (r"^decoder_ff_logit_out_b$", "final_logits_bias"),
+)
+_OF_TOKENS = ("shared.weight", "embed_tokens.weight", "lm_head.weight", "logits_bias")
 
 
-def read(folder: Path, _: Mapping[str, Any]) -> Pretrained:
-    """Return the model of a release.
-
-    Raises:
-        ModelFileError: A file is missing or damaged, they do not fit each other, or the model is of
-            a kind that is not supported.
-    """
-    path = folder / _the_one(folder, "models", "*.npz")
-    arrays = _read_arrays(path)
-    settings = _settings(arrays, path)
-    source, target = (_read_vocabulary(file) for file in _vocabularies(folder))
+def read(published: Published) -> Pretrained:
+    """Return the model of a release; ModelFileError as `marian.read`."""
+    weights, *vocabularies = _files(published.folder)
+    arrays = _read_arrays(weights)
+    settings = _settings(arrays, weights)
+    model = _model_section(Published(weights, settings))
+    source, target = map(_read_names, vocabularies)
     names = ([*source, _START], [*target, _START])
-    if names[0] == names[1]:
+    if source == target:
         names = names[0], names[0]
-    config = {
+    published.config = {
         "pad_token_id": len(target),
         "eos_token_id": target.index(CONTROL_TOKENS[EOS_ID]),
         "scale_embedding": True,
     }
-    model = _model_section(path, settings)
-    return marian.assemble(folder, config, model, names, lambda: _renamed(arrays))
+    published.tensors = _tensors(arrays)
+    return marian.assemble(published, model, names)
 
 
-def _model_section(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _model_section(release: Published) -> dict[str, Any]:
+    settings = release.config
     differing = [f"{k}: {settings.get(k)}" for k, v in _FIXED.items() if settings.get(k) != v]
-    if differing:
-        raise ModelFileError(f"{path}: not supported: {', '.join(differing)}")
+    bart.refuse(release.folder, dict.fromkeys(differing, True))
     is_tied = settings.get("tied-embeddings") or settings.get("tied-embeddings-all")
-    return bart.section_by(_KEYS, path, settings) | {
+    return bart.section_by(_KEYS, release) | {
         "max_length": _LENGTH,
         "norm_epsilon": _EPSILON,
         "output_bias": True,
@@ -95,41 +92,30 @@ def _model_section(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _settings(arrays: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return the options that a model was trained with, which its file holds as text."""
+def _files(folder: Path) -> list[Path]:
+    """Return the files of the weights and of the vocabularies of source and target.
+
+    They are those that `decoder.yml` names; where it does not, the only one of its kind.
+    """
     try:
-        settings = yaml.safe_load(arrays[_SETTINGS].tobytes().rstrip(b"\0").decode())
-    except (KeyError, ValueError, yaml.YAMLError) as error:
-        raise ModelFileError(f"{path}: holds no settings of Marian's ({_SETTINGS})") from error
-    if not isinstance(settings, dict):
-        raise ModelFileError(f"{path}: holds no settings of Marian's ({_SETTINGS})")
-    return settings
-
-
-def _renamed(arrays: Mapping[str, Any]) -> Tensors:
-    """Return weights by their names in `transformers`; kernels become [out, in]."""
-    tensors: Tensors = {}
-    for name, array in arrays.items():
-        if found := _LAYER.fullmatch(name):
-            side, number, part, letter = found.groups()
-            layer = f"model.{side}.layers.{int(number) - 1}"
-            written = _PARTS.get(part + letter) or _PARTS.get(part, "")
-            written = written.format("out" if letter == "o" else letter)
-            is_kernel = written.endswith(("proj.weight", "fc1.weight", "fc2.weight"))
-            tensors[f"{layer}.{written}"] = array.T if is_kernel else array.reshape(-1)
-        elif name.endswith("Wemb"):
-            side = name.removesuffix("Wemb").removesuffix("_")
-            ours = f"model.{side}.embed_tokens" if side else "model.shared"
-            tensors[f"{ours}.weight"] = _with_start(array)
-        elif name == "decoder_ff_logit_out_W":
-            tensors["lm_head.weight"] = _with_start(array.T)
-        elif name == "decoder_ff_logit_out_b":
-            tensors["final_logits_bias"] = np.append(array, np.float32(0))
-    return tensors
-
-
-def _with_start(table: Array) -> Array:
-    return np.concatenate([table, np.zeros_like(table[:1])])
+        decoder = dict(yaml.safe_load((folder / "decoder.yml").read_bytes()))
+    except (OSError, ValueError, TypeError, yaml.YAMLError):
+        decoder = {}  # without it, the names of the files say enough
+    models, vocabularies = decoder.get("models"), decoder.get("vocabs")
+    named = [models[0] if isinstance(models, list) and models else "*.npz"]
+    if isinstance(vocabularies, list) and len(vocabularies) == 2:
+        named += vocabularies
+    else:
+        named += 2 * ["*vocab.yml"]
+    files = []
+    for name in (Path(str(name)).name for name in named):
+        found = sorted(folder.glob(name))
+        if len(found) != 1:
+            raise ModelFileError(f"{folder}: holds {len(found)} files {name}, where one is needed")
+        files += found
+    if other := [file for file in files[1:] if file.suffix not in (".yml", ".yaml")]:
+        raise ModelFileError(f"{other[0]}: only vocabularies in YAML are supported")
+    return files
 
 
 def _read_arrays(path: Path) -> Tensors:
@@ -141,17 +127,16 @@ def _read_arrays(path: Path) -> Tensors:
     return finite(arrays, path)
 
 
-def _vocabularies(folder: Path) -> list[Path]:
-    """Return the files of the vocabularies of source and target."""
-    named = _decoder(folder).get("vocabs")
-    names = named if isinstance(named, list) and len(named) == 2 else 2 * ["*vocab.yml"]
-    files = [_the_only(folder, Path(str(name)).name) for name in names]
-    if other := [file for file in files if file.suffix not in (".yml", ".yaml")]:
-        raise ModelFileError(f"{other[0]}: only vocabularies in YAML are supported")
-    return files
+def _settings(arrays: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the options that a model was trained with, which its file holds as text."""
+    try:
+        settings = yaml.safe_load(arrays[_SETTINGS].tobytes().rstrip(b"\0").decode())
+        return dict(settings)
+    except (KeyError, ValueError, TypeError, yaml.YAMLError) as error:
+        raise ModelFileError(f"{path}: holds no settings of Marian's ({_SETTINGS})") from error
 
 
-def _read_vocabulary(path: Path) -> list[str]:
+def _read_names(path: Path) -> list[str]:
     """Return the names of all ids of a file that has a line `name: id` for each."""
     try:
         # Without types: a token may be `no` or `1.5`. The loader of libyaml takes a tenth.
@@ -160,31 +145,19 @@ def _read_vocabulary(path: Path) -> list[str]:
     except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise ModelFileError(f"{path}: not a vocabulary: {reason}") from error
-    if sorted(ids.values()) != list(range(len(ids))) or not {UNKNOWN, "</s>"} <= ids.keys():
-        raise ModelFileError(f"{path}: its tokens are not numbered, or lack </s> or {UNKNOWN}")
-    return sorted(ids, key=ids.__getitem__)
+    return in_order(ids, path)
 
 
-def _the_one(folder: Path, key: str, pattern: str) -> str:
-    """Return the name of the file that `decoder.yml` names, or of the only one of a kind."""
-    named = _decoder(folder).get(key)
-    name = Path(str(named[0])).name if isinstance(named, list) and named else pattern
-    return _the_only(folder, name).name
-
-
-def _the_only(folder: Path, pattern: str) -> Path:
-    files = sorted(folder.glob(pattern))
-    if len(files) != 1:
-        raise ModelFileError(f"{folder}: holds {len(files)} files {pattern}, where one is needed")
-    return files[0]
-
-
-def _decoder(folder: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load((folder / "decoder.yml").read_bytes())
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}  # without it, the names of the files say enough
-    return found if isinstance(found, dict) else {}
+def _tensors(arrays: Tensors) -> Tensors:
+    """Return weights as `transformers` has them: kernels [out, in], a row of zeros for `<pad>`."""
+    found = renamed(arrays, _RENAMED)
+    for name, array in found.items():
+        is_kernel = name.endswith(("proj.weight", "fc1.weight", "fc2.weight", "lm_head.weight"))
+        is_row = array.shape[0] == 1  # a bias or a norm
+        found[name] = array.T if is_kernel else array.reshape(-1) if is_row else array
+        if name.endswith(_OF_TOKENS):
+            found[name] = np.concatenate([found[name], np.zeros_like(found[name][:1])])
+    return found
 
 
 FAMILY = Family("Marian, native", (), read)

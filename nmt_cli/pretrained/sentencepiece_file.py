@@ -18,12 +18,15 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, models, normalizers
 
 from nmt_cli.errors import ModelFileError
+from nmt_cli.pretrained.tokenizer_file import Merges
 from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, HIDDEN, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 
 _UNIGRAM, _BPE = 1, 2  # of `TrainerSpec.ModelType`
+_KINDS = {_UNIGRAM: "unigram", _BPE: "BPE"}
 _NORMAL, _USER_DEFINED = 1, 4  # of `SentencePiece.Type`
+_ONE_SPACE = normalizers.Replace(Regex(IMPORTED_PATTERN), " ")
 
 
 def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -> Subwords:
@@ -38,12 +41,12 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
     Raises:
         ModelFileError: The file is missing, damaged, or of a kind that is not supported.
     """
-    model = _parsed(path)
-    if model.trainer_spec.model_type != _UNIGRAM or model.trainer_spec.byte_fallback:
-        raise ModelFileError(f"{path}: only unigram models without byte fallback are supported")
+    model = _parsed(path, _UNIGRAM)
     if model.trainer_spec.treat_whitespace_as_suffix:
         raise ModelFileError(f"{path}: a word marker behind words is not supported")
-    scores = {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
+    if UNKNOWN not in tokens:
+        raise ModelFileError(f"{path}: its vocabulary has no {UNKNOWN}")
+    scores = _scores(model)
     head = len(CONTROL_TOKENS) + len(tags)
     names = [name if name in scores else HIDDEN + name for name in tokens[head:]]
     vocabulary = [(HIDDEN + name, 0.0) for name in tokens[:head]]
@@ -51,23 +54,19 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
     if len({name for name, _ in vocabulary}) < len(vocabulary):
         raise ModelFileError(f"{path}: its vocabulary holds a token twice")
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=tokens.index(UNKNOWN)))
-    tokenizer.normalizer = normalizers.Sequence(_normalizers(model.normalizer_spec))
+    tokenizer.normalizer = _normalizer(model.normalizer_spec)
     prefix = "always" if model.normalizer_spec.add_dummy_prefix else "never"
     return Subwords(as_sentencepiece(tokenizer, prefix=prefix), tags)
 
 
-def read_merges(path: Path) -> tuple[list[tuple[str, str]], normalizers.Normalizer]:
+def read_merges(path: Path) -> tuple[Merges, normalizers.Normalizer]:
     """Return the merges of a SentencePiece model of the BPE kind, and its normaliser.
 
-    The likeliest piece is merged first; of its two parts any that are pieces.
-
-    Raises:
-        ModelFileError: The file is missing, damaged, or of another kind.
+    The likeliest piece is merged first; of its two parts any that are pieces. ModelFileError: The
+    file is missing, damaged, or of another kind.
     """
-    model = _parsed(path)
-    if model.trainer_spec.model_type != _BPE or model.trainer_spec.byte_fallback:
-        raise ModelFileError(f"{path}: only BPE models without byte fallback are supported")
-    scores = {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
+    model = _parsed(path, _BPE)
+    scores = _scores(model)
     places = {piece: place for place, piece in enumerate(scores)}
     merges = []
     for piece, score in scores.items():
@@ -76,31 +75,15 @@ def read_merges(path: Path) -> tuple[list[tuple[str, str]], normalizers.Normaliz
             if left in scores and right in scores:
                 merges.append((-score, len(left), len(right), places[left], left, right))
     found = [(left, right) for *_, left, right in sorted(merges)]
-    return found, normalizers.Sequence(_normalizers(model.normalizer_spec))
+    return found, _normalizer(model.normalizer_spec)
 
 
-def read_published(
-    path: Path,
-) -> tuple[dict[str, int], list[tuple[str, str]], normalizers.Normalizer]:
-    """Return the ids, the merges and the normaliser of a `tokenizer.json` that is such a BPE model.
-
-    Raises:
-        ModelFileError: The file is missing, damaged, or of another kind.
-    """
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        model, normalizer = values["model"], values["normalizer"] or {"normalizers": []}
-        ids = {str(name): int(number) for name, number in model["vocab"].items()}
-        ids |= {str(token["content"]): int(token["id"]) for token in values["added_tokens"]}
-        pairs = (m.split(" ") if isinstance(m, str) else m for m in model["merges"])
-        merges = [(str(left), str(right)) for left, right in pairs]
-        steps = normalizer.get("normalizers", [normalizer])
-        charsmaps = [step for step in steps if step["type"] == "Precompiled"]
-        found = [_from_json(step) for step in charsmaps]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a tokenizer of merges: {error!r}") from error
-    found.append(normalizers.Replace(Regex(IMPORTED_PATTERN), " "))
-    return ids, merges, normalizers.Sequence(found)
+def normalizer_of(state: dict[str, Any]) -> normalizers.Normalizer:
+    """Return the normaliser of such a BPE model that was published as a `tokenizer.json`."""
+    whole = state["normalizer"] or {"normalizers": []}
+    steps = whole.get("normalizers", [whole])
+    found = [_from_json(step) for step in steps if step["type"] == "Precompiled"]
+    return normalizers.Sequence([*found, _ONE_SPACE])
 
 
 def _from_json(step: dict[str, Any]) -> normalizers.Normalizer:
@@ -114,14 +97,12 @@ def _from_json(step: dict[str, Any]) -> normalizers.Normalizer:
 
 
 def subwords_of_merges(
-    names: Sequence[str],
-    merges: Sequence[tuple[str, str]],
-    normalizer: normalizers.Normalizer,
-    tags: Sequence[str],
+    tokens: Sequence[str], merges: Merges, normalizer: normalizers.Normalizer, tags: Sequence[str]
 ) -> Subwords:
-    """Return subwords that merge characters; `names` are those of all ids behind the tags."""
-    hidden = [HIDDEN + name for name in (*CONTROL_TOKENS, *tags)]
-    ids = {name: number for number, name in enumerate([*hidden, *names])}
+    """Return subwords that merge characters; `tokens` and `tags` as for `read_subwords`."""
+    head = len(CONTROL_TOKENS) + len(tags)
+    names = [*(HIDDEN + name for name in tokens[:head]), *tokens[head:]]
+    ids = {name: number for number, name in enumerate(names)}
     fitting = [pair for pair in merges if {*pair, "".join(pair)} <= ids.keys()]
     bpe = models.BPE(vocab=ids, merges=fitting, unk_token=UNKNOWN, fuse_unk=True)
     tokenizer = Tokenizer(bpe)
@@ -130,11 +111,11 @@ def subwords_of_merges(
 
 
 def piece_names(path: Path) -> list[str]:
-    """Return the names of all pieces; ModelFileError if that is no SentencePiece model."""
-    return [piece.piece for piece in _parsed(path).pieces]
+    """Return the names of all pieces of a unigram model; ModelFileError if it is none."""
+    return [piece.piece for piece in _parsed(path, _UNIGRAM).pieces]
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path, kind: int) -> Any:
     model = sentencepiece_model_pb2.ModelProto()
     try:
         model.ParseFromString(path.read_bytes())
@@ -142,13 +123,21 @@ def _parsed(path: Path) -> Any:
         raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
     if not model.pieces:
         raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
+    if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
+        only = f"{_KINDS[kind]} models without byte fallback"
+        raise ModelFileError(f"{path}: only {only} are supported")
     return model
 
 
-def _normalizers(spec: Any) -> list[normalizers.Normalizer]:
+def _scores(model: Any) -> dict[str, float]:
+    """Return the score of each piece that a text may make."""
+    return {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
+
+
+def _normalizer(spec: Any) -> normalizers.Normalizer:
     steps: list[normalizers.Normalizer] = []
     if spec.precompiled_charsmap:
         steps.append(normalizers.Precompiled(spec.precompiled_charsmap))
     if spec.remove_extra_whitespaces:
-        steps += [normalizers.Strip(), normalizers.Replace(Regex(IMPORTED_PATTERN), " ")]
-    return steps
+        steps += [normalizers.Strip(), _ONE_SPACE]
+    return normalizers.Sequence(steps)

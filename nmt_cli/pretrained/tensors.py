@@ -7,8 +7,9 @@ dictionary and the kinds of storage, and for these functions of this file stand.
 
 import collections
 import pickle
+import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ _STORAGES = {
     "LongStorage": np.int64,
 }
 Tensors = dict[str, npt.NDArray[np.float32]]
+Rules = Sequence[tuple[str, str | Callable[[re.Match[str]], str]]]
 
 
 def read_tensors(folder: Path) -> Tensors:
@@ -51,6 +53,17 @@ def finite(tensors: Tensors, path: Path) -> Tensors:
         if not np.isfinite(tensor).all():
             raise ModelFileError(f"{path}: '{name}' holds what is no finite number")
     return tensors
+
+
+def renamed(tensors: Tensors, rules: Rules) -> Tensors:
+    """Return tensors under other names: each rule replaces its pattern in what the last left."""
+    found: Tensors = {}
+    for name, tensor in tensors.items():
+        ours = name
+        for pattern, replacement in rules:
+            ours = re.sub(pattern, replacement, ours)
+        found[ours] = tensor
+    return found
 
 
 def _read_safe(path: Path) -> Tensors:

@@ -19,6 +19,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizer, BlenderbotSmallTokenizer, RobertaTokenizer
 
 from nmt_cli.pretrained import bart, tokenizer_file
+from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.sentencepiece_file import piece_names, read_subwords
 from nmt_cli.text.tokenizer import Subwords
 
@@ -107,8 +108,8 @@ def check(path: Path) -> int:
             model = spm.SentencePieceProcessor(model_file=f"{name}/m.model")
             pieces = piece_names(Path(name, "m.model"))
             names = ["<pad>", *pieces[1:3], "<unk>", *pieces[3:]]
-            order = bart.order_of(names, Path(name), **ROLES)
-            ours = read_subwords(Path(name, "m.model"), bart.named(names, order))
+            order, tokens = bart.numbered(names, Path(name), **ROLES)
+            ours = read_subwords(Path(name, "m.model"), tokens)
             ids = {piece: i for i, piece in enumerate(names)}
 
             def theirs(line: str, model=model, ids=ids) -> list[int]:
@@ -124,9 +125,10 @@ def check(path: Path) -> int:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             learn(lines, folder)
-            names = tokenizer_file.read_names(folder)
-            order = bart.order_of(names, folder, **ROLES)
-            ours = read(folder, bart.named(names, order), unknown, **options)
+            source = Published(folder, {})
+            names = tokenizer_file.read_names(source)
+            order, tokens = bart.numbered(names, folder, **ROLES)
+            ours = read(source, tokens, unknown, **options)
             ours, added = ours if isinstance(ours, tuple) else (ours, 0)
             order += [names.index(unknown)] * added
             tokenizer = published.from_pretrained(folder)
