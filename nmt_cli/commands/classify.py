@@ -1,9 +1,6 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
 import sys
-from typing import Annotated
-
-import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
@@ -13,18 +10,12 @@ from nmt_cli.terminal import options as opt
 
 
 def classify(
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to classify.")
-    ] = None,
+    text: list[str] | None = opt.argument("[TEXT]...", "Texts to classify."),
     model: opt.Model = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", help="Print the N most likely labels.")
-    ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Print the probability after each label.")
-    ] = False,
+    top: int | None = opt.option("N", "Print the N most likely labels."),
+    proba: bool = opt.switch("--proba", "Print the probability after each label."),
     attention: opt.Attention = None,
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",

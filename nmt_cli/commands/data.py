@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -38,20 +38,12 @@ def list_sets(json: opt.Json = False) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from nmt data list.")],
-    mirror: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="URL_OR_DIR", help="Take the files from a mirror or a folder."
-        ),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option("--data-dir", metavar="DIR", help="Folder to write to; default: data/NAME."),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Accept the licence without being asked.")
-    ] = False,
+    name: str = opt.argument("NAME", "A name from nmt data list.", default=...),
+    mirror: str | None = opt.option(
+        "URL_OR_DIR", "Take the files from a mirror or a folder.", "--from"
+    ),
+    folder: str | None = opt.option("DIR", "Folder to write to; default: data/NAME.", "--data-dir"),
+    yes: bool = opt.switch("--yes -y", "Accept the licence without being asked."),
 ) -> None:
     """Download a public data set into data/NAME, after showing its licence.
 

@@ -3,9 +3,7 @@
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
@@ -21,24 +19,11 @@ if TYPE_CHECKING:
 def export(
     model: opt.Model = None,
     formats: opt.Formats = None,
-    saved_model: Annotated[
-        str | None, typer.Option("--saved-model", metavar="DIR", help="Write a SavedModel here.")
-    ] = None,
-    share: Annotated[
-        str | None,
-        typer.Option("--share", metavar="FILE", help="Write one file to share: .zip, .tar.zst."),
-    ] = None,
-    with_weights: Annotated[
-        bool, typer.Option("--with-weights", help="With --share: include the weights.")
-    ] = False,
-    app: Annotated[
-        str | None,
-        typer.Option("--app", metavar="FILE.pyz", help="Write a program that contains the model."),
-    ] = None,
-    huggingface: Annotated[
-        str | None,
-        typer.Option("--huggingface", metavar="DIR", help="Write a folder for `transformers`."),
-    ] = None,
+    saved_model: str | None = opt.option("DIR", "Write a SavedModel here."),
+    share: str | None = opt.option("FILE", "Write one file to share: .zip, .tar.zst."),
+    with_weights: bool = opt.switch("--with-weights", "With --share: include the weights."),
+    app: str | None = opt.option("FILE.pyz", "Write a program that contains the model."),
+    huggingface: str | None = opt.option("DIR", "Write a folder for `transformers`."),
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:
