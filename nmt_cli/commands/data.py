@@ -123,13 +123,11 @@ def _progress(name: str) -> Iterator["OnProgress"]:
         columns = [DownloadColumn(), TransferSpeedColumn()]
     started = time.monotonic()
     sizes: list[int] = []  # what was there before, and what is now
-    with console.live_progress(*columns) as progress:
-        task = progress.add_task(name, total=None) if progress else None
+    with console.live_progress(name, *columns) as update:
 
         def on_progress(done: int, total: int | None) -> None:
             sizes[1:] = [done]
-            if progress and task is not None:
-                progress.update(task, completed=done, total=total)
+            update(completed=done, total=total)
 
         yield on_progress
     rate = (sizes[-1] - sizes[0]) / max(time.monotonic() - started, 1e-3)

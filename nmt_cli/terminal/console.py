@@ -4,6 +4,7 @@ Rich is imported only for tables and live progress on a terminal; plain lines ne
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -16,7 +17,6 @@ from nmt_cli.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
 # All but tab and line feed, and what turns the direction of writing round.
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -178,14 +178,22 @@ def rich_stderr() -> "Console":
 
 
 @contextlib.contextmanager
-def live_progress(*columns: Any) -> Iterator["Progress | None"]:
-    """Show a live progress line on a terminal; yield None where there is none.
+def live_progress(
+    what: str, *columns: Any, total: float | None = None, **fields: Any
+) -> Iterator[Callable[..., None]]:
+    """Show a live progress line on a terminal; nothing where there is none.
 
     Args:
+        what: Is being done, for people.
         columns: Rich progress columns or format strings, after the bar.
+        total: When it is done; None is not known.
+        fields: What the columns show beside that.
+
+    Yields:
+        What to call with all that changed, as `Progress.update` of Rich takes it.
     """
     if not is_live():
-        yield None
+        yield lambda **_: None
         return
     from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
@@ -197,7 +205,7 @@ def live_progress(*columns: Any) -> Iterator["Progress | None"]:
         console=rich_stderr(),
         transient=True,
     ) as progress:
-        yield progress
+        yield functools.partial(progress.update, progress.add_task(what, total=total, **fields))
 
 
 @contextlib.contextmanager
@@ -213,11 +221,5 @@ def counting(unit: str = "") -> Iterator[Callable[..., None]]:
     count = (
         "{task.completed:,.0f} " + unit if unit else "{task.completed:,.0f} of {task.total:,.0f}"
     )
-    with live_progress(count) as progress:
-        task = progress.add_task("", total=None if unit else 1, start=True) if progress else None
-
-        def show(what: str, done: int, total: int | None = None) -> None:
-            if progress and task is not None:
-                progress.update(task, description=what, completed=done, total=total)
-
-        yield show
+    with live_progress("", count, total=None if unit else 1) as update:
+        yield lambda what, done, total=None: update(description=what, completed=done, total=total)

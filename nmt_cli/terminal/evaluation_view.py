@@ -90,11 +90,7 @@ def _show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
         console.warn(problem)
     rows = [["", *(result.name for result in results)]]
     for name in {name: None for score in scores for name in score}:
-        cells = [value_text(name, score[name]) if name in score else "" for score in scores]
-        for system in range(1, len(results)):
-            p = evaluation.p_text(system, name)
-            cells[system] += f" ({p})" if p else ""
-        rows.append([name, *cells])
+        rows.append([name, *evaluation.cells(name)])
     console.result_columns(rows)
     console.result(f"p: paired bootstrap, {bootstrap_signature()}")
     for sample in samples:

@@ -159,21 +159,18 @@ def file_progress(
     Yields:
         What to call with each line of the input that is done.
     """
-    with contextlib.ExitStack() as stack:
-        facts = "{task.fields[facts]}"
-        progress = stack.enter_context(console.live_progress(facts)) if output_file else None
-        if progress is None:
-            yield lambda _: None
-            return
-        started, lines, size = time.monotonic(), 0, _size(input_file)
-        task = progress.add_task(what, total=size, facts="")
+    if output_file is None:
+        yield lambda _: None
+        return
+    started, lines, facts = time.monotonic(), 0, "{task.fields[facts]}"
+    with console.live_progress(what, facts, total=_size(input_file), facts="") as update:
 
         def advance(line: str) -> None:
             nonlocal lines
             lines += 1
             rate = lines / (time.monotonic() - started)
             num_bytes = len(line.encode()) + 1
-            progress.update(task, advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
+            update(advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
 
         yield advance
 

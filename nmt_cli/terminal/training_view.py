@@ -71,12 +71,9 @@ class TrainingView:
 
     def __enter__(self) -> "TrainingView":
         columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
-        self._context = console.live_progress(*columns)
-        self._progress = self._context.__enter__()
-        self._task = None
-        if self._progress is not None:
-            total = self._config.train.max_steps
-            self._task = self._progress.add_task("training", total=total, facts="")
+        total = self._config.train.max_steps
+        self._context = console.live_progress("training", *columns, total=total, facts="")
+        self._update = self._context.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -121,16 +118,11 @@ class TrainingView:
             f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
             f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{self._best}"
         )
-        if self._progress is not None and self._task is not None:
+        if console.is_live():
             is_next = event.step % self._config.train.eval_steps == 0
             doing = "evaluating" if is_next else "training"
-            self._progress.update(
-                self._task,
-                completed=event.step,
-                total=event.last_step,
-                facts=facts,
-                description=doing,
-            )
+            done, total = event.step, event.last_step
+            self._update(completed=done, total=total, facts=facts, description=doing)
         elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
             self._told = time.monotonic()
             console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
