@@ -106,18 +106,13 @@ class _Machine:
 
 @dataclass
 class _Caller:
-    """One who calls the chief: its connection, where it comes from, since when.
-
-    Attributes:
-        nonce: The number that the chief gave it.
-        key: Proves what the chief says to it.
-    """
+    """One who calls the chief: its connection, where it comes from, since when."""
 
     line: socket.socket
     ip: str
     since: float
-    nonce: str
-    key: bytes = b""
+    nonce: str  # the number that the chief gave it
+    key: bytes = b""  # proves what the chief says to it
 
     def tell(self, message: dict[str, Any]) -> None:
         """Send a message; if that fails, the next look finds that the caller left."""

@@ -39,17 +39,11 @@ _EXCERPT = 200
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was done to a corpus.
+    """What was done to a corpus."""
 
-    Attributes:
-        files: The new files, relative to the folder.
-        dropped: Rows left out.
-        mended: Lines whose characters were mended.
-    """
-
-    files: list[str]
-    dropped: int
-    mended: int
+    files: list[str]  # the new files, relative to the folder
+    dropped: int  # rows left out
+    mended: int  # lines whose characters were mended
 
 
 def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tuple[Config, Cleaned]:

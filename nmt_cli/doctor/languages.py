@@ -91,19 +91,12 @@ def script_shares(side: Side) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class SideModel:
-    """What the lines of one side look like.
+    """What the lines of one side look like."""
 
-    Attributes:
-        log_probs: [65536] of hashed letter trigrams.
-        usual: Median of the lines' means.
-        spread: Their robust standard deviation.
-        language: The side's language, or "" when it is unknown.
-    """
-
-    log_probs: Floats
-    usual: float
-    spread: float
-    language: str
+    log_probs: Floats  # [65536] of hashed letter trigrams
+    usual: float  # median of the lines' means
+    spread: float  # their robust standard deviation
+    language: str  # the side's language, or "" when it is unknown
 
 
 def build_model(side: Side, language: str) -> SideModel:

@@ -26,17 +26,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LengthModel:
-    """The usual ratio of lengths.
+    """The usual ratio of lengths."""
 
-    Attributes:
-        usual: Median of log(target / source), in visible characters.
-        lengths: [K] lengths of both sides together, rising.
-        spreads: [K] robust standard deviation at each of them.
-    """
-
-    usual: float
-    lengths: Floats
-    spreads: Floats
+    usual: float  # median of log(target / source), in visible characters
+    lengths: Floats  # [K] lengths of both sides together, rising
+    spreads: Floats  # [K] robust standard deviation at each of them
 
     def deviations(self, source: Ints, target: Ints) -> tuple[Floats, Floats]:
         """Return by pair the logarithm of the ratio less the usual one, and that in spreads."""

@@ -26,15 +26,10 @@ STOCK_SHARE = 0.1  # of the texts of a side: worth a line
 
 
 class Repeats(NamedTuple):
-    """Rows that repeat others.
+    """Rows that repeat others."""
 
-    Attributes:
-        rows: [M] the rows that do.
-        firsts: [M] the first row with the same text, of each.
-    """
-
-    rows: Ints
-    firsts: Ints
+    rows: Ints  # [M] the rows that do
+    firsts: Ints  # [M] the first row with the same text, of each
 
 
 def pair_keys(source: Keys, target: Keys) -> Keys:
@@ -76,17 +71,11 @@ def without_stock(keys: Keys) -> Keys:
 
 
 class Stock(NamedTuple):
-    """Texts that many rows have.
+    """Texts that many rows have."""
 
-    Attributes:
-        share: Share of the rows whose text other rows have, too.
-        row: A row with the commonest text.
-        times: How many rows have that.
-    """
-
-    share: float
-    row: int
-    times: int
+    share: float  # share of the rows whose text other rows have, too
+    row: int  # a row with the commonest text
+    times: int  # how many rows have that
 
 
 def stock(keys: Keys) -> Stock | None:

@@ -22,27 +22,17 @@ _COMPARISONS = ("identical", "length-ratio", "numbers", "links")
 
 @dataclass
 class CorpusRows:
-    """What the tests found in one corpus.
+    """What the tests found in one corpus."""
 
-    Attributes:
-        split: "train", "dev" or "test".
-        config: As the configuration has it.
-        files: Its files.
-        is_dialogue: Whether it holds conversations, of which greetings and the like repeat.
-        rows: [N] `lines.ROW`.
-        visible: Characters without spaces, by side.
-        broken: Lines that are no row, or that stop the reading.
-        shift: The line from which on two files are out of step, or None.
-    """
-
-    split: str
-    config: CorpusConfig
+    split: str  # "train", "dev" or "test"
+    config: CorpusConfig  # as the configuration has it
     files: list[Path]
-    is_dialogue: bool
-    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, ROW))
-    visible: tuple[int, int] = (0, 0)
+    is_dialogue: bool  # whether it holds conversations, of which greetings and the like repeat
+    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, ROW))  # [N] `lines.ROW`
+    visible: tuple[int, int] = (0, 0)  # characters without spaces, by side
+    # lines that are no row, or that stop the reading
     broken: list[Finding] = field(default_factory=list)
-    shift: int | None = None
+    shift: int | None = None  # the line from which on two files are out of step, or None
     _parts: list[npt.NDArray[np.void]] = field(default_factory=list)
     _worst: dict[str, list[tuple[float, int, int, Finding]]] = field(default_factory=dict)
 
@@ -121,14 +111,10 @@ class CorpusRows:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a check-up found.
+    """All that a check-up found."""
 
-    Attributes:
-        corpora: The corpora of all splits.
-        findings: Errors first, then warnings, then information; of each check the worst first.
-    """
-
-    corpora: list[CorpusRows]
+    corpora: list[CorpusRows]  # the corpora of all splits
+    # errors first, then warnings, then information; of each check the worst first
     findings: list[Finding]
 
     @property

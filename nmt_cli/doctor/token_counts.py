@@ -21,17 +21,12 @@ _ENDLESS = 2**31 - 1
 
 @dataclass(frozen=True)
 class TokenCounter:
-    """Counts the tokens of lines that may be too long.
+    """Counts the tokens of lines that may be too long."""
 
-    Attributes:
-        vocabularies: Of both sides.
-        max_length: The longest side that the model takes, in tokens with `</s>`.
-        shortest: Characters a token that next to no line is below, by side: a line of fewer
-            than `max_length` times that is not looked at.
-    """
-
-    vocabularies: Vocabularies
-    max_length: int
+    vocabularies: Vocabularies  # of both sides
+    max_length: int  # the longest side that the model takes, in tokens with `</s>`
+    # characters a token that next to no line is below, by side: a line of fewer than `max_length`
+    # times that is not looked at
     shortest: tuple[float, float]
 
 

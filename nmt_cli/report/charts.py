@@ -297,36 +297,22 @@ def bar_figure(
 
 @dataclass(frozen=True)
 class Bars:
-    """Counts of things by a whole number, such as lines by their length.
+    """Counts of things by a whole number, such as lines by their length."""
 
-    Attributes:
-        name: What is counted.
-        counts: Number -> how many.
-        facts: A line about them.
-        limit: A number to mark, or None.
-    """
-
-    name: str
-    counts: dict[int, int]
-    facts: str
-    limit: int | None
+    name: str  # what is counted
+    counts: dict[int, int]  # number -> how many
+    facts: str  # a line about them
+    limit: int | None  # a number to mark, or None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarChart(Picture):
-    """Histograms, one above the other, over the same numbers.
-
-    Attributes:
-        title: One line.
-        x_label: What the numbers are.
-        bars: The histograms.
-        limit_name: What a marked number is.
-    """
+    """Histograms, one above the other, over the same numbers."""
 
     title: str
-    x_label: str
+    x_label: str  # what the numbers are
     bars: list[Bars]
-    limit_name: str
+    limit_name: str  # what a marked number is
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return horizontal bars, one for a range of numbers."""

@@ -48,17 +48,11 @@ _STRONG = 0.66  # from this weight on black text has more contrast
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion(Picture):
-    """Which labels are taken for which.
-
-    Attributes:
-        title: One line above it.
-        labels: Their names.
-        counts: [Y, Y] how many examples of the row's label got the column's.
-    """
+    """Which labels are taken for which."""
 
     title: str
     labels: list[str]
-    counts: list[list[int]]
+    counts: list[list[int]]  # [Y, Y] how many examples of the row's label got the column's
 
     @classmethod
     def of(cls, name: str, judged: Judged) -> "Confusion":

@@ -185,19 +185,12 @@ def _size(input_file: str | None) -> int | None:
 
 @dataclass(frozen=True)
 class LabelLines:
-    """How lines look.
+    """Makes output lines of labels."""
 
-    Attributes:
-        labels: Of the model.
-        top: How many of the likeliest labels to show; None is those that the text got.
-        proba: Whether each has its probability beside it.
-        json: Whether a line is a JSON object.
-    """
-
-    labels: "Labels"
-    top: int | None = None
-    proba: bool = False
-    json: bool = False
+    labels: "Labels"  # of the model
+    top: int | None = None  # so many of the likeliest; None is those that the text got
+    proba: bool = False  # each has its probability beside it
+    json: bool = False  # one JSON object a line
 
     def of(self, found: "Labelled") -> str:
         """Return the line for a text, with its line feed."""
@@ -220,21 +213,13 @@ class LabelLines:
 
 @dataclass(frozen=True)
 class TranslationLines:
-    """Makes output lines of translations.
+    """Makes output lines of translations."""
 
-    Attributes:
-        model: Gives attention and the tokens' scores when these are wanted.
-        json: One JSON object a line.
-        n_best: All hypotheses with rank and score.
-        align: Word pairs, and with `json` the attention between tokens.
-        scores: Each token's log-probability, with `json`.
-    """
-
-    model: "Model"
-    json: bool
-    n_best: bool
-    align: bool
-    scores: bool
+    model: "Model"  # gives attention and the tokens' scores when these are wanted
+    json: bool  # one JSON object a line
+    n_best: bool  # all hypotheses with rank and score
+    align: bool  # word pairs, and with `json` the attention between tokens
+    scores: bool  # each token's log-probability, with `json`
 
     def of(self, translation: "Translation") -> str:
         """Return the output of one input line."""
