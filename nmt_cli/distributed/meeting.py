@@ -75,18 +75,12 @@ def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting,
 
 
 class _Machine:
-    """What the chief and the others have in common: a port of their own, and something to tell.
-
-    Attributes:
-        notices: What the user should know at once.
-        trouble: Why the missing are missing, where that is known.
-        callers: The IP addresses from which machines called the chief.
-    """
+    """What the chief and the others have in common: a port of their own, and something to tell."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.notices: list[str] = []
-        self.trouble = ""
-        self.callers: set[str] = set()
+        self.notices: list[str] = []  # what the user should know at once
+        self.trouble = ""  # why the missing are missing, where that is known
+        self.callers: set[str] = set()  # IP addresses from which machines called the chief
         self._cluster = cluster
         own = cluster.workers[cluster.index]
         hint = "choose a free port above 1023, and change it in the --workers of all machines"

@@ -50,10 +50,8 @@ def check_up(
 ) -> Report:
     """Return all that is wrong with the text of a configuration.
 
-    Args:
-        loaded: The configuration.
-        vocabularies: Of its run, or None when there are none yet: a sample stands in.
-        on_progress: Called with what is being done and the rows that it is done for.
+    Where its run has no vocabularies yet, a sample stands in. `on_progress` is called with what is
+    being done and the rows that it is done for.
     """
     corpora = Corpora(loaded.config, loaded.data_dir)
     found, findings = _open(loaded.config, corpora)

@@ -33,9 +33,7 @@ def counted(
 def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
     """Yield how the labels are spread, and which will be hard to learn or to judge.
 
-    Args:
-        counts: Rows with each label, by split.
-        rows: Of train.
+    `counts` has the rows with each label, by split; `rows` is how many train has.
     """
     train = counts.get("train", Counter())
     if not train:

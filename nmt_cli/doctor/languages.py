@@ -100,12 +100,7 @@ class SideModel:
 
 
 def build_model(side: Side, language: str) -> SideModel:
-    """Return the model of a side, from a sample of its lines.
-
-    Args:
-        side: The sample.
-        language: As the configuration has it; "" finds out.
-    """
+    """Return the model of a side, from a sample of its lines; a language of "" is found out."""
     grams = _trigrams(side)
     counts = np.bincount(grams[0], minlength=_BUCKETS).astype(np.float64) + _UNSEEN
     log_probs = np.log(counts / counts.sum()).astype(np.float32)

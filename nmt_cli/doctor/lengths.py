@@ -85,12 +85,8 @@ def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
     """Return the line from which on two files are probably out of step, or None.
 
     The shorter file lacks as many lines as it is shorter, all in one place: the one that makes the
-    lengths of the pairs before it and of the shifted pairs behind it fit best.
-
-    Args:
-        source: Visible characters of each source line.
-        target: Visible characters of each target line; another number of lines.
-        model: What the pairs should look like.
+    lengths of the pairs before it and of the shifted pairs behind it fit best. The lengths are
+    visible characters of each line.
     """
     gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
     if not gap or not shorter or gap > shorter:

@@ -77,13 +77,7 @@ class Profile:
 
 
 def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) -> Profile:
-    """Return the profile of a sample.
-
-    Args:
-        chunk: Its rows.
-        languages: Codes of the sides' languages, "" where unknown.
-        is_chat: See `Profile`.
-    """
+    """Return the profile of a sample; the codes of its sides' languages are "" where unknown."""
     (main, usual), (target_main, target_usual) = map(_scripts, chunk.sides, languages)
     source_model, target_model = map(build_model, chunk.sides, languages)
     models = (source_model, target_model)

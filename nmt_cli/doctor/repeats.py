@@ -94,9 +94,7 @@ def stock(keys: Keys) -> Stock | None:
 def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
     """Return how many texts have several labels, and two rows with the first of them.
 
-    Args:
-        texts: [N] keys of the texts; 0 is no text.
-        labels: [N] keys of the labels.
+    Both are keys [N]; 0 is no text.
     """
     order = np.lexsort((labels, texts))
     same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
@@ -108,12 +106,7 @@ def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
 
 
 class SplitRows:
-    """All rows of a split, one corpus behind the other.
-
-    Args:
-        name: "train", "dev" or "test".
-        corpora: Its corpora.
-    """
+    """All rows of a split, one corpus behind the other."""
 
     def __init__(self, name: str, corpora: Sequence[CorpusRows]) -> None:
         self.name = name
@@ -156,13 +149,10 @@ class SplitRows:
     def mark(
         self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0
     ) -> None:
-        """Note a finding at rows that repeat others.
+        """Note a finding at rows, rising, that repeat others.
 
-        Args:
-            check: Its name.
-            side: Where it is: 0 for the source or both, 1 for the target.
-            found: The rows, rising.
-            describe: The row that is repeated -> a message; called for the first rows only.
+        `describe` makes a message of the row that is repeated, for the first ones only; the side is
+        0 for the source or both, 1 for the target.
         """
         bit = BIT[check]
         places = np.searchsorted(found.rows, self._ends)
@@ -183,10 +173,7 @@ def note_duplicates(split: SplitRows) -> None:
 def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Iterator[Finding]:
     """Mark the rows of a split that `held_out` has, too; yield an error when these are many.
 
-    Args:
-        split: Where rows are marked: the split that should lose them.
-        held_out: The split that is for judging.
-        pairs: Whether only equal pairs count, not equal sources or targets.
+    `pairs`: only equal pairs count, not equal sources or targets.
     """
     lost = np.zeros(len(held_out), np.bool_)
     if pairs:

@@ -35,11 +35,7 @@ def study_tokens(
 ) -> tuple[list[Finding], TokenCounter]:
     """Return what the vocabulary makes of the text, and what counts the tokens of all rows.
 
-    Args:
-        sample: At least one training pair.
-        vocabularies: Of both sides.
-        config: Without `auto`.
-        learned: Whether the vocabularies were learned from the sample.
+    The sample is at least one training pair; `learned`: the vocabularies were learned from it.
     """
     texts = ([example.source[-1] for example in sample], [example.target for example in sample])
     subwords = (vocabularies.source, vocabularies.target)

@@ -228,12 +228,7 @@ def check_choice(
 ) -> None:
     """Raise ConfigError unless a model has such a kind of attention, layer and head.
 
-    Args:
-        model: The `model` section of its configuration.
-        has_decoder: Whether it has all of `KINDS`, not just the encoder's.
-        kind: See `Attention`.
-        layer: See `Attention`.
-        head: See `Attention`.
+    `model` is that section of its configuration; without a decoder it has one of `KINDS` only.
     """
     kinds = KINDS if has_decoder else ("encoder",)
     kind = kind or kinds[0]
@@ -249,9 +244,7 @@ def check_choice(
 def attention_of(found: "Attended", **choice: Any) -> Attention:
     """Return the picture of a pair, or of what an encoder alone reads.
 
-    Args:
-        found: What the model looked at.
-        choice: `kind`, `by_token`, `layer` and `head` of `Attention`.
+    `choice` is `kind`, `by_token`, `layer` and `head` of `Attention`.
     """
     vocabularies, ids = found.vocabularies, found.ids
     source = Tokens.of(vocabularies.source, ids[0])

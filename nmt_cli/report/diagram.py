@@ -175,15 +175,7 @@ def diagram_of(
     name: str, model: Mapping[str, Any], vocabulary: Mapping[str, Any],
     classification: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]],
 ) -> Diagram:  # fmt: skip
-    """Return the diagram of a model.
-
-    Args:
-        name: The model's.
-        model: The `model` section of its configuration.
-        vocabulary: `Manifest.vocabulary`.
-        classification: `Manifest.classification`; empty where there is a decoder.
-        shapes: The shape of every weight by name.
-    """
+    """Return the diagram of a model, of sections of its manifest and the shapes of its weights."""
 
     def count(*prefixes: str) -> int:
         """Return how many weights have a name that begins with one of some dotted prefixes."""

@@ -131,12 +131,7 @@ def _by_length(evaluation: Evaluation) -> str:
 
 
 def _segments(evaluation: Comparison, headings: Mapping[int, str]) -> str:
-    """Return segments with their source, reference and what each system wrote.
-
-    Args:
-        evaluation: All of them.
-        headings: Of those to show, by their numbers from 0.
-    """
+    """Return segments, by their numbers from 0, with source, reference and what was written."""
     sources, references, language, _ = evaluation.corpus
     names = [result.name for result in evaluation.results] if len(evaluation.results) > 1 else [""]
     blocks = []

@@ -118,10 +118,7 @@ def check_format(path: Path) -> None:
 def write_picture(picture: Picture, path: Path, *, on_warning: Callable[[str], None]) -> None:
     """Write a picture in the form that the file's name asks for.
 
-    Args:
-        picture: What to draw.
-        path: Ends in .png, .svg or .html.
-        on_warning: Told, in one line, of characters that no installed font has.
+    `on_warning` is told, in one line, of characters that no installed font has.
 
     Raises:
         ConfigError: The name ends in something else.

@@ -86,12 +86,9 @@ class Conversation:
 
 
 class ConversationLog:
-    """The file `path` of one conversation; it is made when there is something to write.
+    """The file `path` of one conversation, made when there is something to write.
 
-    Args:
-        path: The file.
-        model: The model's folder.
-        turns: What the file holds already.
+    `turns` is what it holds already.
     """
 
     def __init__(self, path: Path, model: Path, turns: Sequence[str] = ()) -> None:

@@ -183,14 +183,8 @@ def live_progress(
 ) -> Iterator[Callable[..., None]]:
     """Show a live progress line on a terminal; nothing where there is none.
 
-    Args:
-        what: Is being done, for people.
-        columns: Rich progress columns or format strings, after the bar.
-        total: When it is done; None is not known.
-        fields: What the columns show beside that.
-
-    Yields:
-        What to call with all that changed, as `Progress.update` of Rich takes it.
+    After a bar it has `columns` of Rich, or format strings, which may show `fields`. Yields what to
+    call with all that changed, as `Progress.update` of Rich takes it.
     """
     if not is_live():
         yield lambda **_: None
@@ -210,13 +204,9 @@ def live_progress(
 
 @contextlib.contextmanager
 def counting(unit: str = "") -> Iterator[Callable[..., None]]:
-    """Show how far something is while it goes on, on a terminal.
+    """Show on a terminal how far something is, in a unit for people or as a share.
 
-    Args:
-        unit: What is counted, for people.
-
-    Yields:
-        What to call with what is being done, how many are done, and of how many, if that is known.
+    Yields what to call with what is being done, how many are done, and of how many, if known.
     """
     count = (
         "{task.completed:,.0f} " + unit if unit else "{task.completed:,.0f} of {task.total:,.0f}"

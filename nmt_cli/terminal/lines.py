@@ -70,12 +70,8 @@ def input_windows(
 ) -> Iterable[list[str]]:
     """Return the input lines, in windows: of a file as full as may be, of a pipe as they come.
 
-    Args:
-        text: Lines that were given as arguments.
-        input_file: A file, `-`, or None for standard input.
-        mend: See `mend_of`.
-        encoding: See `checked_encoding`.
-        column: Of a table: what to read of each row.
+    They are the texts that were given as arguments, else those of a file, `-` or None for standard
+    input, with `mend` as `mend_of` returns it; of a table, one column.
     """
     from nmt_cli.files import read_lines
     from nmt_cli.search.translator import arriving_windows, full_windows
@@ -151,13 +147,8 @@ def file_progress(
 ) -> Iterator[Callable[[str], None]]:
     """Show lines, rate and time left while a file is written; results on a terminal show enough.
 
-    Args:
-        what: Is being done, for people.
-        input_file: Whose size is the whole.
-        output_file: None shows nothing.
-
-    Yields:
-        What to call with each line of the input that is done.
+    The size of the input file is the whole. Yields what to call with each of its lines when it is
+    done.
     """
     if output_file is None:
         yield lambda _: None

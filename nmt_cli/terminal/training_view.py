@@ -48,15 +48,7 @@ _NUM_LOWEST = 3
 
 
 class TrainingView:
-    """Shows the events of one run.
-
-    Args:
-        config: The run's configuration.
-        report: Its report.
-
-    Attributes:
-        signal: The number of the signal that stopped the run, on whichever machine, or 0.
-    """
+    """Shows the events of one run; `signal` is the one that stopped it, on any machine, or 0."""
 
     def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
@@ -271,15 +263,7 @@ class StopRequest:
 
 
 class TrainingReport:
-    """Keeps a run's report up to date. If that fails, training continues.
-
-    Args:
-        prepared: The run.
-
-    Attributes:
-        path: The page.
-        is_written: Whether it is up to date.
-    """
+    """Keeps a run's report, the page at `path`, up to date. If that fails, training continues."""
 
     def __init__(self, prepared: "Prepared") -> None:
         self._prepared = prepared

@@ -112,12 +112,9 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """The checkpoints of one run, in `runs/NAME/checkpoints`.
 
-    Args:
-        folder: `runs/NAME/checkpoints`.
-        keep: How many regular ones stay on disk, the newest of them.
-        keep_best: How many of the best stay, too.
+    Of the regular ones the newest stay, `keep` of them, and the best, `keep_best` of them.
     """
 
     def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
