@@ -95,7 +95,7 @@ class Side:
         self.codes = _codes(text)  # [C] code points
         self.kinds = kind_table()[self.codes]  # [C] bits, see above
         ends = np.flatnonzero(self.codes == LINE_FEED)
-        self.starts = np.concatenate(([0], ends[:-1] + 1))  # [N] of each line in `codes`
+        self.starts = np.concatenate(([0], ends[:-1] + 1))  # [N] where lines begin
         self.seen = np.bitwise_or.reduceat(self.kinds, self.starts)  # [N] all kinds of a line
         is_letter = (self.kinds & LETTER) != 0
         self.scripts = script_table()[self.codes] * is_letter  # [C] of letters; 0 for others

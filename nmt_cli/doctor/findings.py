@@ -68,9 +68,9 @@ class Finding(NamedTuple):
     check: str  # the name of the test
     # what it means: "error" stops or falsifies training, "warning" is worth mending
     severity: Severity
-    file: Path | None  # the file, or None for what concerns the whole
-    line: int | None  # its line, or None for what concerns the file
     message: str  # what is wrong
+    file: Path | None = None  # the file, or None for what concerns the whole
+    line: int | None = None  # its line, or None for what concerns the file
     text: str = ""  # the beginning of the line
     rank: float = 0.0  # the worst finding of a check has the highest
 

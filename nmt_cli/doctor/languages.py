@@ -78,7 +78,7 @@ def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Find
             message = f"{key}, but most of it looks like {measured}"
         else:
             continue
-        yield Finding("language", "warning", None, None, f"{message}; are the sides swapped?")
+        yield Finding("language", "warning", f"{message}; are the sides swapped?")
 
 
 def script_shares(side: Side) -> npt.NDArray[np.float64]:

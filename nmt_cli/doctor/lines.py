@@ -156,9 +156,9 @@ def _described(marks: Marks, rows: Rows) -> Iterator[tuple[int, Finding]]:
             Finding(
                 check.name,
                 check.severity,
+                marks.describe(row),
                 rows.files[marks.side],
                 rows.lines[row],
-                marks.describe(row),
                 texts[row][:EXCERPT],
                 float(ranks[i]),
             ),

@@ -161,7 +161,7 @@ class SplitRows:
             rows = found.rows[first:last] - self._ends[number]
             corpus.rows["found"][rows] |= np.uint32(1 << bit)
             for row, other in zip(rows[:KEPT_FINDINGS], found.firsts[first:last], strict=False):
-                what = (*corpus.place(row, side), describe(int(other)), "", 1.0)
+                what = (describe(int(other)), *corpus.place(row, side), "", 1.0)
                 corpus.note(side, Finding(check, CHECKS[bit].severity, *what))
 
 
@@ -183,13 +183,8 @@ def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Itera
         lost |= _mark_shared(split, held_out, "target", SplitRows.telling_keys, side=1)
     share = float(lost.mean()) if len(lost) else 0.0
     if share > LEAKAGE:
-        yield Finding(
-            "leakage",
-            "error",
-            None,
-            None,
-            f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead",
-        )
+        message = f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead"
+        yield Finding("leakage", "error", message)
 
 
 def _mark_shared(
@@ -216,14 +211,11 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
     for number, side in enumerate(_SIDES):
         found = stock(split.keys(number))
         if found and found.share >= STOCK_SHARE:
-            yield Finding(
-                f"repeated-{side}s",
-                "info",
-                None,
-                None,
+            message = (
                 f"{split.name}: {found.share:.0%} of the {side}s occur more than once, the "
-                f"most frequent {found.times:,} times ({split.place(found.row)})",
+                f"most frequent {found.times:,} times ({split.place(found.row)})"
             )
+            yield Finding(f"repeated-{side}s", "info", message)
 
 
 def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
@@ -232,4 +224,4 @@ def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
         count, one, other = found
         places = f"{split.place(one)} and {split.place(other)}"
         message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
-        yield Finding("labels", "warning", None, None, message)
+        yield Finding("labels", "warning", message)

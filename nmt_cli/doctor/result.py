@@ -106,7 +106,7 @@ class CorpusRows:
             f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
             f"line {example.line}: {example.message}"
         )
-        return Finding(check.name, "info", example.file, None, message)
+        return Finding(check.name, "info", message, example.file)
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,10 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
         corpora = [corpus for corpus in found if corpus.split == name]
         rows = sum(map(len, corpora))
         if corpora and not rows:
-            yield Finding("size", "error", corpora[0].files[0], None, f"{name} has no rows")
+            yield Finding("size", "error", f"{name} has no rows", corpora[0].files[0])
         elif corpora and rows < least:
             why = "too little to learn much from" if name == "train" else "a rough measure"
-            yield Finding("size", "warning", None, None, f"{name} has only {rows:,} rows: {why}")
+            yield Finding("size", "warning", f"{name} has only {rows:,} rows: {why}")
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -60,7 +60,7 @@ def study_tokens(
         f"{num_used / size:.0%} of the vocabulary",
         **_lengths(sample, vocabularies, config),
     }
-    infos = [Finding(check, "info", None, None, message) for check, message in findings.items()]
+    infos = [Finding(check, "info", message) for check, message in findings.items()]
     return infos, TokenCounter(vocabularies, config.model.max_length, shortest)
 
 
