@@ -18,6 +18,7 @@ from nmt_cli.errors import DataError
 if TYPE_CHECKING:
     from rich.console import Console
 
+_STDERR = 2  # its file descriptor
 # All but tab and line feed, and what turns the direction of writing round.
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -34,56 +35,39 @@ def use_utf8() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        is_line_buffered = sys.stdout.line_buffering
-        sys.stdout = _Stdout(
-            sys.stdout.detach(), "utf-8", "replace", line_buffering=is_line_buffered
-        )
+        by_line = sys.stdout.line_buffering
+        sys.stdout = _Output(sys.stdout.detach(), "utf-8", "replace", line_buffering=by_line)
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = _Stderr(sys.stderr.detach(), "utf-8", "replace", line_buffering=True)
+        sys.stderr = _Output(sys.stderr.detach(), "utf-8", "replace", line_buffering=True)
 
 
-class _Stdout(io.TextIOWrapper):
-    """Standard output that says so when it cannot be written; a full disk is no bug in nmt."""
+class _Output(io.TextIOWrapper):
+    """A standard stream. If it cannot be written, as on a full disk, that is no bug in nmt.
+
+    Standard output says so. Standard error is nowhere once its terminal was closed: what goes on
+    must be saved.
+    """
 
     def write(self, text: str, /) -> int:
-        with self._errors_told():
-            return super().write(text)
+        with self._guarded():
+            super().write(text)
+        return len(text)
 
     def flush(self) -> None:
-        with self._errors_told():
+        with self._guarded():
             super().flush()
 
     @contextlib.contextmanager
-    def _errors_told(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:  # the reader has enough
             raise
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
-            raise DataError(f"standard output cannot be written: {error.strerror}") from error
-
-
-class _Stderr(io.TextIOWrapper):
-    """Standard error that is nowhere once its terminal was closed; what goes on must be saved."""
-
-    def write(self, text: str, /) -> int:
-        with self._errors_dropped():
-            super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with self._errors_dropped():
-            super().flush()
-
-    @contextlib.contextmanager
-    def _errors_dropped(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:  # the reader has enough
-            raise
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            if self.fileno() != _STDERR:
+                problem = f"standard output cannot be written: {error.strerror}"
+                raise DataError(problem) from error
 
 
 def _nowhere(mode: str) -> IO[str]:
