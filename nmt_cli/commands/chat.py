@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding
+from nmt_cli.terminal.lines import checked_encoding, show_attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +57,7 @@ def chat(
     named |= {name for name, value in how.items() if value is not None}
     if named & OF_SAMPLING and beam is not None:
         raise ConfigError("--beam cannot be combined with the sampling options")
-    pictures.check_output(attention)
+    console.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
     path, turns = None, list[str]()
     if goes_on:
@@ -90,7 +90,7 @@ def chat(
         if (ids := session.last_ids()) is None:
             console.warn("there is no reply whose attention could be drawn")
         else:
-            pictures.show_attention(loaded, ids, attention)
+            show_attention(loaded, ids, attention)
 
 
 def _is_folder(text: str) -> bool:

@@ -4,7 +4,7 @@ import sys
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
@@ -61,4 +61,4 @@ def classify(
     labelled = labeller.label_windows(windows, on_warning=console.warn)
     last = text_lines.write("classifying", labelled, lines, input_file, output_file)
     if attention is not None:
-        pictures.show_label_attention(loaded, last, attention)
+        text_lines.show_label_attention(loaded, last, attention)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.pictures import check_output, show
+from nmt_cli.terminal.console import check_output, show
 
 Output = Annotated[
     str | None, opt.named("--output -o", "FILE", "A .png, .svg or .html; default: text.")

@@ -4,7 +4,7 @@ import sys
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
@@ -97,4 +97,4 @@ def translate(
         part, *others = last.hypotheses[0].parts
         if others:
             console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
-        pictures.show_attention(loaded, (part.source, part.target), attention)
+        text_lines.show_attention(loaded, (part.source, part.target), attention)

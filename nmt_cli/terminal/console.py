@@ -11,12 +11,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from nmt_cli.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from nmt_cli.report.picture import Picture
 
 _STDERR = 2  # its file descriptor
 # All but tab and line feed, and what turns the direction of writing round.
@@ -99,6 +102,31 @@ def result_columns(rows: Sequence[Sequence[str]]) -> None:
             f"{text}{' ' * (w - cell_len(text))}" for text, w in zip(row, widths, strict=True)
         )
         result("  ".join(padded).rstrip())
+
+
+def check_output(picture: str | None) -> None:
+    """Raise ConfigError now, before slow work, if a picture cannot be written to a file."""
+    from nmt_cli.report.picture import check_format
+
+    if picture is not None:
+        check_format(Path(picture))
+
+
+def show(picture: "Picture", output: str | None) -> None:
+    """Write a picture to a file, or print it where there is none.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    from nmt_cli.report.picture import write_picture
+
+    if output is not None:
+        write_picture(picture, Path(output), on_warning=warn)
+        note(f"the picture is in {output}")
+        return
+    screen = rich_stdout()
+    has_colour = screen.color_system is not None and not screen.no_color
+    screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
 
 
 def visible(text: str) -> str:

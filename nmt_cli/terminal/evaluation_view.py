@@ -12,7 +12,6 @@ from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.evaluation_page import evaluation_page
 from nmt_cli.report.matrices import Confusion
 from nmt_cli.terminal import console
-from nmt_cli.terminal.pictures import show
 
 _NUM_SAMPLES = 5
 _NUM_PRINTED = 3
@@ -121,7 +120,7 @@ def _show_judged(name: str, judged: Judged, *, as_json: bool) -> None:
     console.result_columns(rows)
     if not judged.multi_label:
         console.result("")
-        show(Confusion.of(name, judged), None)
+        console.show(Confusion.of(name, judged), None)
     for mistake in mistakes[:_MISTAKES_PRINTED]:
         console.result("")
         console.result_columns([[key, str(value)] for key, value in mistake.items()])

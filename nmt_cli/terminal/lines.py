@@ -16,7 +16,6 @@ from typing import IO, TYPE_CHECKING, Any
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.terminal import console
-from nmt_cli.terminal.pictures import check_output
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
@@ -56,9 +55,27 @@ def checked_encoding(name: str) -> str:
 
 def check_attention(text: list[str] | None, output: str) -> None:
     """Raise ConfigError unless `--attention` has a text to draw, and a file to draw it to."""
-    check_output(output)
+    console.check_output(output)
     if text is None or len(text) != 1 or not text[0].strip():
         raise ConfigError("--attention draws one text: give it as the argument")
+
+
+def show_attention(model: "Model", ids: tuple[list[int], list[int]], output: str) -> None:
+    """Draw what every head looked at when a model made target ids of source ids."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_ids
+
+    attended = attended_ids(model.bundle, model.vocabularies, ids, model.engine)
+    console.show(attention_of(attended), output)
+
+
+def show_label_attention(model: "Model", labelled: "Labelled", output: str) -> None:
+    """Draw what every head of a classifier looked at."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_labels
+
+    attended = attended_labels(model.bundle, model.labeller, labelled)
+    console.show(attention_of(attended), output)
 
 
 def input_windows(

@@ -124,7 +124,7 @@ class Checkpoints:
 
     def paths(self) -> list[Path]:
         """Return the checkpoint folders, oldest first."""
-        return _paths(self._folder)
+        return sorted(self._folder.glob("step-*"))
 
     def last(self, count: int) -> list[Path]:
         """Return the newest regular ones, oldest first."""
@@ -301,16 +301,12 @@ def _set_aside(path: Path, error: Exception) -> str:
     return f"{path}: damaged ({error}); set aside as {aside.name}"
 
 
-def _paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("step-*"))
-
-
 def saved_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the newest checkpoint that tells them; none without checkpoints.
 
     All of a run have the same. TrainingError: one cannot be read, though it may be whole.
     """
-    for path in reversed(_paths(folder)):
+    for path in sorted(folder.glob("step-*"), reverse=True):
         unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
         with unreadable, contextlib.suppress(*_DAMAGES):
             settings: dict[str, Any] = _read_state(path)["settings"]
