@@ -1,8 +1,6 @@
 """`nmt bench`: start-up, latency, throughput and memory of a model on this machine."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -13,22 +11,16 @@ _HEAD = ("tokens/s", "p50 ms", "p95 ms", "start s", "memory MB")
 
 def bench(
     model: opt.Model = None,
-    input_file: Annotated[
-        str | None, typer.Option("--input", "-i", metavar="FILE", help="Measure with these lines.")
-    ] = None,
+    input_file: str | None = opt.option("FILE", "Measure with these lines.", "--input -i"),
     data_dir: opt.DataDir = None,
     engine: opt.Engine = "auto",
     formats: opt.Formats = None,
-    batch: Annotated[
-        str, typer.Option("--batch", metavar="N,N,...", help="Batch sizes, in sentences.")
-    ] = "1,8,64",
+    batch: str = opt.option("N,N,...", "Batch sizes, in sentences.", default="1,8,64"),
     to: opt.To = None,
     from_: opt.From = None,
     beam: opt.Beam = None,
     threads: opt.Threads = None,
-    seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", help="Longest time for one measurement.")
-    ] = 5.0,
+    seconds: float = opt.option("S", "Longest time for one measurement.", default=5.0),
     json: opt.Json = False,
 ) -> None:
     """Measure how fast a model works here, with each engine and number format.

@@ -2,15 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding
+from nmt_cli.terminal.lines import checked_encoding, show_attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,33 +17,18 @@ if TYPE_CHECKING:
 
 
 def chat(
-    text: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Messages; default: prompt or stdin."),
-    ] = None,
+    text: list[str] | None = opt.argument("[TEXT]...", "Messages; default: prompt or stdin."),
     model: opt.Model = None,
-    goes_on: Annotated[
-        bool, typer.Option("--continue", help="Continue the last conversation.")
-    ] = False,
+    goes_on: bool = opt.switch("--continue", "Continue the last conversation."),
     beam: opt.Beam = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="Sample; lower is safer.")
-    ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", metavar="K", help="Sample from the K most likely tokens."),
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option("--top-p", metavar="P", help="Sample from the most likely share P."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Seed; repeats a conversation.")
-    ] = None,
+    temperature: float | None = opt.option("T", "Sample; lower is safer."),
+    top_k: int | None = opt.option("K", "Sample from the K most likely tokens."),
+    top_p: float | None = opt.option("P", "Sample from the most likely share P."),
+    seed: int | None = opt.option("N", "Seed; repeats a conversation."),
     max_length: opt.MaxLength = None,
     settings: opt.ChatSet = None,
     attention: opt.Attention = None,
-    no_log: Annotated[bool, typer.Option("--no-log", help="Do not save the conversation.")] = False,
+    no_log: bool = opt.switch("--no-log", "Do not save the conversation."),
     encoding: opt.Encoding = "utf-8",
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -74,7 +57,7 @@ def chat(
     named |= {name for name, value in how.items() if value is not None}
     if named & OF_SAMPLING and beam is not None:
         raise ConfigError("--beam cannot be combined with the sampling options")
-    pictures.check_output(attention)
+    console.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
     path, turns = None, list[str]()
     if goes_on:
@@ -107,7 +90,7 @@ def chat(
         if (ids := session.last_ids()) is None:
             console.warn("there is no reply whose attention could be drawn")
         else:
-            pictures.show_attention(loaded, ids, attention)
+            show_attention(loaded, ids, attention)
 
 
 def _is_folder(text: str) -> bool:

@@ -3,7 +3,7 @@
 import shlex
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -20,10 +20,7 @@ def check(
     config: opt.Config = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
-    fix: Annotated[
-        str | None,
-        typer.Option("--fix", metavar="OUT_DIR", help="Write a cleaned copy to this folder."),
-    ] = None,
+    fix: str | None = opt.option("OUT_DIR", "Write a cleaned copy to this folder."),
     json: opt.Json = False,
 ) -> None:
     """Check the text of a configuration: what is wrong, where, and how often.

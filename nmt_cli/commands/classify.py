@@ -1,30 +1,21 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
 import sys
-from typing import Annotated
-
-import typer
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
 
 def classify(
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to classify.")
-    ] = None,
+    text: list[str] | None = opt.argument("[TEXT]...", "Texts to classify."),
     model: opt.Model = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", help="Print the N most likely labels.")
-    ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Print the probability after each label.")
-    ] = False,
+    top: int | None = opt.option("N", "Print the N most likely labels."),
+    proba: bool = opt.switch("--proba", "Print the probability after each label."),
     attention: opt.Attention = None,
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
@@ -70,4 +61,4 @@ def classify(
     labelled = labeller.label_windows(windows, on_warning=console.warn)
     last = text_lines.write("classifying", labelled, lines, input_file, output_file)
     if attention is not None:
-        pictures.show_label_attention(loaded, last, attention)
+        text_lines.show_label_attention(loaded, last, attention)

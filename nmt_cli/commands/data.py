@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -38,20 +38,12 @@ def list_sets(json: opt.Json = False) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from nmt data list.")],
-    mirror: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="URL_OR_DIR", help="Take the files from a mirror or a folder."
-        ),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option("--data-dir", metavar="DIR", help="Folder to write to; default: data/NAME."),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Accept the licence without being asked.")
-    ] = False,
+    name: str = opt.argument("NAME", "A name from nmt data list.", default=...),
+    mirror: str | None = opt.option(
+        "URL_OR_DIR", "Take the files from a mirror or a folder.", "--from"
+    ),
+    folder: str | None = opt.option("DIR", "Folder to write to; default: data/NAME.", "--data-dir"),
+    yes: bool = opt.switch("--yes -y", "Accept the licence without being asked."),
 ) -> None:
     """Download a public data set into data/NAME, after showing its licence.
 
@@ -131,13 +123,11 @@ def _progress(name: str) -> Iterator["OnProgress"]:
         columns = [DownloadColumn(), TransferSpeedColumn()]
     started = time.monotonic()
     sizes: list[int] = []  # what was there before, and what is now
-    with console.live_progress(*columns) as progress:
-        task = progress.add_task(name, total=None) if progress else None
+    with console.live_progress(name, *columns) as update:
 
         def on_progress(done: int, total: int | None) -> None:
             sizes[1:] = [done]
-            if progress and task is not None:
-                progress.update(task, completed=done, total=total)
+            update(completed=done, total=total)
 
         yield on_progress
     rate = (sizes[-1] - sizes[0]) / max(time.monotonic() - started, 1e-3)

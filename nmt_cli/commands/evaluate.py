@@ -1,9 +1,6 @@
 """`nmt evaluate`: scores outputs of a model or in a file, alone or compared with others."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -16,14 +13,8 @@ def evaluate(
     source: opt.Source = None,
     reference: opt.Reference = None,
     column: opt.PairColumns = None,
-    hypotheses: Annotated[
-        str | None,
-        typer.Option("--hypotheses", metavar="FILE", help="Score these lines, not a model."),
-    ] = None,
-    target_lang: Annotated[
-        str | None,
-        typer.Option("--target-lang", metavar="CODE", help="Language of --hypotheses, e.g. de."),
-    ] = None,
+    hypotheses: str | None = opt.option("FILE", "Score these lines, not a model."),
+    target_lang: str | None = opt.option("CODE", "Language of --hypotheses, e.g. de."),
     to: opt.To = None,
     from_: opt.From = None,
     split: opt.Split = "test",
@@ -32,27 +23,16 @@ def evaluate(
     length_penalty: opt.LengthPenalty = None,
     max_length: opt.MaxLength = None,
     settings: opt.ChatSet = None,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--compare",
-            metavar="OTHER",
-            help="Another model, a file of outputs, or KEY=VALUE,... for the same model.",
-        ),
-    ] = None,
-    noise: Annotated[
-        bool,
-        typer.Option("--noise", help="Also score inputs in capitals, with typos and the like."),
-    ] = False,
+    compare: list[str] | None = opt.option(
+        "OTHER", "Another model, a file of outputs, or KEY=VALUE,... for the same model."
+    ),
+    noise: bool = opt.switch("--noise", "Also score inputs in capitals, with typos and the like."),
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
     device: opt.Device = "auto",
     encoding: opt.Encoding = "utf-8",
-    report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FILE", help="Also write a report as a page (.html)."),
-    ] = None,
+    report: str | None = opt.option("FILE", "Also write a report as a page (.html)."),
     json: opt.Json = False,
     verbose: opt.Verbose = False,
 ) -> None:

@@ -3,9 +3,7 @@
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
@@ -21,24 +19,11 @@ if TYPE_CHECKING:
 def export(
     model: opt.Model = None,
     formats: opt.Formats = None,
-    saved_model: Annotated[
-        str | None, typer.Option("--saved-model", metavar="DIR", help="Write a SavedModel here.")
-    ] = None,
-    share: Annotated[
-        str | None,
-        typer.Option("--share", metavar="FILE", help="Write one file to share: .zip, .tar.zst."),
-    ] = None,
-    with_weights: Annotated[
-        bool, typer.Option("--with-weights", help="With --share: include the weights.")
-    ] = False,
-    app: Annotated[
-        str | None,
-        typer.Option("--app", metavar="FILE.pyz", help="Write a program that contains the model."),
-    ] = None,
-    huggingface: Annotated[
-        str | None,
-        typer.Option("--huggingface", metavar="DIR", help="Write a folder for `transformers`."),
-    ] = None,
+    saved_model: str | None = opt.option("DIR", "Write a SavedModel here."),
+    share: str | None = opt.option("FILE", "Write one file to share: .zip, .tar.zst."),
+    with_weights: bool = opt.switch("--with-weights", "With --share: include the weights."),
+    app: str | None = opt.option("FILE.pyz", "Write a program that contains the model."),
+    huggingface: str | None = opt.option("DIR", "Write a folder for `transformers`."),
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:
@@ -67,6 +52,7 @@ def export(
     """
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
     from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.files import os_errors_as
 
     for name in formats or ():
         if name not in NUMBER_FORMATS:
@@ -84,16 +70,19 @@ def export(
     handed_over = app if share is None else share
     if handed_over is not None and (formats or [])[1:]:
         raise ConfigError("--share and --app take only one --format")
-    if share is not None:
-        _share(find_bundle(model), Path(share), formats, with_weights=with_weights)
-    elif app is not None:
-        _app(find_bundle(model), Path(app), formats)
-    elif huggingface is not None:
-        _huggingface(find_bundle(model), Path(huggingface))
-    elif saved_model is not None:
-        _saved_model(find_bundle(model, TRANSLATION, CHAT), Path(saved_model), data_dir, json=json)
-    else:
-        _formats(find_bundle(model), formats, data_dir, json=json)
+    bundle = find_bundle(model, *((TRANSLATION, CHAT) if saved_model is not None else ()))
+    target = next((Path(value) for value in ways.values() if value is not None), bundle.path)
+    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
+        if share is not None:
+            _share(bundle, target, formats, with_weights=with_weights)
+        elif app is not None:
+            _app(bundle, target, formats)
+        elif huggingface is not None:
+            _huggingface(bundle, target)
+        elif saved_model is not None:
+            _saved_model(bundle, target, data_dir, json=json)
+        else:
+            _formats(bundle, formats, data_dir, json=json)
 
 
 def _formats(
@@ -104,7 +93,6 @@ def _formats(
     from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.evaluation.number_formats import measure_formats
-    from nmt_cli.files import os_errors_as
     from nmt_cli.tasks import task_of
     from nmt_cli.terminal.training_view import describe
 
@@ -112,11 +100,10 @@ def _formats(
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
     rows = []
-    with os_errors_as(ModelFileError, f"{bundle.path}: cannot be written"):
-        for measured in measure_formats(bundle, dev, wanted, task_of(loaded.config.facts).measure):
-            rows.append(asdict(measured))
-            if not json:
-                console.result(describe(measured))
+    for measured in measure_formats(bundle, dev, wanted, task_of(loaded.config.facts).measure):
+        rows.append(asdict(measured))
+        if not json:
+            console.result(describe(measured))
     auto = open_bundle(bundle.path).manifest.ctranslate2["auto"]
     if json:
         console.result_json({"path": str(bundle.path), "auto": auto, "formats": rows})
@@ -126,12 +113,10 @@ def _formats(
 
 def _saved_model(bundle: "Bundle", target: Path, data_dir: str | None, *, json: bool) -> None:
     from nmt_cli.evaluation.number_formats import export_saved_model
-    from nmt_cli.files import os_errors_as
     from nmt_cli.terminal.training_view import describe
 
     _, dev = _dev(bundle, data_dir)
-    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
-        form = export_saved_model(bundle, dev, target)
+    form = export_saved_model(bundle, dev, target)
     if json:
         console.result_json({"path": str(target)} | asdict(form))
     else:
@@ -151,11 +136,9 @@ def _share(
     bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool
 ) -> None:
     from nmt_cli.bundle.sharing import share
-    from nmt_cli.files import os_errors_as
 
-    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
-        bundle, number_format = _with_format(bundle, formats)
-        shared = share(bundle, target, number_format, with_weights=with_weights)
+    bundle, number_format = _with_format(bundle, formats)
+    shared = share(bundle, target, number_format, with_weights=with_weights)
     files = [target] if target.is_file() else [f for f in target.rglob("*") if f.is_file()]
     size = sum(file.stat().st_size for file in files) / 1e6
     weights = "with" if with_weights else "without"
@@ -165,22 +148,18 @@ def _share(
 
 
 def _huggingface(bundle: "Bundle", target: Path) -> None:
-    from nmt_cli.files import os_errors_as
     from nmt_cli.pretrained.exporting import write_huggingface
 
-    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
-        name = write_huggingface(bundle, target)
+    name = write_huggingface(bundle, target)
     size = sum(file.stat().st_size for file in target.iterdir()) / 1e6
     console.note(f"{target}: {size:.1f} MB, a {name} for transformers")
 
 
 def _app(bundle: "Bundle", target: Path, formats: list[str] | None) -> None:
     from nmt_cli.bundle.app_file import this_machine, write_app
-    from nmt_cli.files import os_errors_as
 
-    with os_errors_as(ModelFileError, f"{target}: cannot be written"):
-        bundle, number_format = _with_format(bundle, formats)
-        write_app(bundle, target, number_format)
+    bundle, number_format = _with_format(bundle, formats)
+    write_app(bundle, target, number_format)
     console.note(f"{target}: {target.stat().st_size / 1e6:.1f} MB, {number_format}")
     console.note(f"it needs {this_machine()} and nothing else; to use it:")
     example = [] if bundle.manifest.facts.has_turns else ["your text"]

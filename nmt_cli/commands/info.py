@@ -1,9 +1,7 @@
 """`nmt info`: what a model is and how well it does, read from its manifest alone."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -14,14 +12,9 @@ if TYPE_CHECKING:
 
 
 def info(
-    model: Annotated[
-        str | None,
-        typer.Argument(metavar="[MODEL]", help="A model or run folder; default: the newest."),
-    ] = None,
-    model_option: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="DIR", help="The same as MODEL.")
-    ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every file.")] = False,
+    model: str | None = opt.argument("[MODEL]", "A model or run folder; default: the newest."),
+    model_option: str | None = opt.option("DIR", "The same as MODEL.", "--model -m"),
+    verify: bool = opt.switch("--verify", "Check the hash of every file."),
     json: opt.Json = False,
 ) -> None:
     """Show a model's task, architecture, vocabulary, training, scores, sizes and speed.

@@ -3,52 +3,27 @@
 import contextlib
 import shlex
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from nmt_cli.config.tasks import TASKS
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.resources import DEFAULT_FILE
 from nmt_cli.terminal import console
+from nmt_cli.terminal import options as opt
 
 
 def init(
-    file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="The configuration to write.")
-    ] = DEFAULT_FILE,
-    data: Annotated[
-        str, typer.Option("--data-dir", metavar="DIR", help="The folder to look for text in.")
-    ] = ".",
-    train: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--train", metavar="SRC TGT", help="Training files or a table."),
-    ] = None,
-    dev: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--dev", metavar="SRC TGT", help="Development files; default: rows of train."),
-    ] = None,
-    test: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--test", metavar="SRC TGT", help="Test files; default: rows of train."),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option("--task", metavar="TASK", help="Task: translation, chat or classification."),
-    ] = None,
-    reverse: Annotated[
-        bool, typer.Option("--reverse", help="Swap source and target of the text that is found.")
-    ] = False,
-    preset: Annotated[
-        str | None,
-        typer.Option("--preset", metavar="NAME", help="Use the sizes of a bundled configuration."),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Replace the file if it exists.")
-    ] = False,
-    json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="Print a JSON schema for editors.")
-    ] = False,
+    file: str = opt.argument("[FILE]", "The configuration to write.", default=DEFAULT_FILE),
+    data: str = opt.option("DIR", "The folder to look for text in.", "--data-dir", default="."),
+    train: tuple[str, str] | None = opt.option("SRC TGT", "Training files or a table."),
+    dev: tuple[str, str] | None = opt.option(
+        "SRC TGT", "Development files; default: rows of train."
+    ),
+    test: tuple[str, str] | None = opt.option("SRC TGT", "Test files; default: rows of train."),
+    task: str | None = opt.option("TASK", "Task: translation, chat or classification."),
+    reverse: bool = opt.switch("--reverse", "Swap source and target of the text that is found."),
+    preset: str | None = opt.option("NAME", "Use the sizes of a bundled configuration."),
+    yes: bool = opt.switch("--yes -y", "Replace the file if it exists."),
+    json_schema: bool = opt.switch("--json-schema", "Print a JSON schema for editors."),
 ) -> None:
     """Write a configuration with every key explained, then print the next command.
 

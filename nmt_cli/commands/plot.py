@@ -2,16 +2,13 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.pictures import check_output, show
+from nmt_cli.terminal.console import check_output, show
 
 Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .html; default: text."),
+    str | None, opt.named("--output -o", "FILE", "A .png, .svg or .html; default: text.")
 ]
 
 
@@ -33,11 +30,8 @@ def schedule(config: opt.Config = None, overrides: opt.Set = None, output: Outpu
 
 def positions(
     model: opt.Model = None,
-    d_model: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Draw sinusoids of this width; needs no model."),
-    ] = None,
-    length: Annotated[int | None, typer.Option(metavar="N", help="Number of positions.")] = None,
+    d_model: int | None = opt.option("N", "Draw sinusoids of this width; needs no model."),
+    length: int | None = opt.option("N", "Number of positions."),
     output: Output = None,
 ) -> None:
     """Draw the position matrix of a model: sinusoids, or learned vectors for each side.
@@ -55,10 +49,7 @@ def positions(
 
 
 def curves(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Run folders or names; default: the newest."),
-    ] = None,
+    runs: list[str] | None = opt.argument("[RUN]...", "Run folders or names; default: the newest."),
     output: Output = None,
 ) -> None:
     """Draw loss, scores, learning rate and speed of one run, or of several to compare them.
@@ -74,12 +65,10 @@ def curves(
 def lengths(
     config: opt.Config = None,
     overrides: opt.Set = None,
-    unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="pieces (that is, tokens), words or characters.")
-    ] = "words",
-    split: Annotated[
-        str, typer.Option(metavar="SPLIT", help="Which text: train, dev or test.")
-    ] = "train",
+    unit: str = opt.option(
+        "UNIT", "pieces (that is, tokens), words or characters.", default="words"
+    ),
+    split: str = opt.option("SPLIT", "Which text: train, dev or test.", default="train"),
     output: Output = None,
 ) -> None:
     """Draw how long the lines of a configuration's text are, on both sides.
@@ -106,30 +95,15 @@ def model(model: opt.Model = None, output: Output = None) -> None:
 
 
 def attention(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A sentence, or a text to classify.")
-    ],
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[TARGET]",
-            help="Its translation (default: the model's own), or the second text of a pair.",
-        ),
-    ] = None,
+    source: str = opt.argument("SOURCE", "A sentence, or a text to classify.", default=...),
+    target: str | None = opt.argument(
+        "[TARGET]", "Its translation (default: the model's own), or the second text of a pair."
+    ),
     model: opt.Model = None,
-    kind: Annotated[
-        str | None,
-        typer.Option("--kind", metavar="KIND", help="cross, encoder or decoder."),
-    ] = None,
-    layer: Annotated[
-        int | None,
-        typer.Option("--layer", metavar="N", help="Layer, from 1; default: all, in text the last."),
-    ] = None,
-    head: Annotated[
-        int | None,
-        typer.Option("--head", metavar="N", help="Head, from 1; default: all, in text their mean."),
-    ] = None,
-    tokens: Annotated[bool, typer.Option("--pieces", help="Show tokens instead of words.")] = False,
+    kind: str | None = opt.option("KIND", "cross, encoder or decoder."),
+    layer: int | None = opt.option("N", "Layer, from 1; default: all, in text the last."),
+    head: int | None = opt.option("N", "Head, from 1; default: all, in text their mean."),
+    tokens: bool = opt.switch("--pieces", "Show tokens instead of words."),
     output: Output = None,
 ) -> None:
     """Draw what each attention head looks at. A .html holds all kinds, layers and heads.

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
@@ -14,10 +11,7 @@ from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def score(
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
-    ] = None,
+    texts: list[str] | None = opt.argument("[SOURCE TARGET]", "A sentence and its translation."),
     model: opt.Model = None,
     source: opt.Source = None,
     target: opt.Reference = None,

@@ -1,9 +1,5 @@
 """`nmt tokenize`: trains the vocabulary of a configuration, or shows how it splits a text."""
 
-from typing import Annotated
-
-import typer
-
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -12,10 +8,7 @@ def tokenize(
     config: opt.Config = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
-    show: Annotated[
-        str | None,
-        typer.Option("--show", metavar="TEXT", help="Print the tokens and ids of this text."),
-    ] = None,
+    show: str | None = opt.option("TEXT", "Print the tokens and ids of this text."),
     json: opt.Json = False,
 ) -> None:
     """Train the BPE vocabulary of a configuration, or reuse the one its run already has.

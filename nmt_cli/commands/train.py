@@ -5,9 +5,7 @@ import os
 import shlex
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -25,38 +23,18 @@ def train(
     config: opt.Config = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
-    start: Annotated[
-        str | None,
-        typer.Option("--from", metavar="DIR", help="Fine-tune this model; sets train.from."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, but do not train.")
-    ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Discard the run's checkpoints and start over.")
-    ] = False,
-    limit: Annotated[
-        str | None,
-        typer.Option("--time", metavar="TIME", help="Limit for the whole run, e.g. 90s, 30m, 2h."),
-    ] = None,
-    workers: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT,...", help="The machines that train together.")
-    ] = None,
-    worker_index: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of this machine, from 0.")
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster-token-file",
-            metavar="FILE",
-            help="A secret that all machines share.",
-        ),
-    ] = None,
-    is_trusted: Annotated[
-        bool,
-        typer.Option("--trusted-network", help="The network is private: accept any address."),
-    ] = False,
+    start: str | None = opt.option("DIR", "Fine-tune this model; sets train.from.", "--from"),
+    dry_run: bool = opt.switch("--dry-run", "Check everything, but do not train."),
+    fresh: bool = opt.switch("--fresh", "Discard the run's checkpoints and start over."),
+    limit: str | None = opt.option("TIME", "Limit for the whole run, e.g. 90s, 30m, 2h.", "--time"),
+    workers: str | None = opt.option("HOST:PORT,...", "The machines that train together."),
+    worker_index: int | None = opt.option("N", "Number of this machine, from 0."),
+    token_file: str | None = opt.option(
+        "FILE", "A secret that all machines share.", "--cluster-token-file"
+    ),
+    is_trusted: bool = opt.switch(
+        "--trusted-network", "The network is private: accept any address."
+    ),
 ) -> None:
     """Train a model on raw text: for translation, chat or classification.
 

@@ -1,50 +1,32 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
 import sys
-from typing import Annotated
-
-import typer
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
-from nmt_cli.terminal import console, pictures
+from nmt_cli.terminal import console
 from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
 
 def translate(
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences to translate.")
-    ] = None,
+    text: list[str] | None = opt.argument("[TEXT]...", "Sentences to translate."),
     model: opt.Model = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
     to: opt.To = None,
     from_: opt.From = None,
     beam: opt.Beam = None,
-    n_best: Annotated[
-        int | None, typer.Option("--n-best", metavar="N", help="Print the N best with scores.")
-    ] = None,
+    n_best: int | None = opt.option("N", "Print the N best with scores."),
     length_penalty: opt.LengthPenalty = None,
     max_length: opt.MaxLength = None,
-    prefix: Annotated[
-        str | None, typer.Option("--prefix", metavar="TEXT", help="Begin every output with this.")
-    ] = None,
-    suppress: Annotated[
-        list[str] | None,
-        typer.Option("--suppress", metavar="TEXT", help="Never write this; may be repeated."),
-    ] = None,
+    prefix: str | None = opt.option("TEXT", "Begin every output with this."),
+    suppress: list[str] | None = opt.option("TEXT", "Never write this; may be repeated."),
     settings: opt.SearchSet = None,
-    align: Annotated[
-        bool, typer.Option("--align", help="Add word alignments; attention with --json.")
-    ] = False,
-    token_scores: Annotated[
-        bool, typer.Option("--token-scores", help="Add token log-probabilities to --json.")
-    ] = False,
+    align: bool = opt.switch("--align", "Add word alignments; attention with --json."),
+    token_scores: bool = opt.switch("--token-scores", "Add token log-probabilities to --json."),
     attention: opt.Attention = None,
-    no_split: Annotated[
-        bool, typer.Option("--no-split", help="Do not split long lines into sentences.")
-    ] = False,
+    no_split: bool = opt.switch("--no-split", "Do not split long lines into sentences."),
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
@@ -115,4 +97,4 @@ def translate(
         part, *others = last.hypotheses[0].parts
         if others:
             console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
-        pictures.show_attention(loaded, (part.source, part.target), attention)
+        text_lines.show_attention(loaded, (part.source, part.target), attention)

@@ -20,17 +20,12 @@ SAME_EVERYWHERE = "every machine gets the same --workers host:port,host:port in 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Machines that train together.
+    """Machines that train together."""
 
-    Attributes:
-        workers: The address `host:port` of each; one machine alone needs none.
-        index: Which of them this is. The first, 0, is the chief: it alone evaluates and writes.
-        token: The secret by which they know each other, or nothing.
-    """
-
-    workers: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()  # the address `host:port` of each; one machine alone needs none
+    # Which of them this is. The first, 0, is the chief: it alone evaluates and writes.
     index: int = 0
-    token: bytes = field(default=b"", repr=False)
+    token: bytes = field(default=b"", repr=False)  # the secret by which they know each other
 
     @property
     def size(self) -> int:

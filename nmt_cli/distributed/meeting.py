@@ -75,18 +75,12 @@ def meet(cluster: Cluster, should_stop: Callable[[], int]) -> Generator[Waiting,
 
 
 class _Machine:
-    """What the chief and the others have in common: a port of their own, and something to tell.
-
-    Attributes:
-        notices: What the user should know at once.
-        trouble: Why the missing are missing, where that is known.
-        callers: The IP addresses from which machines called the chief.
-    """
+    """What the chief and the others have in common: a port of their own, and something to tell."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.notices: list[str] = []
-        self.trouble = ""
-        self.callers: set[str] = set()
+        self.notices: list[str] = []  # what the user should know at once
+        self.trouble = ""  # why the missing are missing, where that is known
+        self.callers: set[str] = set()  # IP addresses from which machines called the chief
         self._cluster = cluster
         own = cluster.workers[cluster.index]
         hint = "choose a free port above 1023, and change it in the --workers of all machines"
@@ -106,18 +100,13 @@ class _Machine:
 
 @dataclass
 class _Caller:
-    """One who calls the chief: its connection, where it comes from, since when.
-
-    Attributes:
-        nonce: The number that the chief gave it.
-        key: Proves what the chief says to it.
-    """
+    """One who calls the chief: its connection, where it comes from, since when."""
 
     line: socket.socket
     ip: str
     since: float
-    nonce: str
-    key: bytes = b""
+    nonce: str  # the number that the chief gave it
+    key: bytes = b""  # proves what the chief says to it
 
     def tell(self, message: dict[str, Any]) -> None:
         """Send a message; if that fails, the next look finds that the caller left."""

@@ -27,19 +27,13 @@ Result = TypeVar("Result")
 
 
 class Replicas:
-    """The devices that share the work of each step; by default the one that is there.
-
-    Attributes:
-        cluster: The machines.
-        count: Replicas on all of them.
-        num_local: Replicas on this one.
-    """
+    """The devices that share the work of each step; by default the one that is there."""
 
     def __init__(self, strategy: Any = None, cluster: Cluster = ALONE) -> None:
         self.cluster = cluster
         self._strategy = strategy or tf.distribute.get_strategy()
-        self.count = self._strategy.num_replicas_in_sync
-        self.num_local = self.count // cluster.size
+        self.count = self._strategy.num_replicas_in_sync  # on all machines
+        self.num_local = self.count // cluster.size  # on this one
         self._first = cluster.index * self.num_local
         self._add_numbers = tf.function(
             self._added, autograph=False, input_signature=[tf.TensorSpec([None], tf.float32)]

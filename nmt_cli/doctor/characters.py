@@ -106,9 +106,7 @@ def white_space(chunk: Chunk) -> Iterator[Marks]:
 def identical_sides(chunk: Chunk, same: npt.NDArray[np.bool_]) -> Iterator[Marks]:
     """Find sides that are the same but for case and punctuation, names and numbers left out.
 
-    Args:
-        chunk: The rows.
-        same: [N] whether both sides have the same key.
+    `same` [N] says whether both sides have the same key.
     """
     source, _ = chunk.sides
     same = same & (source.letters >= MIN_IDENTICAL_LETTERS)
@@ -119,12 +117,9 @@ def identical_sides(chunk: Chunk, same: npt.NDArray[np.bool_]) -> Iterator[Marks
 
 
 def wrong_script(chunk: Chunk, main: tuple[int, int], usual: tuple[Ints, Ints]) -> Iterator[Marks]:
-    """Find lines that are hardly written in their side's script.
+    """Find lines that are hardly written in their side's main script.
 
-    Args:
-        chunk: The rows.
-        main: The number of each side's main script; 0 where it has none.
-        usual: The numbers of the scripts that each side uses.
+    Of each side it goes by the number of that, 0 for none, and of all scripts that it uses.
     """
     for number, side in enumerate(chunk.sides):
         if not main[number]:

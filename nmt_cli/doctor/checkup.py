@@ -50,10 +50,8 @@ def check_up(
 ) -> Report:
     """Return all that is wrong with the text of a configuration.
 
-    Args:
-        loaded: The configuration.
-        vocabularies: Of its run, or None when there are none yet: a sample stands in.
-        on_progress: Called with what is being done and the rows that it is done for.
+    Where its run has no vocabularies yet, a sample stands in. `on_progress` is called with what is
+    being done and the rows that it is done for.
     """
     corpora = Corpora(loaded.config, loaded.data_dir)
     found, findings = _open(loaded.config, corpora)
@@ -90,7 +88,7 @@ def _open(config: Config, corpora: Corpora) -> tuple[list[CorpusRows], list[Find
         for corpus in getattr(config.data, split):
             files = corpora.files_of(corpus)
             absent = [file for file in files if not file.is_file()]
-            missing += [Finding("files", "error", f, None, "no such file") for f in absent]
+            missing += [Finding("files", "error", "no such file", f) for f in absent]
             if files and not absent:
                 is_dialogue = corpora.is_dialogue(corpus)
                 found.append(CorpusRows(split, corpus, files, is_dialogue))
@@ -180,7 +178,7 @@ def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Fi
         if corpora.encoding == UTF8 or not encoding.is_certain:
             mend = f"set data.encoding: {encoding.encoding}, or {conversion(encoding, file)}"
             message = f"{encoding}, not UTF-8: {mend}"
-            strange[file] = Finding("files", "error", file, None, message)
+            strange[file] = Finding("files", "error", message, file)
     return strange
 
 
@@ -190,8 +188,8 @@ def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[
 
     def report(problem: LineError) -> None:
         if len(corpus.broken) < _KEPT_BROKEN:
-            place = (problem.file, problem.line, problem.problem)
-            corpus.broken.append(Finding("format", "error", *place))
+            what = (problem.problem, problem.file, problem.line)
+            corpus.broken.append(Finding("format", "error", *what))
 
     # The last turn of a conversation; both texts of a pair to classify.
     first = 0 if corpora.config.facts.has_labels else -1
@@ -211,7 +209,7 @@ def _undecoded(rows: Rows) -> Iterator[Finding]:
     for line, *sides in zip(rows.lines, rows.sources, rows.targets, strict=True):
         for file, text in zip(rows.files, sides, strict=True):
             if has_broken_bytes(text):
-                yield Finding("encoding", "error", file, line, "not valid UTF-8")
+                yield Finding("encoding", "error", "not valid UTF-8", file, line)
                 break
 
 
@@ -219,10 +217,10 @@ def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
     try:
         yield from rows
     except LineCountError as error:
-        corpus.broken.append(Finding("line-counts", "error", error.files[0], None, str(error)))
+        corpus.broken.append(Finding("line-counts", "error", str(error), error.files[0]))
     except DataError as error:
         message = str(error).removeprefix(f"{corpus.files[0]}: ")
-        corpus.broken.append(Finding("files", "error", corpus.files[0], None, message))
+        corpus.broken.append(Finding("files", "error", message, corpus.files[0]))
 
 
 def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None) -> None:

@@ -84,37 +84,23 @@ def _fold(character: str) -> str:
 
 
 class Side:
-    """One side of some rows.
-
-    Args:
-        lines: [N] their texts; line breaks in them count as spaces.
-
-    Attributes:
-        lines: [N] str.
-        codes: [C] uint32 code points.
-        kinds: [C] uint16 bits, see above.
-        scripts: [C] uint8, the script of letters, 0 for other characters.
-        starts: [N] where each line begins in `codes`.
-        seen: [N] uint16, all kinds that occur in a line.
-        letters: [N] letters.
-        visible: [N] characters that are not spaces.
-    """
+    """One side of some rows; line breaks in its N texts count as spaces."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         text = "\n".join(lines)
         if text.count("\n") != len(lines) - 1:
             lines = [" ".join(line.split("\n")) for line in lines]
             text = "\n".join(lines)
-        self.lines = list(lines)
-        self.codes = _codes(text)
-        self.kinds = kind_table()[self.codes]
+        self.lines = list(lines)  # [N]
+        self.codes = _codes(text)  # [C] code points
+        self.kinds = kind_table()[self.codes]  # [C] bits, see above
         ends = np.flatnonzero(self.codes == LINE_FEED)
-        self.starts = np.concatenate(([0], ends[:-1] + 1))
-        self.seen = np.bitwise_or.reduceat(self.kinds, self.starts)
+        self.starts = np.concatenate(([0], ends[:-1] + 1))  # [N] where lines begin
+        self.seen = np.bitwise_or.reduceat(self.kinds, self.starts)  # [N] all kinds of a line
         is_letter = (self.kinds & LETTER) != 0
-        self.scripts = script_table()[self.codes] * is_letter
-        self.letters = self.count(is_letter)
-        self.visible = self.count((self.kinds & SPACE) == 0)
+        self.scripts = script_table()[self.codes] * is_letter  # [C] of letters; 0 for others
+        self.letters = self.count(is_letter)  # [N]
+        self.visible = self.count((self.kinds & SPACE) == 0)  # [N]
 
     def count(self, mask: npt.NDArray[np.bool_]) -> Ints:
         """Return [N] how many characters of each line are in a [C] mask."""
@@ -152,12 +138,7 @@ def _codes(text: str) -> npt.NDArray[np.uint32]:
 
 
 class Chunk:
-    """Some rows that follow each other in a corpus.
-
-    Args:
-        source: [N] the source texts.
-        target: [N] the target texts.
-    """
+    """Some rows that follow each other in a corpus, by their N source and N target texts."""
 
     def __init__(self, source: Sequence[str], target: Sequence[str]) -> None:
         self.sides = (Side(source), Side(target))

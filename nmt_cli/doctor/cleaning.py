@@ -39,27 +39,18 @@ _EXCERPT = 200
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was done to a corpus.
+    """What was done to a corpus."""
 
-    Attributes:
-        files: The new files, relative to the folder.
-        dropped: Rows left out.
-        mended: Lines whose characters were mended.
-    """
-
-    files: list[str]
-    dropped: int
-    mended: int
+    files: list[str]  # the new files, relative to the folder
+    dropped: int  # rows left out
+    mended: int  # lines whose characters were mended
 
 
 def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tuple[Config, Cleaned]:
     """Write a cleaned copy of all corpora; return a configuration for it, and what was done.
 
-    Args:
-        config: The configuration of the text.
-        report: Its check-up.
-        data_dir: What its file names are relative to.
-        out_dir: Where the copies go, with `dropped.tsv`; the configuration says `.` for it.
+    File names are relative to `data_dir`; the copies go to `out_dir`, with `dropped.tsv`, which the
+    configuration calls `.`.
 
     Raises:
         DataError: A corpus cannot be mended by leaving rows out; nothing is written.

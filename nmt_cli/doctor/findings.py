@@ -14,18 +14,12 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Check:
-    """One kind of test.
+    """One kind of test."""
 
-    Attributes:
-        name: As `--json` and the table in `data/README.md` have it.
-        severity: Of a line that it finds.
-        title: What such lines have in common.
-        may_be_trait: Whether many such lines are a trait of the corpus and told in one line.
-    """
-
-    name: str
-    severity: Severity
-    title: str
+    name: str  # as `--json` and the table in `data/README.md` have it
+    severity: Severity  # of a line that it finds
+    title: str  # what such lines have in common
+    # whether many such lines are a trait of the corpus and told in one line
     may_be_trait: bool = False
 
 
@@ -53,20 +47,13 @@ BIT = {check.name: bit for bit, check in enumerate(CHECKS)}
 
 
 class Marks(NamedTuple):
-    """What one test found in a chunk of rows.
+    """What one test found in a chunk of rows."""
 
-    Attributes:
-        check: Its name in `CHECKS`.
-        side: 0 for the source, 1 for the target; a test of both sides says 0.
-        rows: [M] the rows it found.
-        describe: Row -> what is wrong with it. Called for the worst rows only.
-        ranks: [M] numbers, the worst row the highest; None where all are alike.
-    """
-
-    check: str
-    side: int
-    rows: npt.NDArray[np.int64]
-    describe: Callable[[int], str]
+    check: str  # its name in `CHECKS`
+    side: int  # 0 for the source, 1 for the target; a test of both sides says 0
+    rows: npt.NDArray[np.int64]  # [M] the rows it found
+    describe: Callable[[int], str]  # row -> what is wrong with it; called for the worst
+    # [M] numbers, the worst row the highest; None where all are alike
     ranks: npt.NDArray[Any] | None = None
 
     @classmethod
@@ -76,25 +63,16 @@ class Marks(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, or worth knowing.
+    """One thing that is wrong, or worth knowing."""
 
-    Attributes:
-        check: The name of the test.
-        severity: What it means: "error" stops or falsifies training, "warning" is worth mending.
-        file: The file, or None for what concerns the whole.
-        line: Its line, or None for what concerns the file.
-        message: What is wrong.
-        text: The beginning of the line.
-        rank: The worst finding of a check has the highest.
-    """
-
-    check: str
+    check: str  # the name of the test
+    # what it means: "error" stops or falsifies training, "warning" is worth mending
     severity: Severity
-    file: Path | None
-    line: int | None
-    message: str
-    text: str = ""
-    rank: float = 0.0
+    message: str  # what is wrong
+    file: Path | None = None  # the file, or None for what concerns the whole
+    line: int | None = None  # its line, or None for what concerns the file
+    text: str = ""  # the beginning of the line
+    rank: float = 0.0  # the worst finding of a check has the highest
 
     @property
     def place(self) -> str:

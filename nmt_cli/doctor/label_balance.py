@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from nmt_cli.config.schema import ClassificationConfig
-from nmt_cli.doctor.findings import Finding, Severity
+from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
 from nmt_cli.text.labels import split_labels
@@ -33,33 +33,32 @@ def counted(
 def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
     """Yield how the labels are spread, and which will be hard to learn or to judge.
 
-    Args:
-        counts: Rows with each label, by split.
-        rows: Of train.
+    `counts` has the rows with each label, by split; `rows` is how many train has.
     """
     train = counts.get("train", Counter())
     if not train:
         return
     shares = [f"{name} {count / rows:.1%}" for name, count in train.most_common(_SHOWN)]
     rest = ["..."] if len(train) > _SHOWN else []
-    yield _finding("info", f"{len(train)} labels in train: {', '.join([*shares, *rest])}")
+    yield Finding("labels", "info", f"{len(train)} labels in train: {', '.join([*shares, *rest])}")
     most, times = train.most_common(1)[0]
     if times / rows >= MOST_SHARE:
-        yield _finding(
+        yield Finding(
+            "labels",
             "warning",
             f"{times / rows:.0%} of train has the label '{most}': a model that always gives it "
             "is right as often; judge by macro-F1",
         )
     if rare := [f"{name} ({n})" for name, n in reversed(train.most_common()) if n < MIN_ROWS]:
-        yield _finding(
-            "warning",
-            f"labels with fewer than {MIN_ROWS} rows in train: {_listed(rare)}",
-        )
+        message = f"labels with fewer than {MIN_ROWS} rows in train: {_listed(rare)}"
+        yield Finding("labels", "warning", message)
     for names in _alike(train):
-        yield _finding("warning", f"labels that look like one: {_listed(map(repr, names))}")
+        message = f"labels that look like one: {_listed(map(repr, names))}"
+        yield Finding("labels", "warning", message)
     for split in ("dev", "test"):
         if unknown := sorted(counts.get(split, Counter()).keys() - train.keys()):
-            yield _finding("error", f"labels of {split} that are not in train: {_listed(unknown)}")
+            message = f"labels of {split} that are not in train: {_listed(unknown)}"
+            yield Finding("labels", "error", message)
 
 
 def _alike(train: Counter[str]) -> Iterator[list[str]]:
@@ -73,7 +72,3 @@ def _alike(train: Counter[str]) -> Iterator[list[str]]:
 def _listed(names: Iterable[str]) -> str:
     shown = list(names)
     return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")
-
-
-def _finding(severity: Severity, message: str) -> Finding:
-    return Finding("labels", severity, None, None, message)

@@ -78,7 +78,7 @@ def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Find
             message = f"{key}, but most of it looks like {measured}"
         else:
             continue
-        yield Finding("language", "warning", None, None, f"{message}; are the sides swapped?")
+        yield Finding("language", "warning", f"{message}; are the sides swapped?")
 
 
 def script_shares(side: Side) -> npt.NDArray[np.float64]:
@@ -91,28 +91,16 @@ def script_shares(side: Side) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class SideModel:
-    """What the lines of one side look like.
+    """What the lines of one side look like."""
 
-    Attributes:
-        log_probs: [65536] of hashed letter trigrams.
-        usual: Median of the lines' means.
-        spread: Their robust standard deviation.
-        language: The side's language, or "" when it is unknown.
-    """
-
-    log_probs: Floats
-    usual: float
-    spread: float
-    language: str
+    log_probs: Floats  # [65536] of hashed letter trigrams
+    usual: float  # median of the lines' means
+    spread: float  # their robust standard deviation
+    language: str  # the side's language, or "" when it is unknown
 
 
 def build_model(side: Side, language: str) -> SideModel:
-    """Return the model of a side, from a sample of its lines.
-
-    Args:
-        side: The sample.
-        language: As the configuration has it; "" finds out.
-    """
+    """Return the model of a side, from a sample of its lines; a language of "" is found out."""
     grams = _trigrams(side)
     counts = np.bincount(grams[0], minlength=_BUCKETS).astype(np.float64) + _UNSEEN
     log_probs = np.log(counts / counts.sum()).astype(np.float32)

@@ -26,17 +26,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LengthModel:
-    """The usual ratio of lengths.
+    """The usual ratio of lengths."""
 
-    Attributes:
-        usual: Median of log(target / source), in visible characters.
-        lengths: [K] lengths of both sides together, rising.
-        spreads: [K] robust standard deviation at each of them.
-    """
-
-    usual: float
-    lengths: Floats
-    spreads: Floats
+    usual: float  # median of log(target / source), in visible characters
+    lengths: Floats  # [K] lengths of both sides together, rising
+    spreads: Floats  # [K] robust standard deviation at each of them
 
     def deviations(self, source: Ints, target: Ints) -> tuple[Floats, Floats]:
         """Return by pair the logarithm of the ratio less the usual one, and that in spreads."""
@@ -91,12 +85,8 @@ def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
     """Return the line from which on two files are probably out of step, or None.
 
     The shorter file lacks as many lines as it is shorter, all in one place: the one that makes the
-    lengths of the pairs before it and of the shifted pairs behind it fit best.
-
-    Args:
-        source: Visible characters of each source line.
-        target: Visible characters of each target line; another number of lines.
-        model: What the pairs should look like.
+    lengths of the pairs before it and of the shifted pairs behind it fit best. The lengths are
+    visible characters of each line.
     """
     gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
     if not gap or not shorter or gap > shorter:

@@ -44,68 +44,40 @@ ROW = np.dtype(
 
 
 class Rows(NamedTuple):
-    """Some rows of a corpus on their way to the tests: lists of the same length.
+    """Some rows of a corpus on their way to the tests: lists of the same length."""
 
-    Attributes:
-        corpus: Number of the corpus.
-        files: The files that the sides are in.
-        lines: Line numbers.
-        sources: Source texts.
-        targets: Target texts.
-    """
-
-    corpus: int
-    files: tuple[Path, Path]
-    lines: list[int]
+    corpus: int  # number of the corpus
+    files: tuple[Path, Path]  # the files that the sides are in
+    lines: list[int]  # their numbers
     sources: list[str]
     targets: list[str]
 
 
 class Tested(NamedTuple):
-    """What the tests found in some rows.
+    """What the tests found in some rows."""
 
-    Attributes:
-        corpus: Number of the corpus.
-        rows: [N] `ROW`.
-        visible: Characters without spaces, by side.
-        worst: The worst rows of each test, each with the side that it is about.
-    """
-
-    corpus: int
-    rows: npt.NDArray[np.void]
-    visible: tuple[int, int]
+    corpus: int  # number of the corpus
+    rows: npt.NDArray[np.void]  # [N] `ROW`
+    visible: tuple[int, int]  # characters without spaces, by side
+    # the worst rows of each test, each with the side that it is about
     worst: list[tuple[int, Finding]]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What the tests of a row go by.
+    """What the tests of a row go by."""
 
-    Attributes:
-        is_chat: Sides are not translations of each other, so they are not compared.
-        main_script: Number of each side's main script in `scripts.NAMES`; 0 where none is.
-        usual_scripts: Numbers of the scripts that each side uses.
-        models: The trigrams of each side.
-        separable: Whether the models tell the sides apart.
-        lengths: The usual ratio of lengths; None when unknown.
-    """
-
-    is_chat: bool
+    is_chat: bool  # sides are not translations of each other, so they are not compared
+    # number of each side's main script in `scripts.NAMES`; 0 where none is
     main_script: tuple[int, int]
-    usual_scripts: tuple[Ints, Ints]
-    models: tuple[SideModel, SideModel]
-    separable: bool
-    lengths: LengthModel | None
+    usual_scripts: tuple[Ints, Ints]  # numbers of the scripts that each side uses
+    models: tuple[SideModel, SideModel]  # the trigrams of each side
+    separable: bool  # whether the models tell the sides apart
+    lengths: LengthModel | None  # the usual ratio of lengths; None when unknown
 
 
 def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) -> Profile:
-    """Return the profile of a sample.
-
-    Args:
-        chunk: Its rows.
-        languages: Codes of the sides' languages, "" where unknown.
-        is_chat: See `Profile`.
-    """
+    """Return the profile of a sample; the codes of its sides' languages are "" where unknown."""
     (main, usual), (target_main, target_usual) = map(_scripts, chunk.sides, languages)
     source_model, target_model = map(build_model, chunk.sides, languages)
     models = (source_model, target_model)
@@ -184,9 +156,9 @@ def _described(marks: Marks, rows: Rows) -> Iterator[tuple[int, Finding]]:
             Finding(
                 check.name,
                 check.severity,
+                marks.describe(row),
                 rows.files[marks.side],
                 rows.lines[row],
-                marks.describe(row),
                 texts[row][:EXCERPT],
                 float(ranks[i]),
             ),

@@ -26,15 +26,10 @@ STOCK_SHARE = 0.1  # of the texts of a side: worth a line
 
 
 class Repeats(NamedTuple):
-    """Rows that repeat others.
+    """Rows that repeat others."""
 
-    Attributes:
-        rows: [M] the rows that do.
-        firsts: [M] the first row with the same text, of each.
-    """
-
-    rows: Ints
-    firsts: Ints
+    rows: Ints  # [M] the rows that do
+    firsts: Ints  # [M] the first row with the same text, of each
 
 
 def pair_keys(source: Keys, target: Keys) -> Keys:
@@ -76,17 +71,11 @@ def without_stock(keys: Keys) -> Keys:
 
 
 class Stock(NamedTuple):
-    """Texts that many rows have.
+    """Texts that many rows have."""
 
-    Attributes:
-        share: Share of the rows whose text other rows have, too.
-        row: A row with the commonest text.
-        times: How many rows have that.
-    """
-
-    share: float
-    row: int
-    times: int
+    share: float  # share of the rows whose text other rows have, too
+    row: int  # a row with the commonest text
+    times: int  # how many rows have that
 
 
 def stock(keys: Keys) -> Stock | None:
@@ -105,9 +94,7 @@ def stock(keys: Keys) -> Stock | None:
 def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
     """Return how many texts have several labels, and two rows with the first of them.
 
-    Args:
-        texts: [N] keys of the texts; 0 is no text.
-        labels: [N] keys of the labels.
+    Both are keys [N]; 0 is no text.
     """
     order = np.lexsort((labels, texts))
     same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
@@ -119,12 +106,7 @@ def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
 
 
 class SplitRows:
-    """All rows of a split, one corpus behind the other.
-
-    Args:
-        name: "train", "dev" or "test".
-        corpora: Its corpora.
-    """
+    """All rows of a split, one corpus behind the other."""
 
     def __init__(self, name: str, corpora: Sequence[CorpusRows]) -> None:
         self.name = name
@@ -167,13 +149,10 @@ class SplitRows:
     def mark(
         self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0
     ) -> None:
-        """Note a finding at rows that repeat others.
+        """Note a finding at rows, rising, that repeat others.
 
-        Args:
-            check: Its name.
-            side: Where it is: 0 for the source or both, 1 for the target.
-            found: The rows, rising.
-            describe: The row that is repeated -> a message; called for the first rows only.
+        `describe` makes a message of the row that is repeated, for the first ones only; the side is
+        0 for the source or both, 1 for the target.
         """
         bit = BIT[check]
         places = np.searchsorted(found.rows, self._ends)
@@ -182,7 +161,7 @@ class SplitRows:
             rows = found.rows[first:last] - self._ends[number]
             corpus.rows["found"][rows] |= np.uint32(1 << bit)
             for row, other in zip(rows[:KEPT_FINDINGS], found.firsts[first:last], strict=False):
-                what = (*corpus.place(row, side), describe(int(other)), "", 1.0)
+                what = (describe(int(other)), *corpus.place(row, side), "", 1.0)
                 corpus.note(side, Finding(check, CHECKS[bit].severity, *what))
 
 
@@ -194,10 +173,7 @@ def note_duplicates(split: SplitRows) -> None:
 def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Iterator[Finding]:
     """Mark the rows of a split that `held_out` has, too; yield an error when these are many.
 
-    Args:
-        split: Where rows are marked: the split that should lose them.
-        held_out: The split that is for judging.
-        pairs: Whether only equal pairs count, not equal sources or targets.
+    `pairs`: only equal pairs count, not equal sources or targets.
     """
     lost = np.zeros(len(held_out), np.bool_)
     if pairs:
@@ -207,13 +183,8 @@ def note_leakage(split: SplitRows, held_out: SplitRows, *, pairs: bool) -> Itera
         lost |= _mark_shared(split, held_out, "target", SplitRows.telling_keys, side=1)
     share = float(lost.mean()) if len(lost) else 0.0
     if share > LEAKAGE:
-        yield Finding(
-            "leakage",
-            "error",
-            None,
-            None,
-            f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead",
-        )
+        message = f"{share:.0%} of {held_out.name} is in {split.name}, too: its scores will mislead"
+        yield Finding("leakage", "error", message)
 
 
 def _mark_shared(
@@ -240,14 +211,11 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
     for number, side in enumerate(_SIDES):
         found = stock(split.keys(number))
         if found and found.share >= STOCK_SHARE:
-            yield Finding(
-                f"repeated-{side}s",
-                "info",
-                None,
-                None,
+            message = (
                 f"{split.name}: {found.share:.0%} of the {side}s occur more than once, the "
-                f"most frequent {found.times:,} times ({split.place(found.row)})",
+                f"most frequent {found.times:,} times ({split.place(found.row)})"
             )
+            yield Finding(f"repeated-{side}s", "info", message)
 
 
 def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
@@ -256,4 +224,4 @@ def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
         count, one, other = found
         places = f"{split.place(one)} and {split.place(other)}"
         message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
-        yield Finding("labels", "warning", None, None, message)
+        yield Finding("labels", "warning", message)

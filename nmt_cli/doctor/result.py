@@ -22,27 +22,17 @@ _COMPARISONS = ("identical", "length-ratio", "numbers", "links")
 
 @dataclass
 class CorpusRows:
-    """What the tests found in one corpus.
+    """What the tests found in one corpus."""
 
-    Attributes:
-        split: "train", "dev" or "test".
-        config: As the configuration has it.
-        files: Its files.
-        is_dialogue: Whether it holds conversations, of which greetings and the like repeat.
-        rows: [N] `lines.ROW`.
-        visible: Characters without spaces, by side.
-        broken: Lines that are no row, or that stop the reading.
-        shift: The line from which on two files are out of step, or None.
-    """
-
-    split: str
-    config: CorpusConfig
+    split: str  # "train", "dev" or "test"
+    config: CorpusConfig  # as the configuration has it
     files: list[Path]
-    is_dialogue: bool
-    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, ROW))
-    visible: tuple[int, int] = (0, 0)
+    is_dialogue: bool  # whether it holds conversations, of which greetings and the like repeat
+    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, ROW))  # [N] `lines.ROW`
+    visible: tuple[int, int] = (0, 0)  # characters without spaces, by side
+    # lines that are no row, or that stop the reading
     broken: list[Finding] = field(default_factory=list)
-    shift: int | None = None
+    shift: int | None = None  # the line from which on two files are out of step, or None
     _parts: list[npt.NDArray[np.void]] = field(default_factory=list)
     _worst: dict[str, list[tuple[float, int, int, Finding]]] = field(default_factory=dict)
 
@@ -116,19 +106,15 @@ class CorpusRows:
             f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
             f"line {example.line}: {example.message}"
         )
-        return Finding(check.name, "info", example.file, None, message)
+        return Finding(check.name, "info", message, example.file)
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that a check-up found.
+    """All that a check-up found."""
 
-    Attributes:
-        corpora: The corpora of all splits.
-        findings: Errors first, then warnings, then information; of each check the worst first.
-    """
-
-    corpora: list[CorpusRows]
+    corpora: list[CorpusRows]  # the corpora of all splits
+    # errors first, then warnings, then information; of each check the worst first
     findings: list[Finding]
 
     @property
@@ -143,10 +129,10 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
         corpora = [corpus for corpus in found if corpus.split == name]
         rows = sum(map(len, corpora))
         if corpora and not rows:
-            yield Finding("size", "error", corpora[0].files[0], None, f"{name} has no rows")
+            yield Finding("size", "error", f"{name} has no rows", corpora[0].files[0])
         elif corpora and rows < least:
             why = "too little to learn much from" if name == "train" else "a rough measure"
-            yield Finding("size", "warning", None, None, f"{name} has only {rows:,} rows: {why}")
+            yield Finding("size", "warning", f"{name} has only {rows:,} rows: {why}")
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -21,17 +21,12 @@ _ENDLESS = 2**31 - 1
 
 @dataclass(frozen=True)
 class TokenCounter:
-    """Counts the tokens of lines that may be too long.
+    """Counts the tokens of lines that may be too long."""
 
-    Attributes:
-        vocabularies: Of both sides.
-        max_length: The longest side that the model takes, in tokens with `</s>`.
-        shortest: Characters a token that next to no line is below, by side: a line of fewer
-            than `max_length` times that is not looked at.
-    """
-
-    vocabularies: Vocabularies
-    max_length: int
+    vocabularies: Vocabularies  # of both sides
+    max_length: int  # the longest side that the model takes, in tokens with `</s>`
+    # characters a token that next to no line is below, by side: a line of fewer than `max_length`
+    # times that is not looked at
     shortest: tuple[float, float]
 
 
@@ -40,11 +35,7 @@ def study_tokens(
 ) -> tuple[list[Finding], TokenCounter]:
     """Return what the vocabulary makes of the text, and what counts the tokens of all rows.
 
-    Args:
-        sample: At least one training pair.
-        vocabularies: Of both sides.
-        config: Without `auto`.
-        learned: Whether the vocabularies were learned from the sample.
+    The sample is at least one training pair; `learned`: the vocabularies were learned from it.
     """
     texts = ([example.source[-1] for example in sample], [example.target for example in sample])
     subwords = (vocabularies.source, vocabularies.target)
@@ -69,7 +60,7 @@ def study_tokens(
         f"{num_used / size:.0%} of the vocabulary",
         **_lengths(sample, vocabularies, config),
     }
-    infos = [Finding(check, "info", None, None, message) for check, message in findings.items()]
+    infos = [Finding(check, "info", message) for check, message in findings.items()]
     return infos, TokenCounter(vocabularies, config.model.max_length, shortest)
 
 

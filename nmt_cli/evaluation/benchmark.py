@@ -71,13 +71,8 @@ def measure(
 ) -> dict[str, Any]:
     """Return what an engine takes, alone in a process, whose memory is then its own.
 
-    Args:
-        bundle: The model.
-        where: The engine.
-        text: What a whole command is timed with.
-        sources: Source ids.
-        options: How to search.
-        work: Batch sizes and seconds, as `_measured` takes them.
+    A whole command is timed with a text, all else with source ids; `work` is batch sizes and
+    seconds, as `_measured` takes them.
     """
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(_measured, bundle.path, where, sources, options, *work).result()

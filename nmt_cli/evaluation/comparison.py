@@ -69,15 +69,17 @@ class Comparison(ABC):
             for result, found in zip(self.results, self._corpus_scores(), strict=True)
         ]
 
-    def p_text(self, system: int, name: str) -> str:
-        """Return the p-value of a score of a system, from 1, in words; "" where there is none.
+    def cells(self, name: str) -> list[str]:
+        """Return each system's score of a name for people; but for the first with its p-value.
 
         That of a bootstrap is small for equal outputs, where it means nothing.
         """
-        if name not in self.p_values[system - 1]:
-            return ""
-        is_same = self.results[system].outputs == self.results[0].outputs
-        return "the same" if is_same else f"p = {self.p_values[system - 1][name]:.3f}"
+        cells = [value_text(name, found[name]) if name in found else "" for found in self.scores]
+        for i in range(1, len(cells)):
+            if (p := self.p_values[i - 1].get(name)) is not None:
+                is_same = self.results[i].outputs == self.results[0].outputs
+                cells[i] += " (the same)" if is_same else f" (p = {p:.3f})"
+        return cells
 
 
 class Evaluation(Comparison):

@@ -80,12 +80,8 @@ def scores_by_way(
 ) -> dict[str, Score]:
     """Return scores as `corpus_scores`; of several directions their mean, then each of them.
 
-    Args:
-        hypotheses: A segment each.
-        references: Likewise.
-        ways: The direction of each segment, with the code of the target last.
-        language: That of targets whose direction does not tell it.
-        names: Some of `ALL`.
+    `ways` has the direction of each segment, with the code of the target last; `language` is that
+    of targets whose direction does not tell it.
     """
     found: dict[str, dict[str, Score]] = {}
     for (source, target), indices in by_way(ways).items():

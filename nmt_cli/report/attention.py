@@ -67,17 +67,11 @@ and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next he
 
 
 class Tokens(NamedTuple):
-    """A sequence of tokens and the words that they form.
+    """A sequence of tokens and the words that they form."""
 
-    Attributes:
-        tokens: As written, with the word marker.
-        words: Each word's text; control tokens as written.
-        groups: For each word, the indices of its tokens.
-    """
-
-    tokens: list[str]
-    words: list[str]
-    groups: list[list[int]]
+    tokens: list[str]  # as written, with the word marker
+    words: list[str]  # each word's text; control tokens as written
+    groups: list[list[int]]  # for each word, the indices of its tokens
 
     @classmethod
     def of(cls, vocabulary: Subwords, ids: Sequence[int]) -> "Tokens":
@@ -91,42 +85,27 @@ class Tokens(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """All heads of one kind of attention, over tokens or over words.
+    """All heads of one kind of attention, over tokens or over words."""
 
-    Attributes:
-        name: The kind, for people.
-        rows: Labels of the T positions that look.
-        columns: Labels of the S positions that are looked at.
-        weights: [L, H, T, S]; rows sum to one.
-    """
-
-    name: str
-    rows: list[str]
-    columns: list[str]
-    weights: Weights
+    name: str  # the kind, for people
+    rows: list[str]  # labels of the T positions that look
+    columns: list[str]  # labels of the S positions that are looked at
+    weights: Weights  # [L, H, T, S]; rows sum to one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(Picture):
-    """The attention in what a model reads and writes; a page opens with what is chosen here.
-
-    Attributes:
-        title: One line.
-        sides: By kind, the tokens that look and those that are looked at.
-        arrays: By kind, weights between tokens; see `TensorFlowEngine.attention_by_kind`.
-        kind: One of these; None is the first.
-        by_token: Tokens instead of words.
-        layer: From 1; None is all of them (on a terminal the last).
-        head: From 1; None is all of them (on a terminal their mean).
-    """
+    """The attention in what a model reads and writes; a page opens with what is chosen here."""
 
     title: str
+    # by kind, the tokens that look and those that are looked at
     sides: Mapping[str, tuple[Tokens, Tokens]]
+    # by kind, weights between tokens; see `TensorFlowEngine.attention_by_kind`
     arrays: Mapping[str, Weights]
-    kind: str | None = None
-    by_token: bool = False
-    layer: int | None = None
-    head: int | None = None
+    kind: str | None = None  # one of these; None is the first
+    by_token: bool = False  # tokens instead of words
+    layer: int | None = None  # from 1; None is all of them (on a terminal the last)
+    head: int | None = None  # from 1; None is all of them (on a terminal their mean)
 
     @cached_property
     def chosen(self) -> Heads:
@@ -249,12 +228,7 @@ def check_choice(
 ) -> None:
     """Raise ConfigError unless a model has such a kind of attention, layer and head.
 
-    Args:
-        model: The `model` section of its configuration.
-        has_decoder: Whether it has all of `KINDS`, not just the encoder's.
-        kind: See `Attention`.
-        layer: See `Attention`.
-        head: See `Attention`.
+    `model` is that section of its configuration; without a decoder it has one of `KINDS` only.
     """
     kinds = KINDS if has_decoder else ("encoder",)
     kind = kind or kinds[0]
@@ -270,9 +244,7 @@ def check_choice(
 def attention_of(found: "Attended", **choice: Any) -> Attention:
     """Return the picture of a pair, or of what an encoder alone reads.
 
-    Args:
-        found: What the model looked at.
-        choice: `kind`, `by_token`, `layer` and `head` of `Attention`.
+    `choice` is `kind`, `by_token`, `layer` and `head` of `Attention`.
     """
     vocabularies, ids = found.vocabularies, found.ids
     source = Tokens.of(vocabularies.source, ids[0])

@@ -223,11 +223,9 @@ def number_text(value: float) -> str:
 def _page_charts(
     charts: Sequence[tuple[str, str, Callable[[Any], None]]], names: Sequence[str]
 ) -> str:
-    """Return charts as HTML, with a legend where there are several names.
+    """Return charts as HTML, with a legend where there are several names of series.
 
-    Args:
-        charts: Of each its name, what is read to those who cannot see it, and what draws it.
-        names: Of the series, in the order of their colours.
+    Each chart is its name, what is read to those who cannot see it, and what draws it.
     """
     figures = [
         f"<figure>\n<figcaption>{html.escape(name)}</figcaption>\n"
@@ -266,12 +264,9 @@ def _page_chart(spoken: str, draw: Callable[[Any], None]) -> str:
 def bar_figure(
     name: str, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]
 ) -> str:
-    """Return groups of bars, one for each series, as HTML; their axis begins at zero.
+    """Return groups of bars as HTML, a bar for each series; their axis begins at zero.
 
-    Args:
-        name: What they show.
-        groups: Labels of the groups.
-        series: Names with a number for each group.
+    `groups` are labels, `series` names with a number for each group.
     """
 
     def draw(axes: Any) -> None:
@@ -297,36 +292,22 @@ def bar_figure(
 
 @dataclass(frozen=True)
 class Bars:
-    """Counts of things by a whole number, such as lines by their length.
+    """Counts of things by a whole number, such as lines by their length."""
 
-    Attributes:
-        name: What is counted.
-        counts: Number -> how many.
-        facts: A line about them.
-        limit: A number to mark, or None.
-    """
-
-    name: str
-    counts: dict[int, int]
-    facts: str
-    limit: int | None
+    name: str  # what is counted
+    counts: dict[int, int]  # number -> how many
+    facts: str  # a line about them
+    limit: int | None  # a number to mark, or None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarChart(Picture):
-    """Histograms, one above the other, over the same numbers.
-
-    Attributes:
-        title: One line.
-        x_label: What the numbers are.
-        bars: The histograms.
-        limit_name: What a marked number is.
-    """
+    """Histograms, one above the other, over the same numbers."""
 
     title: str
-    x_label: str
+    x_label: str  # what the numbers are
     bars: list[Bars]
-    limit_name: str
+    limit_name: str  # what a marked number is
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return horizontal bars, one for a range of numbers."""

@@ -21,12 +21,7 @@ Event = dict[str, Any]
 
 
 def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
-    """Return the picture of one or several runs.
-
-    Args:
-        title: One line.
-        runs: The runs' names and their events, as `events.jsonl` has them.
-    """
+    """Return the picture of runs: their names and their events, as `events.jsonl` has them."""
     panels: dict[str, list[Series]] = {}
     for name, events in runs.items():
         for measure, points in _measures(events).items():

@@ -26,21 +26,13 @@ _BOX_WIDTH, _BOX_HEIGHT, _GAP, _MARGIN, _BETWEEN = 4.0, 0.62, 0.24, 0.35, 1.0  #
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the model.
+    """A part of the model."""
 
-    Attributes:
-        name: What it is.
-        detail: Its sizes.
-        shape: Of what comes out.
-        parameters: Its weights, those of its normalisation included.
-        layers: For a part of a layer, how many layers like this follow each other; else 0.
-    """
-
-    name: str
-    detail: str
-    shape: str
-    parameters: int
-    layers: int = 0
+    name: str  # what it is
+    detail: str  # its sizes
+    shape: str  # of what comes out
+    parameters: int  # its weights, those of its normalisation included
+    layers: int = 0  # for a part of a layer, how many layers like this follow each other; else 0
 
     @property
     def weights(self) -> str:
@@ -53,17 +45,12 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram(Picture):
-    """A Transformer from input to output.
-
-    Attributes:
-        title: One line above.
-        sides: Encoder and decoder, or a classifier: the boxes of each from top to bottom.
-        legend: What the letters of shapes mean.
-    """
+    """A Transformer from input to output."""
 
     title: str
+    # encoder and decoder, or a classifier: the boxes of each from top to bottom
     sides: dict[str, list[Block]]
-    legend: str
+    legend: str  # what the letters of shapes mean
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
         """Return the boxes of both sides, side by side where there is room."""
@@ -188,15 +175,7 @@ def diagram_of(
     name: str, model: Mapping[str, Any], vocabulary: Mapping[str, Any],
     classification: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]],
 ) -> Diagram:  # fmt: skip
-    """Return the diagram of a model.
-
-    Args:
-        name: The model's.
-        model: The `model` section of its configuration.
-        vocabulary: `Manifest.vocabulary`.
-        classification: `Manifest.classification`; empty where there is a decoder.
-        shapes: The shape of every weight by name.
-    """
+    """Return the diagram of a model, of sections of its manifest and the shapes of its weights."""
 
     def count(*prefixes: str) -> int:
         """Return how many weights have a name that begins with one of some dotted prefixes."""

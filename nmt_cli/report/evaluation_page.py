@@ -4,7 +4,7 @@ import html
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from nmt_cli.evaluation.comparison import Comparison, Evaluation, value_text, words_text
+from nmt_cli.evaluation.comparison import Comparison, Evaluation, words_text
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison
 from nmt_cli.evaluation.scores import bootstrap_signature
 from nmt_cli.report.charts import bar_figure
@@ -101,11 +101,7 @@ def _scores(evaluation: Comparison) -> str:
     names = dict.fromkeys(name for score in scores for name in score)
     rows = [("", *(result.name for result in evaluation.results))]
     for name in sorted(names, key=signatures.__contains__):  # what only a model can tell is first
-        cells = [value_text(name, score[name]) if name in score else "" for score in scores]
-        for system in range(1, len(cells)):
-            p = evaluation.p_text(system, name)
-            cells[system] += f" ({p})" if p else ""
-        rows.append((name.replace("_", " "), *cells))
+        rows.append((name.replace("_", " "), *evaluation.cells(name)))
     test = {"p": bootstrap_signature()} if len(scores) > 1 else {}
     notes = [_P.format(unit=evaluation.unit)] if len(scores) > 1 else []
     notes += [_REPLIES] if any(result.facts for result in evaluation.results) else []
@@ -135,12 +131,7 @@ def _by_length(evaluation: Evaluation) -> str:
 
 
 def _segments(evaluation: Comparison, headings: Mapping[int, str]) -> str:
-    """Return segments with their source, reference and what each system wrote.
-
-    Args:
-        evaluation: All of them.
-        headings: Of those to show, by their numbers from 0.
-    """
+    """Return segments, by their numbers from 0, with source, reference and what was written."""
     sources, references, language, _ = evaluation.corpus
     names = [result.name for result in evaluation.results] if len(evaluation.results) > 1 else [""]
     blocks = []

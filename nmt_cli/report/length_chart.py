@@ -24,13 +24,9 @@ _UNCUT = 1 << 30
 def lengths_chart(
     title: str, unit: str, counts: dict[str, Counter[int]], limit: int | None
 ) -> BarChart:
-    """Return the picture of a corpus's lengths.
+    """Return the picture of a corpus's lengths: by side, length -> lines.
 
-    Args:
-        title: One line.
-        unit: What lengths are counted in.
-        counts: For each side, length -> lines.
-        limit: The model's longest sequence, or None when the unit is another.
+    `limit` is the model's longest sequence, or None when the unit is another.
     """
     bars = []
     for side, lengths in counts.items():
@@ -65,11 +61,6 @@ def _quantile(lengths: Counter[int], share: float) -> int:
 
 def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
     """Return how long the lines of a configuration's text are.
-
-    Args:
-        loaded: The configuration.
-        unit: One of "tokens", "words" and "characters".
-        split: One of "train", "dev" and "test".
 
     Raises:
         ConfigError: There is no such unit or split, or no text in it.

@@ -48,17 +48,11 @@ _STRONG = 0.66  # from this weight on black text has more contrast
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion(Picture):
-    """Which labels are taken for which.
-
-    Attributes:
-        title: One line above it.
-        labels: Their names.
-        counts: [Y, Y] how many examples of the row's label got the column's.
-    """
+    """Which labels are taken for which."""
 
     title: str
     labels: list[str]
-    counts: list[list[int]]
+    counts: list[list[int]]  # [Y, Y] how many examples of the row's label got the column's
 
     @classmethod
     def of(cls, name: str, judged: Judged) -> "Confusion":
@@ -254,13 +248,8 @@ def heat_table(
 ) -> "Text":
     """Return weights as a table of whole percents, the columns' names from top to bottom.
 
-    Args:
-        title: A line above.
-        rows: T labels.
-        columns: S labels. What does not fit side by side goes into another table below.
-        weights: [T, S] from 0 to 1.
-        width: Columns of the terminal.
-        has_colour: Whether to shade the cells, too.
+    Weights are [T, S] from 0 to 1, with T names of rows and S of columns; those that do not fit
+    into the terminal's width go into another table below. Colour shades the cells, too.
     """
     from rich.cells import cell_len
     from rich.text import Text

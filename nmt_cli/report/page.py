@@ -11,13 +11,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """Return a whole page.
+    """Return a whole page: a title as plain text, and HTML below it.
 
-    Args:
-        title: Plain text; the heading, too.
-        body: HTML below the heading.
-        style: CSS beside that of all pages.
-        script: JavaScript that runs when the page is there.
+    It may have CSS beside that of all pages, and JavaScript that runs when it is there.
     """
     code = f"<script>\n{script}</script>\n" if script else ""
     return (
@@ -32,21 +28,12 @@ def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
 
 
 def with_numbers(figures: str, numbers: Rows) -> str:
-    """Return drawings and, folded up below them, their numbers as HTML.
-
-    Args:
-        figures: HTML.
-        numbers: Rows of text, the heading first.
-    """
+    """Return drawings as HTML and, folded up below them, their numbers."""
     return figures + folded("The numbers", table(numbers))
 
 
 def sections(parts: Mapping[str, str]) -> str:
-    """Return HTML under headings, with links to all of them above.
-
-    Args:
-        parts: Heading -> HTML; those without any are left out.
-    """
+    """Return parts, heading -> HTML or "", below links to all of them."""
     shown = {heading: body for heading, body in parts.items() if body}
     ids = {heading: heading.lower().replace(" ", "-") for heading in shown}
     links = "".join(f'<li><a href="#{i}">{html.escape(h)}</a></li>' for h, i in ids.items())
@@ -60,8 +47,7 @@ def sections(parts: Mapping[str, str]) -> str:
 def texts(rows: Iterable[tuple[str, str, str]]) -> str:
     """Return texts of any language, each beside what it is.
 
-    Args:
-        rows: What it is, the text, and the code of its language or "" where that is not known.
+    A row is what it is, the text, and the code of its language or "" where that is not known.
     """
     entries = []
     for name, text, language in rows:
@@ -91,9 +77,7 @@ def folded(summary: str, body: str) -> str:
 def table(rows: Rows, *, kind: str = "numbers") -> str:
     """Return rows of plain text, the heading first, as HTML.
 
-    Args:
-        rows: Equally long.
-        kind: "numbers", of which all columns but the first stand on the right, or "texts".
+    Of "numbers" all columns but the first stand on the right, of "texts" none.
     """
     heading, *others = (
         "".join(f"<{cell}>{_breakable(text)}</{cell}>" for text in row)

@@ -58,13 +58,9 @@ _STYLE = {
 
 
 class Picture(ABC):
-    """Something that can be drawn in each of the forms.
+    """Something that can be drawn in each of the forms."""
 
-    Attributes:
-        title: One line above it.
-    """
-
-    title: str
+    title: str  # one line above it
 
     @property
     def caption(self) -> str:
@@ -122,10 +118,7 @@ def check_format(path: Path) -> None:
 def write_picture(picture: Picture, path: Path, *, on_warning: Callable[[str], None]) -> None:
     """Write a picture in the form that the file's name asks for.
 
-    Args:
-        picture: What to draw.
-        path: Ends in .png, .svg or .html.
-        on_warning: Told, in one line, of characters that no installed font has.
+    `on_warning` is told, in one line, of characters that no installed font has.
 
     Raises:
         ConfigError: The name ends in something else.
@@ -208,15 +201,10 @@ def _quiet() -> Iterator[None]:
 
 
 class Fonts(NamedTuple):
-    """Fonts for a text.
+    """Fonts for a text."""
 
-    Attributes:
-        families: Names, each for what the ones before it lack.
-        missing: The characters that no installed font has, in code point order.
-    """
-
-    families: list[str]
-    missing: str
+    families: list[str]  # names, each for what the ones before it lack
+    missing: str  # the characters that no installed font has, in code point order
 
 
 def fonts_for(text: str) -> Fonts:

@@ -38,14 +38,9 @@ def training_page(
     manifest: "Manifest | None",
     previous: "Manifest | None" = None,
 ) -> str:
-    """Return the report as a page.
+    """Return the report as a page: of the data's HTML, and of what `events.jsonl` has.
 
-    Args:
-        config: The run's configuration.
-        card: The data, as HTML.
-        events: What `events.jsonl` has.
-        manifest: Of the best model so far, if there is one.
-        previous: Of the last run of this name, if there was one.
+    The manifests are those of the best model so far, and of the last run of this name.
     """
     history = _History()
     chart = curves_chart(config.name, {config.name: history.noting(events)})
@@ -66,19 +61,12 @@ def training_page(
 
 
 class _History:
-    """What happened in a run, without its steps.
-
-    Attributes:
-        starts: Of each session.
-        evaluations: Those that no rollback undid.
-        exports: Number formats that were measured.
-        warnings: A line each.
-    """
+    """What happened in a run, without its steps."""
 
     def __init__(self) -> None:
-        self.starts: list[Event] = []
-        self.evaluations: list[Event] = []
-        self.exports: dict[str, dict[str, Any]] = {}
+        self.starts: list[Event] = []  # of each session
+        self.evaluations: list[Event] = []  # those that no rollback undid
+        self.exports: dict[str, dict[str, Any]] = {}  # number formats that were measured
         self.warnings: list[str] = []
         self._step: Event = {}
         self._last: Event = {}
@@ -227,12 +215,7 @@ _LARGEST_EXPONENT = 700.0  # beyond, exp is no number any more
 
 
 def headline(manifest: "Manifest", previous: "Manifest | None") -> list[str]:
-    """Return the score, what the model is, and how it compares.
-
-    Args:
-        manifest: Of the run's best model.
-        previous: Of the last run of this name.
-    """
+    """Return the best model's score, what it is, and how it compares with the last run's."""
     name, dev = _score(manifest)
     test = manifest.scores.get("test", {}).get(name, {}).get("score")
     also = "" if test is None else f", {test:.1f} on test"
@@ -284,9 +267,7 @@ _Key = tuple[str, str]
 def followed(evaluations: Sequence[Event], languages: tuple[str, str]) -> str:
     """Return each sentence with its reference and what the model made of it, the newest first.
 
-    Args:
-        evaluations: Those whose outputs count, in their order.
-        languages: Codes of source and target; "" where not known.
+    `languages` are the codes of source and target, "" where not known.
     """
     outputs: dict[_Key, list[tuple[str, str]]] = {}
     for event in evaluations:

@@ -24,12 +24,7 @@ NAMES = [usage.split()[0] for usage in HELP]
 
 
 class ChatCommands:
-    """Carries out slash commands.
-
-    Args:
-        conversation: What they act on.
-        say: Shows a reply that a command asked for.
-    """
+    """Carries out slash commands on a conversation; `say` shows a reply that one asked for."""
 
     def __init__(
         self, conversation: Conversation, say: Callable[[Generator[str, None, None]], None]

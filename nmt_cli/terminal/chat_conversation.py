@@ -30,23 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Conversation:
-    """Replies, keeps the log up to date, and counts.
+    """Replies, keeps the log up to date, and counts."""
 
-    Attributes:
-        session: The turns, and what `/set` changes.
-        model: The model's folder.
-        log: Where the conversation is kept, or None.
-        replies: How many so far; of them `stopped` were stopped.
-        seconds: They took, until their first piece `first_piece_s`.
-    """
-
-    session: "ChatSession"
-    model: Path = field(kw_only=True)
-    log: "ConversationLog | None" = field(kw_only=True)
-    replies: int = field(default=0, init=False)
-    stopped: int = field(default=0, init=False)
-    first_piece_s: float = field(default=0.0, init=False)
-    seconds: float = field(default=0.0, init=False)
+    session: "ChatSession"  # the turns, and what `/set` changes
+    model: Path = field(kw_only=True)  # the model's folder
+    log: "ConversationLog | None" = field(kw_only=True)  # where the conversation is kept, or None
+    replies: int = field(default=0, init=False)  # how many so far
+    stopped: int = field(default=0, init=False)  # of the replies
+    first_piece_s: float = field(default=0.0, init=False)  # all took until their first piece
+    seconds: float = field(default=0.0, init=False)  # all took
 
     def reply(self, text: str) -> tuple["Reply", float]:
         """Return the reply to a text, and the seconds it took."""
@@ -94,12 +86,9 @@ class Conversation:
 
 
 class ConversationLog:
-    """The file `path` of one conversation; it is made when there is something to write.
+    """The file `path` of one conversation, made when there is something to write.
 
-    Args:
-        path: The file.
-        model: The model's folder.
-        turns: What the file holds already.
+    `turns` is what it holds already.
     """
 
     def __init__(self, path: Path, model: Path, turns: Sequence[str] = ()) -> None:

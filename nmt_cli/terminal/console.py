@@ -4,20 +4,24 @@ Rich is imported only for tables and live progress on a terminal; plain lines ne
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from nmt_cli.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
+    from nmt_cli.report.picture import Picture
+
+_STDERR = 2  # its file descriptor
 # All but tab and line feed, and what turns the direction of writing round.
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -34,56 +38,39 @@ def use_utf8() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        is_line_buffered = sys.stdout.line_buffering
-        sys.stdout = _Stdout(
-            sys.stdout.detach(), "utf-8", "replace", line_buffering=is_line_buffered
-        )
+        by_line = sys.stdout.line_buffering
+        sys.stdout = _Output(sys.stdout.detach(), "utf-8", "replace", line_buffering=by_line)
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = _Stderr(sys.stderr.detach(), "utf-8", "replace", line_buffering=True)
+        sys.stderr = _Output(sys.stderr.detach(), "utf-8", "replace", line_buffering=True)
 
 
-class _Stdout(io.TextIOWrapper):
-    """Standard output that says so when it cannot be written; a full disk is no bug in nmt."""
+class _Output(io.TextIOWrapper):
+    """A standard stream. If it cannot be written, as on a full disk, that is no bug in nmt.
+
+    Standard output says so. Standard error is nowhere once its terminal was closed: what goes on
+    must be saved.
+    """
 
     def write(self, text: str, /) -> int:
-        with self._errors_told():
-            return super().write(text)
+        with self._guarded():
+            super().write(text)
+        return len(text)
 
     def flush(self) -> None:
-        with self._errors_told():
+        with self._guarded():
             super().flush()
 
     @contextlib.contextmanager
-    def _errors_told(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:  # the reader has enough
             raise
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
-            raise DataError(f"standard output cannot be written: {error.strerror}") from error
-
-
-class _Stderr(io.TextIOWrapper):
-    """Standard error that is nowhere once its terminal was closed; what goes on must be saved."""
-
-    def write(self, text: str, /) -> int:
-        with self._errors_dropped():
-            super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with self._errors_dropped():
-            super().flush()
-
-    @contextlib.contextmanager
-    def _errors_dropped(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:  # the reader has enough
-            raise
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            if self.fileno() != _STDERR:
+                problem = f"standard output cannot be written: {error.strerror}"
+                raise DataError(problem) from error
 
 
 def _nowhere(mode: str) -> IO[str]:
@@ -115,6 +102,31 @@ def result_columns(rows: Sequence[Sequence[str]]) -> None:
             f"{text}{' ' * (w - cell_len(text))}" for text, w in zip(row, widths, strict=True)
         )
         result("  ".join(padded).rstrip())
+
+
+def check_output(picture: str | None) -> None:
+    """Raise ConfigError now, before slow work, if a picture cannot be written to a file."""
+    from nmt_cli.report.picture import check_format
+
+    if picture is not None:
+        check_format(Path(picture))
+
+
+def show(picture: "Picture", output: str | None) -> None:
+    """Write a picture to a file, or print it where there is none.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    from nmt_cli.report.picture import write_picture
+
+    if output is not None:
+        write_picture(picture, Path(output), on_warning=warn)
+        note(f"the picture is in {output}")
+        return
+    screen = rich_stdout()
+    has_colour = screen.color_system is not None and not screen.no_color
+    screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
 
 
 def visible(text: str) -> str:
@@ -178,14 +190,16 @@ def rich_stderr() -> "Console":
 
 
 @contextlib.contextmanager
-def live_progress(*columns: Any) -> Iterator["Progress | None"]:
-    """Show a live progress line on a terminal; yield None where there is none.
+def live_progress(
+    what: str, *columns: Any, total: float | None = None, **fields: Any
+) -> Iterator[Callable[..., None]]:
+    """Show a live progress line on a terminal; nothing where there is none.
 
-    Args:
-        columns: Rich progress columns or format strings, after the bar.
+    After a bar it has `columns` of Rich, or format strings, which may show `fields`. Yields what to
+    call with all that changed, as `Progress.update` of Rich takes it.
     """
     if not is_live():
-        yield None
+        yield lambda **_: None
         return
     from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
@@ -197,27 +211,17 @@ def live_progress(*columns: Any) -> Iterator["Progress | None"]:
         console=rich_stderr(),
         transient=True,
     ) as progress:
-        yield progress
+        yield functools.partial(progress.update, progress.add_task(what, total=total, **fields))
 
 
 @contextlib.contextmanager
 def counting(unit: str = "") -> Iterator[Callable[..., None]]:
-    """Show how far something is while it goes on, on a terminal.
+    """Show on a terminal how far something is, in a unit for people or as a share.
 
-    Args:
-        unit: What is counted, for people.
-
-    Yields:
-        What to call with what is being done, how many are done, and of how many, if that is known.
+    Yields what to call with what is being done, how many are done, and of how many, if known.
     """
     count = (
         "{task.completed:,.0f} " + unit if unit else "{task.completed:,.0f} of {task.total:,.0f}"
     )
-    with live_progress(count) as progress:
-        task = progress.add_task("", total=None if unit else 1, start=True) if progress else None
-
-        def show(what: str, done: int, total: int | None = None) -> None:
-            if progress and task is not None:
-                progress.update(task, description=what, completed=done, total=total)
-
-        yield show
+    with live_progress("", count, total=None if unit else 1) as update:
+        yield lambda what, done, total=None: update(description=what, completed=done, total=total)

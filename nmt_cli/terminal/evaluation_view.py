@@ -12,7 +12,6 @@ from nmt_cli.files import os_errors_as, write_text
 from nmt_cli.report.evaluation_page import evaluation_page
 from nmt_cli.report.matrices import Confusion
 from nmt_cli.terminal import console
-from nmt_cli.terminal.pictures import show
 
 _NUM_SAMPLES = 5
 _NUM_PRINTED = 3
@@ -90,11 +89,7 @@ def _show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
         console.warn(problem)
     rows = [["", *(result.name for result in results)]]
     for name in {name: None for score in scores for name in score}:
-        cells = [value_text(name, score[name]) if name in score else "" for score in scores]
-        for system in range(1, len(results)):
-            p = evaluation.p_text(system, name)
-            cells[system] += f" ({p})" if p else ""
-        rows.append([name, *cells])
+        rows.append([name, *evaluation.cells(name)])
     console.result_columns(rows)
     console.result(f"p: paired bootstrap, {bootstrap_signature()}")
     for sample in samples:
@@ -125,7 +120,7 @@ def _show_judged(name: str, judged: Judged, *, as_json: bool) -> None:
     console.result_columns(rows)
     if not judged.multi_label:
         console.result("")
-        show(Confusion.of(name, judged), None)
+        console.show(Confusion.of(name, judged), None)
     for mistake in mistakes[:_MISTAKES_PRINTED]:
         console.result("")
         console.result_columns([[key, str(value)] for key, value in mistake.items()])

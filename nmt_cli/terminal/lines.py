@@ -16,7 +16,6 @@ from typing import IO, TYPE_CHECKING, Any
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.terminal import console
-from nmt_cli.terminal.pictures import check_output
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
@@ -56,9 +55,27 @@ def checked_encoding(name: str) -> str:
 
 def check_attention(text: list[str] | None, output: str) -> None:
     """Raise ConfigError unless `--attention` has a text to draw, and a file to draw it to."""
-    check_output(output)
+    console.check_output(output)
     if text is None or len(text) != 1 or not text[0].strip():
         raise ConfigError("--attention draws one text: give it as the argument")
+
+
+def show_attention(model: "Model", ids: tuple[list[int], list[int]], output: str) -> None:
+    """Draw what every head looked at when a model made target ids of source ids."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_ids
+
+    attended = attended_ids(model.bundle, model.vocabularies, ids, model.engine)
+    console.show(attention_of(attended), output)
+
+
+def show_label_attention(model: "Model", labelled: "Labelled", output: str) -> None:
+    """Draw what every head of a classifier looked at."""
+    from nmt_cli.report.attention import attention_of
+    from nmt_cli.search.attended import attended_labels
+
+    attended = attended_labels(model.bundle, model.labeller, labelled)
+    console.show(attention_of(attended), output)
 
 
 def input_windows(
@@ -70,12 +87,8 @@ def input_windows(
 ) -> Iterable[list[str]]:
     """Return the input lines, in windows: of a file as full as may be, of a pipe as they come.
 
-    Args:
-        text: Lines that were given as arguments.
-        input_file: A file, `-`, or None for standard input.
-        mend: See `mend_of`.
-        encoding: See `checked_encoding`.
-        column: Of a table: what to read of each row.
+    They are the texts that were given as arguments, else those of a file, `-` or None for standard
+    input, with `mend` as `mend_of` returns it; of a table, one column.
     """
     from nmt_cli.files import read_lines
     from nmt_cli.search.translator import arriving_windows, full_windows
@@ -151,29 +164,21 @@ def file_progress(
 ) -> Iterator[Callable[[str], None]]:
     """Show lines, rate and time left while a file is written; results on a terminal show enough.
 
-    Args:
-        what: Is being done, for people.
-        input_file: Whose size is the whole.
-        output_file: None shows nothing.
-
-    Yields:
-        What to call with each line of the input that is done.
+    The size of the input file is the whole. Yields what to call with each of its lines when it is
+    done.
     """
-    with contextlib.ExitStack() as stack:
-        facts = "{task.fields[facts]}"
-        progress = stack.enter_context(console.live_progress(facts)) if output_file else None
-        if progress is None:
-            yield lambda _: None
-            return
-        started, lines, size = time.monotonic(), 0, _size(input_file)
-        task = progress.add_task(what, total=size, facts="")
+    if output_file is None:
+        yield lambda _: None
+        return
+    started, lines, facts = time.monotonic(), 0, "{task.fields[facts]}"
+    with console.live_progress(what, facts, total=_size(input_file), facts="") as update:
 
         def advance(line: str) -> None:
             nonlocal lines
             lines += 1
             rate = lines / (time.monotonic() - started)
             num_bytes = len(line.encode()) + 1
-            progress.update(task, advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
+            update(advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
 
         yield advance
 
@@ -188,19 +193,12 @@ def _size(input_file: str | None) -> int | None:
 
 @dataclass(frozen=True)
 class LabelLines:
-    """How lines look.
+    """Makes output lines of labels."""
 
-    Attributes:
-        labels: Of the model.
-        top: How many of the likeliest labels to show; None is those that the text got.
-        proba: Whether each has its probability beside it.
-        json: Whether a line is a JSON object.
-    """
-
-    labels: "Labels"
-    top: int | None = None
-    proba: bool = False
-    json: bool = False
+    labels: "Labels"  # of the model
+    top: int | None = None  # so many of the likeliest; None is those that the text got
+    proba: bool = False  # each has its probability beside it
+    json: bool = False  # one JSON object a line
 
     def of(self, found: "Labelled") -> str:
         """Return the line for a text, with its line feed."""
@@ -223,21 +221,13 @@ class LabelLines:
 
 @dataclass(frozen=True)
 class TranslationLines:
-    """Makes output lines of translations.
+    """Makes output lines of translations."""
 
-    Attributes:
-        model: Gives attention and the tokens' scores when these are wanted.
-        json: One JSON object a line.
-        n_best: All hypotheses with rank and score.
-        align: Word pairs, and with `json` the attention between tokens.
-        scores: Each token's log-probability, with `json`.
-    """
-
-    model: "Model"
-    json: bool
-    n_best: bool
-    align: bool
-    scores: bool
+    model: "Model"  # gives attention and the tokens' scores when these are wanted
+    json: bool  # one JSON object a line
+    n_best: bool  # all hypotheses with rank and score
+    align: bool  # word pairs, and with `json` the attention between tokens
+    scores: bool  # each token's log-probability, with `json`
 
     def of(self, translation: "Translation") -> str:
         """Return the output of one input line."""

@@ -13,107 +13,81 @@ if TYPE_CHECKING:
     from nmt_cli.api import model as api
 
 
+def named(names: str, metavar: str | None, about: str) -> Any:
+    """Declare an option in `Annotated`; there are spaces between its names."""
+    return typer.Option(*names.split(), metavar=metavar, help=about)
+
+
+def option(metavar: str | None, about: str, names: str = "", *, default: Any = None) -> Any:
+    """Declare an option by a parameter's default; without `names` it is called as that is."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=about)
+
+
+def switch(names: str, about: str) -> Any:
+    """Declare an option that takes no value by a parameter's default."""
+    return typer.Option(False, *names.split(), help=about)
+
+
+def argument(metavar: str, about: str, *, default: Any = None) -> Any:
+    """Declare an argument by a parameter's default; one without, `...`, must be given."""
+    return typer.Argument(default, metavar=metavar, help=about)
+
+
 Config = Annotated[
     str | None,
     typer.Argument(metavar="[CONFIG]", help="A YAML file or a bundled name; default: quickstart."),
 ]
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. train.max_steps=200."),
+    list[str] | None, named("--set", "KEY=VALUE", "Set any key, e.g. train.max_steps=200.")
 ]
 Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", "-m", metavar="DIR", help="A model or run folder; default: the newest."
-    ),
+    str | None, named("--model -m", "DIR", "A model or run folder; default: the newest.")
 ]
-Beam = Annotated[
-    int | None, typer.Option("--beam", metavar="N", help="Beam size; 1 is greedy search.")
-]
+Beam = Annotated[int | None, named("--beam", "N", "Beam size; 1 is greedy search.")]
 LengthPenalty = Annotated[
-    float | None,
-    typer.Option("--length-penalty", metavar="A", help="Length penalty; 0 favours short outputs."),
+    float | None, named("--length-penalty", "A", "Length penalty; 0 favours short outputs.")
 ]
-MaxLength = Annotated[
-    int | None, typer.Option("--max-length", metavar="N", help="Longest output, in tokens.")
-]
-To = Annotated[
-    str | None, typer.Option("--to", metavar="CODE", help="The language to translate to.")
-]
-From = Annotated[
-    str | None, typer.Option("--from", metavar="CODE", help="The language to translate from.")
-]
-Engine = Annotated[
-    str, typer.Option("--engine", metavar="E", help="Engine: auto, ctranslate2 or tensorflow.")
-]
+MaxLength = Annotated[int | None, named("--max-length", "N", "Longest output, in tokens.")]
+To = Annotated[str | None, named("--to", "CODE", "The language to translate to.")]
+From = Annotated[str | None, named("--from", "CODE", "The language to translate from.")]
+Engine = Annotated[str, named("--engine", "E", "Engine: auto, ctranslate2 or tensorflow.")]
 Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="F", help="Number format of CTranslate2; see nmt export."),
+    str | None, named("--format", "F", "Number format of CTranslate2; see nmt export.")
 ]
 Formats = Annotated[
-    list[str] | None,
-    typer.Option("--format", metavar="F", help="Number format, e.g. int8; may be repeated."),
+    list[str] | None, named("--format", "F", "Number format, e.g. int8; may be repeated.")
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Processor cores; default: all.")
-]
-Device = Annotated[
-    str, typer.Option("--device", metavar="D", help="Device: auto, cpu or gpu (the first one).")
-]
-Batch = Annotated[
-    int | None,
-    typer.Option("--batch-tokens", metavar="N", help="Source tokens in a batch."),
-]
+Threads = Annotated[int | None, named("--threads", "N", "Processor cores; default: all.")]
+Device = Annotated[str, named("--device", "D", "Device: auto, cpu or gpu (the first one).")]
+Batch = Annotated[int | None, named("--batch-tokens", "N", "Source tokens in a batch.")]
 SearchSet = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set any search option, e.g. top_k=5."),
+    list[str] | None, named("--set", "KEY=VALUE", "Set any search option, e.g. top_k=5.")
 ]
 ChatSet = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Set any search or chat option, e.g. rerank=8."
-    ),
+    list[str] | None, named("--set", "KEY=VALUE", "Set any search or chat option, e.g. rerank=8.")
 ]
 Split = Annotated[
-    str, typer.Option("--split", help="Which text of the model's configuration: dev or test.")
+    str, named("--split", None, "Which text of the model's configuration: dev or test.")
 ]
-DataDir = Annotated[
-    str | None,
-    typer.Option("--data-dir", metavar="DIR", help="The folder that holds the text."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Say which engine was chosen, and why.")]
-Input = Annotated[
-    str | None,
-    typer.Option("--input", "-i", metavar="FILE", help="Read lines; - is standard input."),
-]
-Source = Annotated[str | None, typer.Option("--input", "-i", metavar="FILE", help="Source lines.")]
+DataDir = Annotated[str | None, named("--data-dir", "DIR", "The folder that holds the text.")]
+Json = Annotated[bool, named("--json", None, "Print JSON, one object per line.")]
+Verbose = Annotated[bool, named("--verbose", None, "Say which engine was chosen, and why.")]
+Input = Annotated[str | None, named("--input -i", "FILE", "Read lines; - is standard input.")]
+Source = Annotated[str | None, named("--input -i", "FILE", "Source lines.")]
 Reference = Annotated[
-    str | None,
-    typer.Option("--reference", metavar="FILE", help="Reference lines (or labels) for --input."),
+    str | None, named("--reference", "FILE", "Reference lines (or labels) for --input.")
 ]
-Output = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write lines to this file.")
-]
+Output = Annotated[str | None, named("--output -o", "FILE", "Write lines to this file.")]
 Attention = Annotated[
-    str | None,
-    typer.Option("--attention", metavar="FILE", help="Draw the attention: .html, .png or .svg."),
+    str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
 ]
-OnError = Annotated[
-    str,
-    typer.Option("--on-error", metavar="WHAT", help="If not UTF-8: stop, replace, skip-as-blank."),
-]
-Encoding = Annotated[
-    str,
-    typer.Option("--encoding", metavar="NAME", help="Encoding of the input: cp949, auto, ..."),
-]
+OnError = Annotated[str, named("--on-error", "WHAT", "If not UTF-8: stop, replace, skip-as-blank.")]
+Encoding = Annotated[str, named("--encoding", "NAME", "Encoding of the input: cp949, auto, ...")]
 Column = Annotated[
-    str | None,
-    typer.Option("--column", metavar="NAME", help="Column of a .tsv or .csv: heading or number."),
+    str | None, named("--column", "NAME", "Column of a .tsv or .csv: heading or number.")
 ]
 PairColumns = Annotated[
-    str | None,
-    typer.Option("--column", metavar="SRC,TGT", help="Columns of an --input that is a table."),
+    str | None, named("--column", "SRC,TGT", "Columns of an --input that is a table.")
 ]
 
 

@@ -220,10 +220,7 @@ class ChatPrompt:
     """Talks with whoever sits at the terminal.
 
     Enter sends a line. A message of several lines begins and ends with three quotes, or is pasted.
-
-    Args:
-        conversation: The one to continue.
-        keep_history: Whether typed lines are kept for the next time.
+    With `keep_history` what was typed is kept for the next time.
     """
 
     def __init__(self, conversation: "Conversation", *, keep_history: bool) -> None:

@@ -48,15 +48,7 @@ _NUM_LOWEST = 3
 
 
 class TrainingView:
-    """Shows the events of one run.
-
-    Args:
-        config: The run's configuration.
-        report: Its report.
-
-    Attributes:
-        signal: The number of the signal that stopped the run, on whichever machine, or 0.
-    """
+    """Shows the events of one run; `signal` is the one that stopped it, on any machine, or 0."""
 
     def __init__(self, config: "Config", report: "TrainingReport") -> None:
         self._config = config
@@ -71,12 +63,9 @@ class TrainingView:
 
     def __enter__(self) -> "TrainingView":
         columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
-        self._context = console.live_progress(*columns)
-        self._progress = self._context.__enter__()
-        self._task = None
-        if self._progress is not None:
-            total = self._config.train.max_steps
-            self._task = self._progress.add_task("training", total=total, facts="")
+        total = self._config.train.max_steps
+        self._context = console.live_progress("training", *columns, total=total, facts="")
+        self._update = self._context.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -121,16 +110,11 @@ class TrainingView:
             f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
             f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{self._best}"
         )
-        if self._progress is not None and self._task is not None:
+        if console.is_live():
             is_next = event.step % self._config.train.eval_steps == 0
             doing = "evaluating" if is_next else "training"
-            self._progress.update(
-                self._task,
-                completed=event.step,
-                total=event.last_step,
-                facts=facts,
-                description=doing,
-            )
+            done, total = event.step, event.last_step
+            self._update(completed=done, total=total, facts=facts, description=doing)
         elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
             self._told = time.monotonic()
             console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
@@ -279,15 +263,7 @@ class StopRequest:
 
 
 class TrainingReport:
-    """Keeps a run's report up to date. If that fails, training continues.
-
-    Args:
-        prepared: The run.
-
-    Attributes:
-        path: The page.
-        is_written: Whether it is up to date.
-    """
+    """Keeps a run's report, the page at `path`, up to date. If that fails, training continues."""
 
     def __init__(self, prepared: "Prepared") -> None:
         self._prepared = prepared

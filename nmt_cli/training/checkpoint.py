@@ -45,32 +45,22 @@ class Progress:
     A step is skipped (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2). Several in a row
     are no accident: training goes back to a checkpoint and past the batches that failed (Chowdhery
     et al. 2022, arXiv 2204.02311, section 5.1), here with half the rate, too.
-
-    Attributes:
-        step: Optimizer steps done.
-        cursor: The next effective batch.
-        best_score: Best development score so far; higher is better. None before the first.
-        evaluated_step: The last step that was evaluated; `score` is its development score.
-        skipped: Steps whose loss or gradient was not finite; `skipped_in_a_row` just now.
-        rolled_back_to: The step, each time that training went back; each halved the rate.
-        halvings: How often micro-batches were cut in half because memory was too small.
-        seconds: Time spent training, all sessions together.
-        log_bytes: Length of `events.jsonl` when all this was true.
     """
 
-    step: int = 0
-    cursor: Cursor = field(default_factory=Cursor)
-    best_score: float | None = None
+    step: int = 0  # optimizer steps done
+    cursor: Cursor = field(default_factory=Cursor)  # the next effective batch
+    best_score: float | None = None  # on dev, so far; higher is better
     best_step: int = 0
     evaluations_since_best: int = 0
-    evaluated_step: int = 0
+    evaluated_step: int = 0  # the last step that was evaluated; `score` is its development score
     score: float | None = None
-    skipped: int = 0
+    skipped: int = 0  # steps whose loss or gradient was not finite; `skipped_in_a_row` just now
     skipped_in_a_row: int = 0
+    # the step, each time that training went back; each halved the rate
     rolled_back_to: tuple[int, ...] = ()
-    halvings: int = 0
-    seconds: float = 0.0
-    log_bytes: int = 0
+    halvings: int = 0  # how often micro-batches were cut in half because memory was too small
+    seconds: float = 0.0  # time spent training, all sessions together
+    log_bytes: int = 0  # length of `events.jsonl` when all this was true
 
     @property
     def rate_factor(self) -> float:
@@ -109,29 +99,22 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All state of a run at one step: its progress, weights and optimizer state by name.
-
-    Attributes:
-        settings: What must not change when the run resumes.
-        is_regular: False for one that is written only because the run stops here. Neither it nor
-            its disk space takes the place of a regular one, so the average at the end is that of a
-            run which never stopped.
-    """
+    """All state of a run at one step: its progress, weights and optimizer state by name."""
 
     progress: Progress
     weights: Arrays
     optimizer: Arrays
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # what must not change when the run resumes
+    # False for one that is written only because the run stops here. Neither it nor its disk space
+    # takes the place of a regular one, so the average at the end is that of a run which never
+    # stopped.
     is_regular: bool = True
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """The checkpoints of one run, in `runs/NAME/checkpoints`.
 
-    Args:
-        folder: `runs/NAME/checkpoints`.
-        keep: How many regular ones stay on disk, the newest of them.
-        keep_best: How many of the best stay, too.
+    Of the regular ones the newest stay, `keep` of them, and the best, `keep_best` of them.
     """
 
     def __init__(self, folder: Path, keep: int, keep_best: int = 0) -> None:
@@ -141,7 +124,7 @@ class Checkpoints:
 
     def paths(self) -> list[Path]:
         """Return the checkpoint folders, oldest first."""
-        return _paths(self._folder)
+        return sorted(self._folder.glob("step-*"))
 
     def last(self, count: int) -> list[Path]:
         """Return the newest regular ones, oldest first."""
@@ -318,16 +301,12 @@ def _set_aside(path: Path, error: Exception) -> str:
     return f"{path}: damaged ({error}); set aside as {aside.name}"
 
 
-def _paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("step-*"))
-
-
 def saved_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the newest checkpoint that tells them; none without checkpoints.
 
     All of a run have the same. TrainingError: one cannot be read, though it may be whole.
     """
-    for path in reversed(_paths(folder)):
+    for path in sorted(folder.glob("step-*"), reverse=True):
         unreadable = os_errors_as(TrainingError, f"{path}: cannot be read")
         with unreadable, contextlib.suppress(*_DAMAGES):
             settings: dict[str, Any] = _read_state(path)["settings"]

@@ -38,8 +38,7 @@ _USUAL = 0.99  # share of the training sources that no splitting of long lines s
 class Chief:
     """Writes what a run leaves behind; its context ends when all of it is written.
 
-    Attributes:
-        saved_step: Step of the newest regular checkpoint, on disk or being written.
+    `saved_step` is that of the newest regular checkpoint, on disk or being written.
     """
 
     def __init__(

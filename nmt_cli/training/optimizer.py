@@ -40,11 +40,8 @@ class Optimizer:
 
     Of the variables, by name, `optimizer` says what moves the matrices between hidden states (Adam
     moves all others); a `clip_norm`, `weight_decay` or `average_decay` of 0 does nothing. With a
-    `lora_rank` adapters of the variables are moved, which must all be matrices.
-
-    Attributes:
-        sources: The variables whose gradients are wanted.
-        weights: What is moved: these, or adapters of them.
+    `lora_rank` adapters of the variables are moved, which must all be matrices. `sources` are the
+    variables whose gradients are wanted, `weights` what is moved: these, or adapters of them.
     """
 
     def __init__(self, variables: dict[str, Any], config: TrainConfig) -> None:
@@ -179,11 +176,9 @@ _TINY = 1e-7
 def steps(momenta: Mapping[str, Tensor], rms: float, precision: str) -> dict[str, Tensor]:
     """Return by how much each weight falls at a rate of one, as Muon has it.
 
-    Args:
-        momenta: u of each weight, [rows, columns], by its dotted name.
-        rms: Root mean square of the elements of each step.
-        precision: What matrices are multiplied in; bfloat16 is as good here (Jordan et al. 2024)
-            and two to four times as fast where the processor has it.
+    `momenta` has u of each weight, [rows, columns], by its dotted name; `rms` is the root mean
+    square of a step's elements. In bfloat16 it is as good (Jordan et al. 2024) and two to four
+    times as fast where the processor has it.
     """
     # Each matrix by itself: TensorFlow gives them to the cores, which are better used so than by a
     # product of many at a time.

@@ -62,19 +62,9 @@ _LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that the training loop needs.
+    """All that the training loop needs."""
 
-    Attributes:
-        config: The configuration, with a value for every key that said `auto` and the real size of
-            the vocabulary.
-        fingerprint: Hash of text, vocabulary and template of the training corpus.
-        settings: What must be the same when the run resumes.
-        num_blank: Label of a training corpus -> its pairs without text on a side, which are left
-            out; empty where older shards do not say.
-        is_fresh: The run starts over: what it made before goes when its first step is at hand.
-    """
-
-    config: Config
+    config: Config  # with a value for each key that said `auto`, and the vocabulary's real size
     folder: RunFolder
     corpora: Corpora
     vocabularies: Vocabularies
@@ -82,12 +72,15 @@ class Prepared:
     train: EncodedCorpus
     dev: EncodedCorpus
     dev_examples: list[Example]
-    fingerprint: str
-    settings: dict[str, Any]
+    fingerprint: str  # hash of text, vocabulary and template of the training corpus
+    settings: dict[str, Any]  # what must be the same when the run resumes
     start: Bundle | None
+    # label of a training corpus -> its pairs without text on a side, which are left out; empty
+    # where older shards do not say
     num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
+    # the run starts over: what it made before goes when its first step is at hand
     is_fresh: bool = False
 
 

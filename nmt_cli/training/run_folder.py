@@ -20,29 +20,18 @@ from nmt_cli.resources import RUNS_DIR
 
 
 class RunFolder:
-    """Where the parts of a run lie.
-
-    Attributes:
-        shards: Folder of the encoded corpora.
-        checkpoints: Folder of the checkpoints.
-        config: The configuration that the run was begun with, with what `auto` became.
-        model: The best bundle so far.
-        events: One JSON object a line: all that happened.
-        report: The same as a page for people, with what the run is made of.
-        tensorboard: The same for TensorBoard, if asked for.
-        previous: Manifest of the best model of the last run of this name, which was forgotten.
-    """
+    """Where the parts of a run lie."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.shards = path / "shards"
+        self.shards = path / "shards"  # the encoded corpora
         self.checkpoints = path / "checkpoints"
-        self.config = path / RUN_CONFIG
-        self.model = path / "model"
-        self.events = path / "events.jsonl"
-        self.report = path / "report.html"
-        self.tensorboard = path / "tensorboard"
-        self.previous = path / "previous.json"
+        self.config = path / RUN_CONFIG  # with which the run was begun, and what `auto` became
+        self.model = path / "model"  # the best bundle so far
+        self.events = path / "events.jsonl"  # one JSON object a line: all that happened
+        self.report = path / "report.html"  # the same for people, with what the run is made of
+        self.tensorboard = path / "tensorboard"  # the same for TensorBoard, if asked for
+        self.previous = path / "previous.json"  # manifest of the last run's model, forgotten
 
     @classmethod
     def of(cls, config: Config, cluster: Cluster = ALONE) -> "RunFolder":

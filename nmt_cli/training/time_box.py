@@ -35,18 +35,12 @@ _FORMAT_PAIRS = 1000
 
 
 class Evaluation(NamedTuple):
-    """What the time for the end of the run is judged by.
+    """What the time for the end of the run is judged by."""
 
-    Attributes:
-        seconds: How long an evaluation took, and of that one greedy search `search_seconds`.
-        test_pairs: Searches of the test set, with `beam_size`.
-        format_pairs: Development pairs that number formats will be measured on.
-    """
-
-    seconds: float
+    seconds: float  # how long an evaluation took, and of that one greedy search `search_seconds`
     search_seconds: float
-    test_pairs: int
-    format_pairs: int
+    test_pairs: int  # searches of the test set, with `beam_size`
+    format_pairs: int  # development pairs that number formats will be measured on
     beam_size: int
 
     @property
@@ -66,17 +60,12 @@ class Evaluation(NamedTuple):
 
 
 class TimeLeft(NamedTuple):
-    """What follows from the clock at one step.
+    """What follows from the clock at one step."""
 
-    Attributes:
-        last_step: The number of steps at which the time will be up; infinity while unknown.
-        wants_evaluation: Whether one is needed to know how long the end will take.
-        is_over: Whether all that is left is needed for the end of the run.
-    """
-
+    # the number of steps at which the time will be up; infinity while unknown
     last_step: float = math.inf
-    wants_evaluation: bool = False
-    is_over: bool = False
+    wants_evaluation: bool = False  # whether one is needed to know how long the end will take
+    is_over: bool = False  # whether all that is left is needed for the end of the run
 
     def wants_checkpoint(self, step: int, saved_step: int) -> bool:
         """Return whether it is time for one; the usual distance may be longer than the run."""

@@ -53,14 +53,13 @@ def test_no_colours_where_they_are_not_wanted(monkeypatch, name, value):
 
 def test_progress_is_silent_in_a_pipe_and_live_at_a_terminal(monkeypatch):
     terminal = use_terminal(monkeypatch)
-    with console.live_progress("{task.completed}") as progress:
-        assert progress is not None
-        progress.add_task("working", total=2, completed=1)
-        progress.refresh()
+    with console.live_progress("working", "{task.completed}", total=2) as update:
+        update(completed=1, refresh=True)
     assert "working" in terminal.getvalue()
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with console.live_progress() as progress:
-        assert progress is None
+    monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
+    with console.live_progress("working") as update:
+        update(completed=1)
+    assert pipe.getvalue() == ""
 
 
 def test_streams_become_utf8_whatever_the_locale(monkeypatch):

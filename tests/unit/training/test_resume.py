@@ -183,7 +183,8 @@ def test_a_refusal_comes_before_tensorflow(corpus):
     script = (
         "import sys; from nmt_cli.commands.train import train; from nmt_cli.errors import *\n"
         f"try: train({str(corpus / 'toy.yaml')!r}, ['seed=3', 'train.precision=auto'],\n"
-        "    dry_run=False, fresh=False, limit=None, workers=None, worker_index=None)\n"
+        "    data_dir=None, start=None, dry_run=False, fresh=False, limit=None, workers=None,\n"
+        "    worker_index=None, token_file=None, is_trusted=False)\n"
         "except ConfigError as error: print(error, 'tensorflow' in sys.modules)"
     )
     done = subprocess.run(
