@@ -55,6 +55,7 @@ class Bundle:
 
     path: Path
     manifest: Manifest
+    partners: tuple["Bundle", ...] = ()  # the other models of an ensemble, if it is one
 
     def verify(self) -> None:
         """Check the hash of every file; ModelFileError names the first one that changed."""

@@ -18,7 +18,7 @@ def score(
         list[str] | None,
         typer.Argument(metavar="[SOURCE TARGET]", help="A sentence and its translation."),
     ] = None,
-    model: opt.Model = None,
+    model: opt.Models = None,
     source: opt.Source = None,
     target: opt.Reference = None,
     to: opt.To = None,

@@ -16,7 +16,7 @@ def translate(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences to translate.")
     ] = None,
-    model: opt.Model = None,
+    model: opt.Models = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
     to: opt.To = None,
@@ -75,6 +75,8 @@ def translate(
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
         text_lines.check_attention(text, attention)
+        if len(model or ()) > 1:
+            raise ConfigError("--attention draws one model; give one --model")
     loaded = opt.open_model(
         model,
         TRANSLATION,

@@ -1,5 +1,6 @@
 """The options that several commands share, each declared once, and the model a command uses."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,15 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model", "-m", metavar="DIR", help="A model or run folder; default: the newest."
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="A model or run folder; default: the newest. Several are an ensemble.",
     ),
 ]
 Beam = Annotated[
@@ -135,7 +145,7 @@ def note_stand_in(config: str | None, command: str) -> None:
             console.warn(f"{DEFAULT_FILE} is not used; to use it: nmt {command} {DEFAULT_FILE}")
 
 
-def open_model(model: str | None, task: TaskFacts, **options: Any) -> "api.Model":
+def open_model(model: str | Sequence[str] | None, task: TaskFacts, **options: Any) -> "api.Model":
     """Return a model for a task, run as `EngineOptions` say; its messages go to the console."""
     from nmt_cli.api.model import Model
     from nmt_cli.bundle.finding import find_bundle
