@@ -43,6 +43,10 @@ def init(
         str | None,
         typer.Option("--preset", metavar="NAME", help="Use the sizes of a bundled configuration."),
     ] = None,
+    noise: Annotated[
+        bool,
+        typer.Option("--noise", help="Train on some text with typing mistakes, in capitals, ..."),
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Replace the file if it exists.")
     ] = False,
@@ -82,7 +86,7 @@ def init(
         raise ConfigError(
             "--reverse is for text that nmt init finds; with --train, swap the two names"
         )
-    draft = Draft(path, TASKS[task] if task else None, console.note, console.warn)
+    draft = Draft(path, TASKS[task] if task else None, console.note, console.warn, noise)
     if train:
         tree = draft.of_files({"train": train, "dev": dev, "test": test})
     else:
