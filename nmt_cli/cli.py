@@ -30,6 +30,7 @@ from nmt_cli.commands.export import export
 from nmt_cli.commands.import_ import import_model
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
+from nmt_cli.commands.join import join
 from nmt_cli.commands.score import score
 from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
@@ -280,7 +281,7 @@ app = typer.Typer(
 
 
 _COMMANDS = (init, check, tokenize, augment, train, translate, chat, classify, evaluate, score)
-for _command in (*_COMMANDS, serve, export, bench, info):
+for _command in (*_COMMANDS, join, serve, export, bench, info):
     app.command(cls=_Command)(_command)
 app.command("import", cls=_Command)(import_model)
 

@@ -1,5 +1,6 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
+import functools
 import sys
 from typing import Annotated
 
@@ -48,6 +49,7 @@ def translate(
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
+    shard: opt.Shard = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -110,9 +112,20 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         TranslatePrompt(translator, options, lines).run()
         return
-    windows = text_lines.input_windows(text, input_file, mend, encoding, column)
+    part = None
+    if shard is not None:
+        made_with = {
+            "search": vars(options),
+            "lines": {"json": json, "n_best": bool(n_best), "align": align, "scores": token_scores},
+            "split": not no_split,
+            "input": [encoding, column, on_error],
+            "engine": [engine, number_format],
+        }
+        read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
+        part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
+    windows = text_lines.input_windows(text, input_file, mend, encoding, column, part)
     translations = translator.translate_windows(windows, options)
-    last = text_lines.write("translating", translations, lines, input_file, output_file)
+    last = text_lines.write("translating", translations, lines, input_file, output_file, part)
     if attention is not None and last is not None:
         part, *others = last.hypotheses[0].parts
         if others:

@@ -109,6 +109,12 @@ Attention = Annotated[
     str | None,
     typer.Option("--attention", metavar="FILE", help="Draw the attention: .html, .png or .svg."),
 ]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="K/N", help="Only the K-th of N shares of the lines; see nmt join."
+    ),
+]
 OnError = Annotated[
     str,
     typer.Option("--on-error", metavar="WHAT", help="If not UTF-8: stop, replace, skip-as-blank."),
