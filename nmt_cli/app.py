@@ -7,7 +7,7 @@ from pathlib import Path
 from nmt_cli.bundle.app_file import MADE_FOR, MODEL, this_machine
 from nmt_cli.bundle.manifest import MANIFEST, read_manifest
 
-_COMMANDS = ("translate", "chat", "classify", "serve", "score", "bench", "info", "help")
+_COMMANDS = ("translate", "chat", "classify", "serve", "score", "join", "bench", "info", "help")
 _VERSION = ("--version", "-V")
 _WRONG_MACHINE = 2
 

@@ -30,6 +30,7 @@ from nmt_cli.commands.export import export
 from nmt_cli.commands.import_ import import_model
 from nmt_cli.commands.info import info
 from nmt_cli.commands.init import init
+from nmt_cli.commands.join import join
 from nmt_cli.commands.score import score
 from nmt_cli.commands.serve import serve
 from nmt_cli.commands.tokenize import tokenize
@@ -56,9 +57,21 @@ _RENAMED = (
 _PAIRS = ("--train", "--dev", "--test")  # of init: two files of sentences, or one table
 
 
+@contextlib.contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End well when the reader of the output goes away (`| head`): nothing is wrong."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python must not flush to it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
 class _Group(TyperGroup):
     """Turns what a command raises into one `error:` and one `hint:` line and an exit code."""
 
+    @_reader_may_leave()
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the options that stand before the subcommand.
 
@@ -108,6 +121,7 @@ class _Group(TyperGroup):
         """Return the first sentence, whole."""
         return _first_sentence(self.help)
 
+    @_reader_may_leave()
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -116,11 +130,7 @@ class _Group(TyperGroup):
                 traceback.print_exc()
             console.error(str(error), error.hint)
             raise typer.Exit(error.exit_code) from error
-        except BrokenPipeError:
-            # The reader went away (`| head`): nothing is wrong; Python must not flush to it again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        except (BrokenPipeError, typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
         except Exception as error:
             if hasattr(error, "exit_code") and hasattr(error, "show"):
@@ -271,7 +281,7 @@ app = typer.Typer(
 
 
 _COMMANDS = (init, check, tokenize, augment, train, translate, chat, classify, evaluate, score)
-for _command in (*_COMMANDS, serve, export, bench, info):
+for _command in (*_COMMANDS, join, serve, export, bench, info):
     app.command(cls=_Command)(_command)
 app.command("import", cls=_Command)(import_model)
 

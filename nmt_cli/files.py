@@ -51,7 +51,7 @@ def read_lines(
     block = _TEXT_BLOCK if Path(path).is_file() else 1
     number = 1
     try:
-        with _open_bytes(path) as stream:
+        with open_bytes(path) as stream:
             if encoding == AUTO:
                 encoding = _certain_encoding(path, stream)
             lines = _Recoded(stream, encoding) if encoding.startswith(WIDE) else stream
@@ -168,7 +168,8 @@ def conversion(found: Found, path: str | Path) -> str:
     return f"zcat {name} | {convert} > NEW" if name.endswith(".gz") else f"{convert} {name} > NEW"
 
 
-def _open_bytes(path: str | Path) -> contextlib.AbstractContextManager[io.BufferedReader]:
+def open_bytes(path: str | Path) -> contextlib.AbstractContextManager[io.BufferedReader]:
+    """Open a file, unpacked if its name ends in .gz, or standard input (-)."""
     if str(path) == "-":
         return contextlib.nullcontext(_stdin_bytes())
     if str(path).endswith(".gz"):
@@ -211,7 +212,7 @@ def most_unpacked(packed: Path) -> int:
 
 
 @contextlib.contextmanager
-def atomic_text(path: Path) -> Iterator[IO[str]]:
+def atomic_text(path: Path) -> Iterator[io.TextIOWrapper]:
     """Open a text file for writing that appears under its name only when complete.
 
     A name that ends in `.gz` is compressed; who may read an older file may read the new one. On any

@@ -71,7 +71,8 @@ class Model:
         return f"<{manifest.task} model {manifest.name}, {manifest.parameters:,} parameters>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (str(self.bundle.path.resolve()), self.options)
+        paths = [str(one.path.resolve()) for one in (self.bundle, *self.bundle.partners)]
+        return _reopened, (paths, self.options)
 
     def __enter__(self) -> Self:
         return self
@@ -226,7 +227,7 @@ class Model:
 
 
 def load(
-    model: str | Path | None = None,
+    model: str | Path | Sequence[str | Path] | None = None,
     *,
     on_warning: "Callable[[str], None]" = lambda _: None,
     on_note: "Callable[[str], None]" = lambda _: None,
@@ -235,8 +236,9 @@ def load(
     """Return a trained model.
 
     Args:
-        model: A model folder, a run folder, or a shared file; None is what `$NMT_MODEL` names,
-            otherwise the newest below `runs/`.
+        model: A model folder, a run folder, or a shared file; several are an ensemble, whose
+            probabilities are averaged. None is what `$NMT_MODEL` names, otherwise the newest below
+            `runs/`.
         on_warning: See `Model`.
         on_note: See `Model`.
         options: See `EngineOptions`: `engine`, `number_format`, `threads`, `device`.
@@ -245,12 +247,13 @@ def load(
         ConfigError: The value of an option is invalid.
         ModelFileError: There is no such model, or it is damaged.
     """
-    bundle = find_bundle(None if model is None else str(model))
-    return Model(bundle, EngineOptions(**options), on_warning=on_warning, on_note=on_note)
+    return Model(
+        find_bundle(model), EngineOptions(**options), on_warning=on_warning, on_note=on_note
+    )
 
 
-def _reopened(path: str, options: EngineOptions) -> Model:
-    return Model(find_bundle(path), options)
+def _reopened(paths: list[str], options: EngineOptions) -> Model:
+    return Model(find_bundle(paths), options)
 
 
 def _one_line_each(texts: Iterable[str]) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """Which model a command means: a folder, a run, a shared file, or the newest one."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
@@ -11,17 +13,24 @@ from nmt_cli.files import existing_dir
 from nmt_cli.resources import RUNS_DIR
 
 
-def find_bundle(model: str | None, *tasks: TaskFacts) -> Bundle:
+def find_bundle(model: str | Path | Sequence[str | Path] | None, *tasks: TaskFacts) -> Bundle:
     """Return the bundle that a command should use, for one of some tasks; none named is any.
 
-    `model` is what the user gave: a bundle, a run folder or a shared file. None looks at
-    `$NMT_MODEL` and then takes the newest bundle of the right task below `runs/`.
+    `model` is what the user gave: a bundle, a run folder or a shared file; or several of these,
+    which are an ensemble: the first with the others as its partners. None looks at `$NMT_MODEL` and
+    then takes the newest bundle of the right task below `runs/`.
 
     Raises:
-        ModelFileError: There is none, it is damaged, or it is for another task.
+        ModelFileError: There is none, it is damaged, or it is for another task; or the models of an
+            ensemble have different vocabularies.
     """
     tasks = tasks or tuple(TASKS.values())
-    given = model or os.environ.get("NMT_MODEL")
+    if model and not isinstance(model, str | Path):
+        first, *others = [find_bundle(name, *tasks) for name in model]
+        for other in others:
+            _check_same_vocabulary(first, other)
+        return replace(first, partners=tuple(others))
+    given = str(model or os.environ.get("NMT_MODEL") or "")
     if not given:
         return _newest_bundle(tasks)
     if Path(given).is_file() and Path(given).name != MANIFEST:
@@ -41,6 +50,27 @@ def check_task(bundle: Bundle, *tasks: TaskFacts, named: str = "") -> None:
         raise ModelFileError(
             f"{named or bundle.path}: is a {facts.name} model, not for {_named(tasks)}"
         )
+
+
+def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
+    """Raise ModelFileError unless two models can be of one ensemble."""
+    for bundle in (first, other):
+        if bundle.manifest.facts.has_labels:
+            raise ModelFileError(f"{bundle.path}: a classifier cannot be part of an ensemble")
+    of_first, of_other = (
+        [known["sha256"] for name, known in bundle.manifest.files.items() if _is_vocabulary(name)]
+        for bundle in (first, other)
+    )
+    if of_first != of_other or first.manifest.languages != other.manifest.languages:
+        raise ModelFileError(
+            f"{other.path}: has another vocabulary than {first.path}",
+            hint="the models of an ensemble are trained on the same text with the same tokenizer "
+            "section, and other seeds: nmt train my.yaml --set name=second --set seed=2",
+        )
+
+
+def _is_vocabulary(name: str) -> bool:
+    return name.startswith("tokenizer.")
 
 
 def _named(tasks: tuple[TaskFacts, ...]) -> str:

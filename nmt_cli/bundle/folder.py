@@ -55,6 +55,7 @@ class Bundle:
 
     path: Path
     manifest: Manifest
+    partners: tuple["Bundle", ...] = ()  # the other models of an ensemble, if it is one
 
     def verify(self) -> None:
         """Check the hash of every file; ModelFileError names the first one that changed."""
@@ -63,6 +64,14 @@ class Bundle:
                 digest = sha256_of(self.path / name)
             if digest != known["sha256"]:
                 raise ModelFileError(f"{self.path / name}: its content changed (wrong sha256)")
+
+    @property
+    def identity(self) -> str:
+        """What tells this model from others: the hash of its weights, and those of its partners."""
+        files = self.manifest.files
+        weights = [WEIGHTS] if WEIGHTS in files else sorted(n for n in files if n.endswith(".bin"))
+        own = "+".join(files[name]["sha256"] for name in weights)
+        return "+".join([own, *(partner.identity for partner in self.partners)])
 
     def check_files(self, is_wanted: Callable[[str], bool]) -> None:
         """Check that the wanted files are there with the right sizes and, if small, checksums.

@@ -1,5 +1,6 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
+import functools
 import sys
 
 from nmt_cli.config.tasks import CLASSIFICATION
@@ -20,6 +21,7 @@ def classify(
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
+    shard: opt.Shard = None,
     number_format: opt.Format = None,
     threads: opt.Threads = None,
     device: opt.Device = "auto",
@@ -57,8 +59,17 @@ def classify(
     if not text and input_file is None and sys.stdin.isatty():
         ClassifyPrompt(labeller, lines).run()
         return
-    windows = text_lines.input_windows(text, input_file, mend, encoding, column)
+    part = None
+    if shard is not None:
+        made_with = {
+            "lines": {"json": json, "top": top, "proba": proba},
+            "input": [encoding, column, on_error],
+            "engine": number_format,
+        }
+        read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
+        part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
+    windows = text_lines.input_windows(text, input_file, mend, encoding, column, part)
     labelled = labeller.label_windows(windows, on_warning=console.warn)
-    last = text_lines.write("classifying", labelled, lines, input_file, output_file)
+    last = text_lines.write("classifying", labelled, lines, input_file, output_file, part)
     if attention is not None:
         text_lines.show_label_attention(loaded, last, attention)

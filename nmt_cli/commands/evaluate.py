@@ -9,7 +9,7 @@ from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def evaluate(
-    model: opt.Model = None,
+    model: opt.Models = None,
     source: opt.Source = None,
     reference: opt.Reference = None,
     column: opt.PairColumns = None,

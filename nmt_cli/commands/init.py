@@ -22,6 +22,9 @@ def init(
     task: str | None = opt.option("TASK", "Task: translation, chat or classification."),
     reverse: bool = opt.switch("--reverse", "Swap source and target of the text that is found."),
     preset: str | None = opt.option("NAME", "Use the sizes of a bundled configuration."),
+    noise: bool = opt.switch(
+        "--noise", "Train on some text with typing mistakes, in capitals, ..."
+    ),
     yes: bool = opt.switch("--yes -y", "Replace the file if it exists."),
     json_schema: bool = opt.switch("--json-schema", "Print a JSON schema for editors."),
 ) -> None:
@@ -57,7 +60,7 @@ def init(
         raise ConfigError(
             "--reverse is for text that nmt init finds; with --train, swap the two names"
         )
-    draft = Draft(path, TASKS[task] if task else None, console.note, console.warn)
+    draft = Draft(path, TASKS[task] if task else None, console.note, console.warn, noise)
     if train:
         tree = draft.of_files({"train": train, "dev": dev, "test": test})
     else:

@@ -6,18 +6,20 @@ from pathlib import Path
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
+from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def score(
     texts: list[str] | None = opt.argument("[SOURCE TARGET]", "A sentence and its translation."),
-    model: opt.Model = None,
+    model: opt.Models = None,
     source: opt.Source = None,
     target: opt.Reference = None,
+    output_file: opt.Output = None,
     to: opt.To = None,
     from_: opt.From = None,
     column: opt.PairColumns = None,
+    shard: opt.Shard = None,
     length_penalty: opt.LengthPenalty = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -37,7 +39,7 @@ def score(
     """
     from nmt_cli.text.corpus import column_texts, read_parallel
 
-    columns = pair_columns(column, source, target)
+    columns = text_lines.pair_columns(column, source, target)
     is_half = (source is None) != (target is None) and not columns
     if bool(texts) == bool(source or target) or is_half:
         raise ConfigError("give either a sentence and its translation, or --input and --reference")
@@ -49,14 +51,27 @@ def score(
     loaded = opt.open_model(model, TRANSLATION, engine=engine, **where)
     if verbose:
         console.note_engine(loaded.engine_description)
-    pairs: Iterable[tuple[str, str]]
-    if texts:
-        pairs = [(texts[0], texts[1])]
-    elif columns:
-        rows = column_texts(Path(str(source)), columns[:2], checked_encoding(encoding))
-        pairs = ((source, target) for source, target in rows)
-    else:
-        examples = read_parallel(Path(str(source)), Path(str(target)), checked_encoding(encoding))
-        pairs = ((example.source[0], example.target) for example in examples)
-    for found in loaded.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_):
-        console.result_json(vars(found)) if json else console.result(f"{found.score:.4f}")
+
+    def read() -> Iterable[tuple[str, str]]:
+        if texts:
+            return [(texts[0], texts[1])]
+        name = text_lines.checked_encoding(encoding)
+        if columns:
+            rows = column_texts(Path(str(source)), columns[:2], name)
+            return ((left, right) for left, right in rows)
+        examples = read_parallel(Path(str(source)), Path(str(target)), name)
+        return ((example.source[0], example.target) for example in examples)
+
+    part = None
+    if shard is not None:
+        made_with = {
+            "search": [length_penalty, to, from_],
+            "lines": json,
+            "input": [encoding, columns],
+            "engine": [engine, number_format],
+        }
+        part = text_lines.part_of(shard, (source, output_file), loaded, made_with, read)
+    pairs = read() if part is None else part.items
+    scores = loaded.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_)
+    lines = text_lines.ScoreLines(json)
+    text_lines.write("scoring", scores, lines, source, output_file, part)

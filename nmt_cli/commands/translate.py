@@ -1,5 +1,6 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
+import functools
 import sys
 
 from nmt_cli.config.tasks import TRANSLATION
@@ -11,7 +12,7 @@ from nmt_cli.terminal import options as opt
 
 def translate(
     text: list[str] | None = opt.argument("[TEXT]...", "Sentences to translate."),
-    model: opt.Model = None,
+    model: opt.Models = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
     to: opt.To = None,
@@ -30,6 +31,7 @@ def translate(
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
+    shard: opt.Shard = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -57,6 +59,8 @@ def translate(
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
         text_lines.check_attention(text, attention)
+        if len(model or ()) > 1:
+            raise ConfigError("--attention draws one model; give one --model")
     loaded = opt.open_model(
         model,
         TRANSLATION,
@@ -90,9 +94,20 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         TranslatePrompt(translator, options, lines).run()
         return
-    windows = text_lines.input_windows(text, input_file, mend, encoding, column)
+    part = None
+    if shard is not None:
+        made_with = {
+            "search": vars(options),
+            "lines": {"json": json, "n_best": bool(n_best), "align": align, "scores": token_scores},
+            "split": not no_split,
+            "input": [encoding, column, on_error],
+            "engine": [engine, number_format],
+        }
+        read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
+        part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
+    windows = text_lines.input_windows(text, input_file, mend, encoding, column, part)
     translations = translator.translate_windows(windows, options)
-    last = text_lines.write("translating", translations, lines, input_file, output_file)
+    last = text_lines.write("translating", translations, lines, input_file, output_file, part)
     if attention is not None and last is not None:
         part, *others = last.hypotheses[0].parts
         if others:

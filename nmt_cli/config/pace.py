@@ -81,6 +81,7 @@ def rate(compute: Callable[[], object], amount: int) -> float:
 def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
     """Return about what a step of training takes, with a value for every key that it depends on."""
     model, tokens = config.model, config.train.tokens_per_batch
+    tokens *= 1 if config.train.consistency == "none" else 2  # the batch is read twice
     sources, targets = (tokens * n / lengths.counted for n in (lengths.source, lengths.target))
     width, forward = model.d_model, 2 * model.d_model * model.d_ff
     encoder = model.encoder_layers * (4 * width**2 + forward)

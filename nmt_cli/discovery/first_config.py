@@ -23,6 +23,7 @@ _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev 
 _SIZES = ("tokenizer", "model", "train")  # of a preset for any task
 _OF_TASK = ("decode", "chat", "classification")  # of a preset for the same task
 _CHAT_DECODE = {"sample": True, "temperature": 0.3, "top_p": 0.9}  # as configs/chat.yaml
+_NOISE = {"lower_case": 0.05, "capitals": 0.05, "final_punctuation": 0.1, "typos": 0.1}
 _SHOWN_LABELS = 8
 
 Tree = dict[str, Any]
@@ -37,12 +38,14 @@ class Draft:
         task: What it is for; None finds out.
         tell: Called with a line about each choice.
         warn: Called with a line about what may be wrong.
+        has_noise: Whether the model shall learn to read text as people type it.
     """
 
     path: Path
     task: TaskFacts | None
     tell: Callable[[str], None]
     warn: Callable[[str], None]
+    has_noise: bool = False
 
     def of_files(self, files: Mapping[str, tuple[str, str] | None]) -> Tree:
         """Return the keys for files that the user named: two for each split, or one table.
@@ -119,6 +122,7 @@ class Draft:
         config = _checked(tree | {"data": data | {"dev": data["train"], "test": []}})
         folder = self.path.parent / config.data.dir
         data |= self._encoding_of(config, folder)
+        data |= {"noise": _NOISE} if self.has_noise else {}
         if missing := [split for split in ("dev", "test") if not data.get(split)]:
             config = _checked(tree | {"data": data | {"dev": data["train"], "test": []}})
             rows = self._rows_to_hold_out(config, folder, missing)

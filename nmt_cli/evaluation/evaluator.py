@@ -323,8 +323,9 @@ def _labels_of(bundle: Bundle) -> tuple[Any, ...]:
 def _model_facts(bundle: Bundle) -> dict[str, str]:
     """Return what a model is, for people."""
     manifest = bundle.manifest
+    partners = "".join(f" and {partner.path}" for partner in bundle.partners)
     return {
-        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters)",
+        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters){partners}",
         "trained": f"best at step {manifest.training.get('step', 0):,}, "
         f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
     }

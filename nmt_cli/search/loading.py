@@ -98,7 +98,11 @@ def load_engine(
         ModelFileError: The bundle is damaged, or lacks what the engine needs.
     """
     engine = options.engine
-    if not options.is_asked and not bundle.manifest.ctranslate2:
+    if bundle.partners:
+        if options.is_asked and engine != "tensorflow":
+            raise ConfigError("an ensemble of models needs --engine tensorflow")
+        engine = "tensorflow"
+    elif not options.is_asked and not bundle.manifest.ctranslate2:
         on_note(
             f"{bundle.path} has no ctranslate2/ folder: using the slower TensorFlow engine "
             "(nmt export adds it)"
@@ -146,7 +150,9 @@ def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions
     """Return what a model runs on, and why, for people."""
     known = bundle.manifest.ctranslate2
     facts = known["formats"][known["auto"]] if known.get("auto") else {}
-    if options.is_asked:
+    if bundle.partners:
+        reason = "the engine for ensembles"
+    elif options.is_asked:
         reason = "as requested"
     elif not known.get("auto"):
         reason = "the only format of the model"
@@ -163,7 +169,8 @@ def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
 
     if options.number_format is not None:
         raise ConfigError("--format needs --engine ctranslate2")
-    bundle.load_weights()  # damaged files fail before the slow import
+    for model in (bundle, *bundle.partners):
+        model.load_weights()  # damaged files fail before the slow import
     quiet_tensorflow(options.threads, use_gpu=options.device != "cpu")
     from nmt_cli.search.tensorflow_engine import BATCH_TOKENS, has_gpu, load_engine
 

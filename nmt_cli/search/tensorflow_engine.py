@@ -25,6 +25,7 @@ import tensorflow as tf
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.schema import ModelConfig
 from nmt_cli.model.classifier import Classifier
+from nmt_cli.model.ensemble import Ensemble
 from nmt_cli.model.layers import AttentionMaps, KeysValues
 from nmt_cli.model.packing import Packing
 from nmt_cli.model.transformer import DecoderCache, Transformer, shifted_right
@@ -49,7 +50,7 @@ class TensorFlowEngine(Searcher):
     """Searches with a Transformer in this process; its weights are read anew at every call.
 
     Args:
-        model: The model.
+        model: The model, or several as one.
         batch_tokens: Source tokens, padding counted, in one search.
         workers: Searches at a time.
         compile_after: Multiplications in one shape after which it is compiled; infinity for never,
@@ -58,7 +59,7 @@ class TensorFlowEngine(Searcher):
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | Ensemble,
         *,
         batch_tokens: int = BATCH_TOKENS,
         workers: int = 1,
@@ -266,9 +267,13 @@ def load_engine(
     threads: int = 0,
     compile_after: float = COMPILE_AFTER,
 ) -> TensorFlowEngine:
-    """Return an engine with a bundle's model; threads are searches at a time, 0 all cores."""
+    """Return an engine with a bundle's model, or with the ensemble that it is.
+
+    Threads are searches at a time, 0 all cores.
+    """
+    models = [load_model(one) for one in (bundle, *bundle.partners)]
     return TensorFlowEngine(
-        load_model(bundle),
+        Ensemble(models) if bundle.partners else models[0],
         batch_tokens=batch_tokens,
         workers=1 if has_gpu() else threads or available_cores(),
         compile_after=compile_after,
@@ -316,7 +321,7 @@ class _Cache(NamedTuple):
 class SearchGraph:
     """The traced functions of one kind of search; `compiled_advance` is compiled for each shape."""
 
-    def __init__(self, model: Transformer, features: Features) -> None:
+    def __init__(self, model: Transformer | Ensemble, features: Features) -> None:
         self._model = model
         self._features = features
         scalar, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)
@@ -414,7 +419,7 @@ def _rounded(length: int) -> int:
     return max(16, 1 << (length - 1).bit_length())
 
 
-def features_of(options: SearchOptions, model: Transformer) -> Features:
+def features_of(options: SearchOptions, model: Transformer | Ensemble) -> Features:
     """Return what the graph of a search must hold."""
     return Features(
         sample=options.sample,

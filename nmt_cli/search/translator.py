@@ -241,6 +241,7 @@ _PAIRS = 2048  # that are scored together
 class PairScore:
     """How likely the model finds a target, given a source (forced scoring)."""
 
+    source: str
     score: float  # sum of `log_probs` / length^alpha, as a search would give; see `SearchOptions`
     tokens: list[str]  # the target's tokens, with `</s>`
     log_probs: list[float]  # natural logarithm of each token's probability given those before it
@@ -275,9 +276,10 @@ def score_pairs(
             [[*head, *row[:room], EOS_ID] for row in side]
             for head, side in zip(heads, sides, strict=True)
         )
-        for target, log_probs in zip(targets, engine.score(sources, targets), strict=True):
+        found = zip(window, targets, engine.score(sources, targets), strict=True)
+        for (_, (source, _)), target, log_probs in found:
             score = float(sum(log_probs) / len(log_probs) ** length_penalty)
-            yield PairScore(score, vocabularies.target.tokens(target), log_probs)
+            yield PairScore(source, score, vocabularies.target.tokens(target), log_probs)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ TOPICS = {
         "training on many machines", "nmt_cli/training/README.md", "Many machines"
     ),
     "translate": Topic("lines, files, the prompt", _USING, "Translating"),
+    "shards": Topic("one file on many machines", _USING, "One file on many machines"),
     "engines": Topic(
         "the two engines, number formats", _USING, "Two engines, several number formats"
     ),

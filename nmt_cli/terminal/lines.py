@@ -4,14 +4,18 @@ An output line is plain text, the n best with scores, labels with probabilities,
 """
 
 import contextlib
+import functools
+import itertools
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+import typer
 
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
@@ -19,8 +23,9 @@ from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
+    from nmt_cli.distributed.parts import Part
     from nmt_cli.search.labeller import Labelled
-    from nmt_cli.search.translator import TextHypothesis, Translation
+    from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
     from nmt_cli.text.labels import Labels
 
 
@@ -84,22 +89,73 @@ def input_windows(
     mend: Callable[[bytes], str] | None,
     encoding: str,
     column: str | None = None,
+    part: "Part | None" = None,
 ) -> Iterable[list[str]]:
     """Return the input lines, in windows: of a file as full as may be, of a pipe as they come.
 
-    They are the texts that were given as arguments, else those of a file, `-` or None for standard
-    input, with `mend` as `mend_of` returns it; of a table, one column.
+    They are the texts that were given as arguments, else those of a file, of the files that match a
+    pattern, or `-` or None for standard input, with `mend` as `mend_of` returns it; of a table, one
+    column. A `part` has only some of them.
     """
-    from nmt_cli.files import read_lines
     from nmt_cli.search.translator import arriving_windows, full_windows
 
-    if column is not None:
-        return full_windows(_column_lines(input_file, column, encoding), _WINDOW_LINES)
+    if part is not None:
+        return full_windows(part.items, _WINDOW_LINES)
     if text:
         return full_windows(map(_one_line, text))
-    lines = read_lines(input_file or "-", mend, checked_encoding(encoding))
+    lines = input_lines(input_file, mend, encoding, column)
     is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     return full_windows(lines, _WINDOW_LINES) if is_whole else arriving_windows(lines)
+
+
+def input_lines(
+    input_file: str | None,
+    mend: Callable[[bytes], str] | None,
+    encoding: str,
+    column: str | None = None,
+) -> Iterator[str]:
+    """Return the lines of the input; see `input_windows`."""
+    from nmt_cli.distributed.parts import input_files
+    from nmt_cli.files import read_lines
+
+    checked_encoding(encoding)
+    files = input_files(input_file or "-")
+    if column is not None:
+        read_one = functools.partial(_column_lines, column=column, encoding=encoding)
+    else:
+        read_one = functools.partial(read_lines, mend=mend, encoding=encoding)
+    return itertools.chain.from_iterable(map(read_one, files))
+
+
+def part_of(
+    shard: str,
+    files: tuple[str | None, str | None],
+    model: "Model",
+    options: Mapping[str, Any],
+    read: Callable[[], Iterable[Any]],
+) -> "Part":
+    """Return the part of the output that `--shard` asks for.
+
+    Args:
+        shard: See `share_of`.
+        files: The input and the output.
+        model: What makes the output.
+        options: All that the output depends on beside model and input, as JSON.
+        read: See `Part`.
+
+    Raises:
+        typer.Exit: It is there already, and of the same input and options.
+    """
+    from nmt_cli.distributed.parts import Part, share_of
+
+    if not {None, "-"}.isdisjoint(files):
+        raise ConfigError("--shard needs --input and --output with files")
+    made_with = {"model": model.bundle.identity, "options": options}
+    part = Part(share_of(shard), Path(str(files[1])), made_with, read)
+    if part.is_made:
+        console.note(f"{part.path} is there already")
+        raise typer.Exit
+    return part
 
 
 def is_table(file: str) -> bool:
@@ -129,11 +185,11 @@ def _check_table(file: str | None) -> None:
         raise ConfigError("--column needs --input with a .tsv or .csv file")
 
 
-def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]:
+def _column_lines(file: str, column: str, encoding: str) -> Iterator[str]:
     from nmt_cli.text.corpus import column_texts
 
     _check_table(file)
-    texts = column_texts(Path(str(file)), [column], checked_encoding(encoding))
+    texts = column_texts(Path(file), [column], encoding)
     return (" ".join(text.splitlines()) for (text,) in texts)
 
 
@@ -181,6 +237,22 @@ def file_progress(
             update(advance=num_bytes, facts=f"{lines:,} lines {rate:,.0f} lines/s")
 
         yield advance
+
+
+@dataclass(frozen=True)
+class ScoreLines:
+    """Makes output lines of scores; with `json`, objects with the tokens' log-probabilities."""
+
+    json: bool
+
+    def of(self, found: "PairScore") -> str:
+        """Return the line of a pair."""
+        import json
+
+        if not self.json:
+            return f"{found.score:.4f}\n"
+        record = {"score": found.score, "tokens": found.tokens, "log_probs": found.log_probs}
+        return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _size(input_file: str | None) -> int | None:
@@ -289,12 +361,17 @@ class TranslationLines:
 def write(
     what: str,
     found: Iterable[Any],
-    lines: LabelLines | TranslationLines,
+    lines: "LabelLines | TranslationLines | ScoreLines",
     input_file: str | None,
     output_file: str | None,
+    part: "Part | None" = None,
 ) -> Any:
-    """Write the line of each output as it comes; return the last output, None if there is none."""
+    """Write the line of each output as it comes; return the last output, None if there is none.
+
+    With a part, that is what is written.
+    """
     last = None
+    output_file = output_file if part is None else str(part.path)
     progress = file_progress(what, input_file, output_file)
     with output_stream(output_file) as stream, progress as advance:
         for last in found:
@@ -302,4 +379,6 @@ def write(
             if stream is sys.stdout:
                 stream.flush()
             advance(last.source)
+    if part is not None:
+        part.finish()
     return last

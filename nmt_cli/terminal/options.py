@@ -1,5 +1,6 @@
 """The options that several commands share, each declared once, and the model a command uses."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +44,12 @@ Set = Annotated[
 Model = Annotated[
     str | None, named("--model -m", "DIR", "A model or run folder; default: the newest.")
 ]
+Models = Annotated[
+    list[str] | None,
+    named(
+        "--model -m", "DIR", "A model or run folder; default: the newest. Several are an ensemble."
+    ),
+]
 Beam = Annotated[int | None, named("--beam", "N", "Beam size; 1 is greedy search.")]
 LengthPenalty = Annotated[
     float | None, named("--length-penalty", "A", "Length penalty; 0 favours short outputs.")
@@ -81,6 +88,9 @@ Output = Annotated[str | None, named("--output -o", "FILE", "Write lines to this
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
 ]
+Shard = Annotated[
+    str | None, named("--shard", "K/N", "Only the K-th of N shares of the lines; see nmt join.")
+]
 OnError = Annotated[str, named("--on-error", "WHAT", "If not UTF-8: stop, replace, skip-as-blank.")]
 Encoding = Annotated[str, named("--encoding", "NAME", "Encoding of the input: cp949, auto, ...")]
 Column = Annotated[
@@ -109,7 +119,7 @@ def note_stand_in(config: str | None, command: str) -> None:
             console.warn(f"{DEFAULT_FILE} is not used; to use it: nmt {command} {DEFAULT_FILE}")
 
 
-def open_model(model: str | None, task: TaskFacts, **options: Any) -> "api.Model":
+def open_model(model: str | Sequence[str] | None, task: TaskFacts, **options: Any) -> "api.Model":
     """Return a model for a task, run as `EngineOptions` say; its messages go to the console."""
     from nmt_cli.api.model import Model
     from nmt_cli.bundle.finding import find_bundle

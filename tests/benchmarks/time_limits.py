@@ -4,33 +4,24 @@
 
 Trains the configuration, one run after the other, with `--time`, with the sizes that `auto` chooses
 and with fixed widths and depths, all else chosen for them. Prints a JSON line a run: its size,
-steps, the share of the time that it took, and the development score: BLEU and chrF, accuracy, or of
-a chat nats a character, which models of different vocabularies can be compared by. Nothing else
-should run.
-
-    python tests/benchmarks/time_limits.py CONFIG --calibrate > calibration.json
-    nice -n 19 python tests/benchmarks/time_limits.py CONFIG --calibration calibration.json
-
-The table of six texts takes days. So that other work may go on meanwhile, time is told by what the
-processor did for the run: seconds on a core, divided by how many cores a run of that size keeps
-busy. `--calibrate` measures that, and how fast the machine is, with nothing else running.
+steps, the share of the time that it took, how many cores were busy, and the development score: BLEU
+and chrF, accuracy, or of a chat nats a character, which models of different vocabularies can be
+compared by. `--set KEY=VALUE` changes all of them. Nothing else should run; where cores were less
+busy than in the runs beside it, something did.
 """
 
 import argparse
-import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 TIMES = ("2m", "5m", "15m", "60m")
 SIZES = ("auto", "64x2", "128x2", "128x4", "192x3", "256x2", "256x4")
-CALIBRATED_S = 60
 EXIT_S = 1.0
 
 
@@ -41,107 +32,47 @@ def main() -> None:
     parser.add_argument("--times", nargs="*", default=TIMES)
     parser.add_argument("--sizes", nargs="*", default=SIZES)
     parser.add_argument("--name", default="time")
-    parser.add_argument("--calibrate", action="store_true")
-    parser.add_argument("--calibration", type=Path)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--only", help=argparse.SUPPRESS)  # TIME SIZE, in a process of its own
     arguments = parser.parse_args()
-    known = json.loads(arguments.calibration.read_text()) if arguments.calibration else None
     if arguments.only:
         limit, size = arguments.only.split()
-        print(json.dumps(run(arguments.config, limit, size, arguments.name, known)))
-    elif arguments.calibrate:
-        print(json.dumps(calibrated(arguments.config, arguments.sizes)))
-    else:
-        for limit in arguments.times:
-            for size in arguments.sizes:
-                print(
-                    json.dumps(in_process(arguments.config, limit, size, *sys.argv[2:])), flush=True
-                )
+        found = run(arguments.config, limit, size, [f"name={arguments.name}", *arguments.settings])
+        print(json.dumps(found))
+        return
+    for limit in arguments.times:
+        for size in arguments.sizes:
+            in_process(limit, size)
 
 
-def in_process(config: Path, limit: str, size: str, *options: str) -> dict[str, object]:
-    """Return what a run in a new process, which begins without TensorFlow, printed."""
-    command = [sys.executable, __file__, str(config), *options, "--only", f"{limit} {size}"]
-    environment = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def in_process(limit: str, size: str) -> None:
+    """Do a run in a new process, which begins without TensorFlow."""
+    command = [sys.executable, *sys.argv, "--only", f"{limit} {size}"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    print(done.stdout.splitlines()[-1], flush=True)
 
 
-def calibrated(config: Path, sizes: list[str]) -> dict[str, object]:
-    """Return the machine's pace, and how many cores each size keeps busy."""
-    from nmt_cli.config.pace import measure_machine
-
-    machine = measure_machine()
-    busy = {}
-    for size in sizes:
-        found = in_process(config, f"{CALIBRATED_S}s", size, "--name", "calibration")
-        busy[size] = found["busy"]
-    return {"products": machine.products, "elements": machine.elements, "busy": busy}
-
-
-def run(
-    config: Path, limit: str, size: str, name: str, known: dict[str, Any] | None
-) -> dict[str, object]:
+def run(config: Path, limit: str, size: str, settings: list[str]) -> dict[str, object]:
     """Train within a limit; return what it came to."""
-    clock = ProcessorClock(known["busy"]) if known else time.monotonic
-    started = clock()
-    from nmt_cli.config.pace import Machine, seconds_of
-    from nmt_cli.training import device, loop
-    from nmt_cli.training.time_box import TimeBox
+    started = time.monotonic()
+    from nmt_cli.config.pace import seconds_of
 
-    if known:
-        device._measured = lambda: Machine(known["products"], known["elements"])
-    loop.TimeBox = functools.partial(TimeBox, clock=clock)
-    folder = config.resolve().parent
-    os.chdir(folder)
-    run_name, seconds = f"{name}-{limit}-{size}", seconds_of(limit)
-    prepared = prepare(config.name, run_name, size, seconds)
-    begin = functools.partial(clock.steps_begin, prepared.config.model) if known else lambda: None
-    busy = train(prepared, seconds - (clock() - started) - EXIT_S, begin)
-    taken = clock() - started
-    found = described(folder / "runs" / run_name, limit, size)
-    shutil.rmtree(folder / "runs" / run_name)
+    os.chdir(config.resolve().parent)
+    seconds = seconds_of(limit)
+    prepared = prepare(config.name, size, seconds, settings)
+    busy = train(prepared, seconds - (time.monotonic() - started) - EXIT_S)
+    taken = time.monotonic() - started
+    found = described(prepared.folder.path, limit, size)
+    shutil.rmtree(prepared.folder.path)
     return {**found, "share": round(taken / seconds, 3), "busy": round(busy, 3)}
 
 
-class ProcessorClock:
-    """A clock that runs about as one on the wall would if nothing else ran.
-
-    `busy` says how many cores a run keeps busy, by width and depth; before its first step, one.
-    """
-
-    def __init__(self, busy: dict[str, float]) -> None:
-        self._known = busy
-        self._busy, self._since, self._before = 1.0, processor_seconds(), 0.0
-
-    def __call__(self) -> float:
-        """Return seconds."""
-        return self._before + (processor_seconds() - self._since) / self._busy
-
-    def steps_begin(self, model: Any) -> None:
-        """Go as for this model from now on, or for the one nearest to it in width and depth."""
-        size = model.d_model, model.encoder_layers
-        sizes = {name: tuple(map(int, name.split("x"))) for name in self._known if "x" in name}
-        nearest = min(
-            sizes, key=lambda n: [abs(a - b) for a, b in zip(sizes[n], size, strict=True)]
-        )
-        self._before, self._since = self(), processor_seconds()
-        self._busy = self._known[nearest]
-
-
-def processor_seconds() -> float:
-    """Return what this process and those that it started have used of the cores."""
-    return sum(os.times()[:4])
-
-
-def prepare(config: str, name: str, size: str, seconds: float) -> Any:
+def prepare(config: str, size: str, seconds: float, settings: list[str]) -> Any:
     """Do what `nmt train --time` does before it trains."""
     from nmt_cli.config.reading import load_config
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
 
-    settings = [f"name={name}"]
     if size != "auto":
         width, layers = size.split("x")
         settings += [f"model.d_model={width}", f"model.encoder_layers={layers}"]
@@ -155,7 +86,7 @@ def prepare(config: str, name: str, size: str, seconds: float) -> Any:
     )
 
 
-def train(prepared: Any, seconds: float, on_first_step: Callable[[], None]) -> float:
+def train(prepared: Any, seconds: float) -> float:
     """Train; return how many cores were busy from the first step on."""
     from nmt_cli.events import StepDone
     from nmt_cli.training.loop import train as train_prepared
@@ -164,9 +95,13 @@ def train(prepared: Any, seconds: float, on_first_step: Callable[[], None]) -> f
     for event in train_prepared(prepared, time_limit=seconds):
         if first is None and isinstance(event, StepDone):
             first = processor_seconds(), time.monotonic()
-            on_first_step()
     processor, wall = first or (0.0, 0.0)
     return (processor_seconds() - processor) / (time.monotonic() - wall)
+
+
+def processor_seconds() -> float:
+    """Return what this process and those that it started have used of the cores."""
+    return sum(os.times()[:4])
 
 
 def described(run_folder: Path, limit: str, size: str) -> dict[str, object]:

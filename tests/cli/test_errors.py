@@ -285,3 +285,15 @@ def test_without_tensorflow(toy_bundle, engine, code):
 def test_a_name_that_no_file_can_have_is_no_bug(run_nmt, tmp_path, arguments):
     done = run_nmt(*arguments, "x" * 5000, cwd=tmp_path)
     check_fails(done, 3, "xxx: File name too long")
+
+
+@pytest.mark.parametrize("command", ["help", "help config", "--help", "train --help", "--version"])
+def test_a_reader_who_has_left_is_no_error(command, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing) as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "nmt_cli", *command.split()],
+            cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

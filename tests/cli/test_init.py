@@ -95,6 +95,14 @@ def test_a_preset_of_the_same_task_is_taken_whole(run_nmt, folder):
         assert (config.model, config.chat) == (bundled.model, bundled.chat)
 
 
+def test_noise_is_a_switch(run_nmt, folder):
+    done = run_nmt("init", "--noise", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    noise = load_config(str(folder / "nmt.yaml")).config.data.noise
+    assert noise.keys() == {"lower_case", "capitals", "final_punctuation", "typos"}
+    assert sum(noise.values()) < 0.5
+
+
 def test_the_task_can_be_said(run_nmt, folder):
     assert run_nmt("init", "--task", "chat", cwd=folder).returncode == 0
     config = load_config(str(folder / "nmt.yaml")).config

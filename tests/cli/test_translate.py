@@ -8,6 +8,7 @@ import sys
 
 import pexpect
 import pytest
+from small_bundles import own_bundle
 
 NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300,
          "a b"]  # fmt: skip
@@ -233,3 +234,23 @@ def test_a_closed_stream_is_nowhere(toy_bundle, tmp_path, closed, output):
         ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
+
+
+def test_several_models_are_an_ensemble(run_nmt, toy_bundle, tmp_path):
+    command = ("translate", "-m", str(toy_bundle), "-m", str(toy_bundle.parent), "--verbose")
+    done = run_nmt(*command, "red dog", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "rot hund\n")
+    assert "TensorFlow float32, 2 models" in done.stderr
+
+
+def test_what_cannot_be_an_ensemble_is_told(run_nmt, toy_bundle, label_bundle, tmp_path):
+    first = own_bundle(tmp_path).path
+    for arguments, code, message in (
+        (("-m", str(toy_bundle), "-m", str(first)), 4, "has another vocabulary than"),
+        (("-m", str(toy_bundle), "-m", str(label_bundle)), 4, "is a classification model"),
+        (("-m", str(first), "-m", str(first), "--format", "int8"), 2, "needs --engine tensorflow"),
+        (("-m", str(first), "-m", str(first), "--attention", "a.png"), 2, "give one --model"),
+    ):
+        done = run_nmt("translate", *arguments, "red dog", cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert message in done.stderr

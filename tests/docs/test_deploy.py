@@ -1,10 +1,12 @@
 """Tests of configs/deploy/: what each file starts is started, as far as that goes without root."""
 
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -60,6 +62,38 @@ def test_probes_ask_what_is_answered():
     (port,) = container()["ports"]
     assert {probe["port"] for probe in probes} == {port["name"]}
     assert str(port["containerPort"]) in of_image()
+
+
+def of_slurm() -> tuple[list[str], dict[str, str]]:
+    command = ["bash", str(DEPLOY / "slurm-translate.sh"), "in.txt", "out.txt"]
+    return command, {"SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "8"} | {
+        "SLURM_ARRAY_TASK_ID": "2"
+    }
+
+
+def of_job() -> tuple[list[str], dict[str, str]]:
+    job = yaml.safe_load((DEPLOY / "kubernetes-translate.yaml").read_text())
+    (shard,) = job["spec"]["template"]["spec"]["containers"]
+    assert shard["command"][:2] == of_image()[:2]
+    (total,) = shard["env"]
+    assert (job["spec"]["completionMode"], total["value"]) == (
+        "Indexed",
+        str(job["spec"]["completions"]),
+    )
+    there = {"/work/in/*.en.gz": "in.txt", "/work/big.de": "out.txt"}
+    arguments = [there.get(argument, argument) for argument in shard["args"]]
+    command = [sys.executable, "-m", "nmt_cli", shard["command"][2], *arguments]
+    return command, {"JOB_COMPLETION_INDEX": "1", total["name"]: total["value"]}
+
+
+@pytest.mark.parametrize("started", [of_slurm, of_job])
+def test_a_task_translates_its_share(started, toy_bundle, tmp_path):
+    command, environment = started()
+    (tmp_path / "in.txt").write_text("red dog\n" * 16)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment |= os.environ | {"NMT_MODEL": str(toy_bundle), "PATH": path}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "out.txt.parts" / "2-of-8").read_text() == "rot hund\n" * 2
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")

@@ -10,6 +10,7 @@ import tensorflow as tf
 from exhaustive_search import best_sequences
 from schedules_by_hand import label_smoothed_cross_entropy
 
+from nmt_cli.model.ensemble import Ensemble
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import TensorFlowEngine
@@ -234,6 +235,63 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(make_pair, length_penalty):
     np.testing.assert_allclose(
         [h.score for h in found], [score for _, score in expected], rtol=TOLERANCE, atol=TOLERANCE
     )
+
+
+@pytest.fixture(scope="module")
+def ensemble(make_pair):
+    """Two models of different depth and width as one, and what it must give after a prefix."""
+    sizes = {"source_vocab_size": 9, "target_vocab_size": 9}
+    pairs = [
+        make_pair(weights_seed=1, encoder_layers=2, max_length=40, **sizes),
+        make_pair(
+            weights_seed=2, decoder_layers=2, d_model=12, num_heads=3, max_length=30, **sizes
+        ),
+    ]
+    models, references = zip(*pairs, strict=True)
+
+    def oracle_of(source):
+        nexts = [oracle(reference, source) for reference in references]
+        return lambda prefix: np.log(np.mean([np.exp(one(prefix)) for one in nexts], axis=0))
+
+    return TensorFlowEngine(Ensemble(models)), oracle_of
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # tokens that no output can have
+def test_an_ensemble_finds_the_best_by_the_mean_of_its_models_probabilities(ensemble):
+    engine, oracle_of = ensemble
+    options = SearchOptions(beam_size=130, n_best=10, max_length=4, min_length=0)
+    source = [7, 8, EOS_ID]
+    (found,) = engine.search([source], options)
+    expected = best_sequences(oracle_of(source), EOS_ID, 9, 4, 1.0, n=10)
+    assert [tuple(h.ids) for h in found] == [ids for ids, _ in expected]
+    np.testing.assert_allclose(
+        [h.score for h in found], [score for _, score in expected], rtol=TOLERANCE, atol=TOLERANCE
+    )
+    assert engine.max_length == 30  # what all of its models can read
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_an_ensemble_scores_and_attends_as_its_models_do_on_average(ensemble):
+    engine, oracle_of = ensemble
+    target = [8, 6, 6, 7, EOS_ID]
+    ((scores,),) = [engine.score([SOURCES[1]], [target])]
+    next_log_probs = oracle_of(SOURCES[1])
+    expected = [next_log_probs(tuple(target[:i]))[token] for i, token in enumerate(target)]
+    np.testing.assert_allclose(scores, expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+    (weights,) = engine.attention([SOURCES[1]], [target])
+    alone = [
+        TensorFlowEngine(m).attention([SOURCES[1]], [target])[0] for m in engine._model._models
+    ]
+    np.testing.assert_allclose(weights, np.mean(alone, axis=0), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_an_ensemble_of_a_model_and_itself_is_that_model(make_pair):
+    model, _ = make_pair(decoder_layers=2, target_vocab_size=20, source_vocab_size=20)
+    options = SearchOptions(beam_size=3, n_best=3, max_length=12, coverage_penalty=0.3)
+    alone = TensorFlowEngine(model).search(SOURCES, options)
+    both = TensorFlowEngine(Ensemble([model, model])).search(SOURCES, options)
+    assert [[h.ids for h in found] for found in both] == [[h.ids for h in f] for f in alone]
 
 
 def test_the_reference_notices_a_changed_weight(make_pair):

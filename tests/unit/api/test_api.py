@@ -109,6 +109,13 @@ def test_a_pickled_model_is_the_same(model):
     assert twin.translate(["red dog"])[0].text == model.translate(["red dog"])[0].text
 
 
+def test_an_ensemble_is_loaded_and_pickled_as_its_paths(model):
+    both = nmt_cli.load([model.bundle.path, model.bundle.path.parent])
+    twin = pickle.loads(pickle.dumps(both))
+    assert [one.path for one in twin.bundle.partners] == [model.bundle.path.resolve()]
+    assert twin.translate(["red dog"])[0].text == model.translate(["red dog"])[0].text
+
+
 def test_a_closed_model_loads_again(model):
     before = model.translate(["red dog"])[0].text
     model.close()

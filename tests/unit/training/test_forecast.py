@@ -47,6 +47,13 @@ def test_a_machine_half_as_fast_takes_twice_as_long():
     assert step_seconds(CONFIG, LENGTHS, half) == pytest.approx(expected)
 
 
+def test_a_step_that_reads_its_batch_twice_takes_nearly_twice_as_long():
+    train = CONFIG.train.model_copy(update={"consistency": "simcut"})
+    once = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    twice = step_seconds(CONFIG.model_copy(update={"train": train}), LENGTHS, USUAL_MACHINE)
+    assert 1.5 < twice / once < 2
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

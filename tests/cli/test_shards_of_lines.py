@@ -1,0 +1,195 @@
+"""`--shard` and `nmt join` as processes: killed, in any order, with parts that do not belong."""
+
+import gzip
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from nmt_cli.distributed.parts import Share, input_files, share_of
+from nmt_cli.errors import ConfigError, DataError
+
+WORDS = ("red", "blue", "two", "dog", "fish", "house")
+
+
+@pytest.fixture(scope="module")
+def lines():
+    generator = random.Random(3)
+    return [
+        "",
+        *(" ".join(generator.choices(WORDS, k=generator.randint(1, 6))) for _ in range(400)),
+    ]
+
+
+@pytest.fixture
+def folder(lines, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("".join(f"{line}\n" for line in lines[:150]))
+    with gzip.open(tmp_path / "in" / "b.txt.gz", "wt") as stream:
+        stream.write("\n".join(lines[150:]))
+    return tmp_path
+
+
+def test_parts_in_any_order_are_the_whole(run_nmt, toy_bundle, folder):
+    command = ("translate", "-m", str(toy_bundle), "-i", "in/*", "--format", "float32", "-o")
+    assert run_nmt(*command, "whole.de", cwd=folder).returncode == 0
+    for number in (2, 3, 1):
+        done = run_nmt(*command, "out.de", "--shard", f"{number}/3", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    again = run_nmt(*command, "out.de", "--shard", "2/3", cwd=folder)
+    assert (again.returncode, again.stderr) == (0, "out.de.parts/2-of-3 is there already\n")
+    done = run_nmt("join", "out.de", "--remove", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "wrote out.de from 3 parts\n")
+    assert (folder / "out.de").read_bytes() == (folder / "whole.de").read_bytes()
+    assert not (folder / "out.de.parts").exists()
+
+
+def test_what_was_killed_is_made_again(toy_bundle, folder):
+    command = [sys.executable, "-m", "nmt_cli", "translate", "-m", str(toy_bundle), "-i", "in/*",
+               "-o", "out.de.gz", "--shard", "1/2"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=folder)
+    while not (folder / "out.de.gz.parts").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (folder / "out.de.gz.parts" / "1-of-2.json").exists()
+    subprocess.run(command, cwd=folder, check=True)
+    with gzip.open(folder / "out.de.gz.parts" / "1-of-2.gz", "rt") as stream:
+        assert len(stream.readlines()) == 200
+
+
+def test_labels_and_scores_have_shards_too(run_nmt, label_bundle, toy_bundle, folder):
+    pairs = ("-i", "in/a.txt", "--reference", "in/a.txt")
+    for command in (
+        ("classify", "-m", str(label_bundle), "-i", "in/a.txt"),
+        ("score", "-m", str(toy_bundle), "--json", *pairs),
+    ):
+        name = command[0]
+        for arguments in (("-o", "whole"), ("-o", name, "--shard", "1/2"),
+                          ("-o", name, "--shard", "2/2")):  # fmt: skip
+            done = run_nmt(*command, *arguments, cwd=folder)
+            assert done.returncode == 0, done.stderr
+        assert run_nmt("join", name, cwd=folder).returncode == 0
+        assert (folder / name).read_text().count("\n") == 150
+        assert _rounded(folder / name) == _rounded(folder / "whole")
+
+
+def _rounded(path):
+    """Return the lines; what is summed in other batches is rounded otherwise."""
+    rows = path.read_text().splitlines()
+    if rows[0].startswith("{"):
+        return [round(json.loads(row)["score"], 3) for row in rows]
+    return rows
+
+
+@pytest.fixture
+def made(run_nmt, toy_bundle, folder):
+    command = ("translate", "-m", str(toy_bundle), "-i", "in/a.txt", "-o", "out", "--shard")
+    for number in (1, 2):
+        assert run_nmt(*command, f"{number}/2", cwd=folder).returncode == 0
+    return command
+
+
+def _missing(parts, run):
+    (parts / "2-of-2.json").unlink()
+
+
+def _changed(parts, run):
+    (parts / "2-of-2").write_text("x\n")
+
+
+def _other_options(parts, run):
+    run("2/2", "--beam", "1")
+
+
+def _other_input(parts, run):
+    with (parts.parent / "in" / "a.txt").open("a") as stream:
+        stream.write("dog\n")
+    run("2/2")
+
+
+def _other_number(parts, run):
+    run("2/3")
+
+
+def _no_record(parts, run):
+    (parts / "1-of-2.json").write_text("[")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "told"),
+    [
+        (_missing, "part 2-of-2 is missing"),
+        (_changed, "out.parts/2-of-2: is not as it was written"),
+        (_other_options, "parts 1-of-2 and 2-of-2 differ in their options"),
+        (_other_input, "parts 1-of-2 and 2-of-2 differ in their input"),
+        (_other_number, "has parts of 2 and of 3"),
+        (_no_record, "1-of-2.json: cannot be read"),
+    ],
+)
+def test_what_does_not_belong_is_named(run_nmt, folder, made, break_it, told):
+    def run(*arguments):
+        assert run_nmt(*made, *arguments, cwd=folder).returncode == 0
+
+    break_it(folder / "out.parts", run)
+    done = run_nmt("join", "out", cwd=folder)
+    assert done.returncode == 3
+    assert told in done.stderr
+    assert not (folder / "out").exists()
+
+
+def test_no_parts_and_wrong_shares_are_told(run_nmt, toy_bundle, folder):
+    done = run_nmt("join", "out", cwd=folder)
+    assert (done.returncode, "out.parts: has no parts" in done.stderr) == (3, True)
+    shutil.rmtree(folder / "in" / "none", ignore_errors=True)
+    for arguments, code, told in (
+        (("-i", "in/a.txt", "--shard", "1/2"), 2, "--shard needs --input and --output"),
+        (("-i", "in/*", "-o", "out", "--shard", "3/2"), 2, "K must be 1 to N"),
+        (("-i", "in/*", "-o", "out", "--shard", "x"), 2, "give K/N, such as 2/8, or auto"),
+        (("-i", "in/*", "-o", "out", "--shard", "auto"), 2, "no task of a Slurm array"),
+        (("-i", "no/*", "-o", "out"), 3, "no/*: no file matches"),
+    ):
+        done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=folder)
+        assert done.returncode == code, done.stderr
+        assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "share"),
+    [
+        ({"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_STEP": "2",
+          "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_PROCID": "0"}, Share(3, 4)),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}, Share(1, 2)),
+        ({"JOB_COMPLETION_INDEX": "7", "JOB_COMPLETIONS": "8"}, Share(8, 8)),
+    ],
+)  # fmt: skip
+def test_auto_is_what_slurm_and_kubernetes_say(monkeypatch, environment, share):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert share_of("auto") == share
+
+
+def test_auto_needs_the_number_of_completions(monkeypatch):
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
+    with pytest.raises(ConfigError, match="K must be 1 to N"):
+        share_of("auto")
+
+
+@pytest.mark.parametrize("total", [0, 1, 7, 8, 1_000_003])
+def test_shares_are_all_lines_once_and_even(total):
+    ranges = [Share(number, 8).range_of(total) for number in range(1, 9)]
+    assert [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
+    assert ranges[-1][1] == total
+    assert max(end - first for first, end in ranges) - min(e - f for f, e in ranges) <= 1
+
+
+def test_a_file_whose_name_is_a_pattern_is_that_file(tmp_path):
+    (tmp_path / "a[1].txt").write_text("x")
+    assert input_files(str(tmp_path / "a[1].txt")) == [str(tmp_path / "a[1].txt")]
+    with pytest.raises(DataError):
+        input_files(str(tmp_path / "*.tsv"))
