@@ -113,11 +113,7 @@ def check_output(picture: str | None) -> None:
 
 
 def show(picture: "Picture", output: str | None) -> None:
-    """Write a picture to a file, or print it where there is none.
-
-    Raises:
-        DataError: The file cannot be written.
-    """
+    """Write a picture to a file, or print it where there is none; DataError when it fails."""
     from nmt_cli.report.picture import write_picture
 
     if output is not None:

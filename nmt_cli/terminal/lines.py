@@ -41,11 +41,7 @@ def mend_of(on_error: str) -> Callable[[bytes], str] | None:
 
 
 def checked_encoding(name: str) -> str:
-    """Return the value of `--encoding`.
-
-    Raises:
-        ConfigError: It is no encoding.
-    """
+    """Return the value of `--encoding`; ConfigError when it is none."""
     try:
         check_encoding(name)
     except ValueError as error:
