@@ -178,13 +178,6 @@ def rich_stdout() -> "Console":
     return Console(highlight=False)
 
 
-def rich_stderr() -> "Console":
-    """Return Rich's view of stderr."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
-
-
 @contextlib.contextmanager
 def live_progress(
     what: str, *columns: Any, total: float | None = None, **fields: Any
@@ -197,6 +190,7 @@ def live_progress(
     if not is_live():
         yield lambda **_: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
     with Progress(
@@ -204,7 +198,7 @@ def live_progress(
         BarColumn(bar_width=10),
         *columns,
         TimeRemainingColumn(compact=True),
-        console=rich_stderr(),
+        console=Console(stderr=True, highlight=False),
         transient=True,
     ) as progress:
         yield functools.partial(progress.update, progress.add_task(what, total=total, **fields))
