@@ -42,8 +42,7 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
     File names are relative to `data_dir`; the copies go to `out_dir`, with `dropped.tsv`, which the
     configuration calls `.`.
 
-    Raises:
-        DataError: A corpus cannot be mended by leaving rows out; nothing is written.
+    DataError: a corpus cannot be mended by leaving rows out; nothing is written.
     """
     _check_can_be_cleaned(report)
     tree = config.model_dump()

@@ -106,8 +106,7 @@ def is_table(file: str) -> bool:
 def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:
     """Return the columns of source and reference that `--column` names, or none.
 
-    Raises:
-        ConfigError: They are not those of a table, or the reference is given twice.
+    ConfigError: they are not those of a table, or the reference is given twice.
     """
     if columns is None:
         return []
