@@ -133,7 +133,6 @@ def _column_lines(file: str | None, column: str, encoding: str) -> Iterator[str]
 
 
 def _one_line(argument: str) -> str:
-
     try:
         argument.encode("utf-8")
     except UnicodeEncodeError as error:
