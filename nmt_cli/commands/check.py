@@ -70,8 +70,8 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
         raise ConfigError(f"{folder} is not empty", hint="--fix writes into a new folder")
     path = folder / f"{loaded.config.name}.yaml"
     with os_errors_as(DataError, f"{folder}: cannot be written"):
-        config, done = clean(loaded.config, report, loaded.data_dir, folder)
+        config, dropped, mended = clean(loaded.config, report, loaded.data_dir, folder)
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
-    console.note(f"{done.dropped:,} rows left out ({folder / DROPPED}), {done.mended:,} repaired")
+    console.note(f"{dropped:,} rows left out ({folder / DROPPED}), {mended:,} repaired")
     console.note(f"wrote {path}")
     console.note(f"next: nmt train {shlex.quote(str(path))}")

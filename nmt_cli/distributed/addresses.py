@@ -47,8 +47,7 @@ def plain_ip(text: str) -> str:
 def check_addresses(cluster: Cluster, *, is_trusted: bool) -> None:
     """Look all machines up before anything is done; `is_trusted`: nobody else can reach them.
 
-    Raises:
-        ConfigError: Two are the same, one cannot be called, or one may be on a public network.
+    ConfigError: two are the same, one cannot be called, or one may be on a public network.
     """
     owners: dict[tuple[str, int], str] = {}
     for address in cluster.workers:

@@ -40,8 +40,7 @@ def join(
     `cluster` where addresses are translated. `should_stop` is asked all the time, and
     `StopRequested` raised when it says so.
 
-    Raises:
-        TrainingError: A machine did not connect, or the port of this one is taken.
+    TrainingError: a machine did not connect, or the port of this one is taken.
     """
     _keep_strangers_out(cluster, callers)
     strategy: Future[Any] = Future()

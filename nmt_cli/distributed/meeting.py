@@ -223,11 +223,8 @@ class _Worker(_Machine):
         except (OSError, ValueError, TypeError, LookupError) as error:
             self._hang_up()
             self._missing = {0}
-            reason = (
-                error.strerror
-                if isinstance(error, OSError)
-                else "it does not use the protocol of nmt"
-            )
+            other = "it does not use the protocol of nmt"
+            reason = error.strerror if isinstance(error, OSError) else other
             self.trouble = f": {reason or 'it does not answer'}"
         return self._missing
 

@@ -12,7 +12,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,23 +36,13 @@ _NEEDLESS = re.compile(rf"{_SPACE}{{2,}}|^{_SPACE}|{_SPACE}$|\t")
 _EXCERPT = 200
 
 
-@dataclass(frozen=True)
-class Cleaned:
-    """What was done to a corpus."""
-
-    files: list[str]  # the new files, relative to the folder
-    dropped: int  # rows left out
-    mended: int  # lines whose characters were mended
-
-
-def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tuple[Config, Cleaned]:
-    """Write a cleaned copy of all corpora; return a configuration for it, and what was done.
+def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tuple[Config, int, int]:
+    """Write a cleaned copy of all corpora; return its configuration, rows left out, lines mended.
 
     File names are relative to `data_dir`; the copies go to `out_dir`, with `dropped.tsv`, which the
     configuration calls `.`.
 
-    Raises:
-        DataError: A corpus cannot be mended by leaving rows out; nothing is written.
+    DataError: a corpus cannot be mended by leaving rows out; nothing is written.
     """
     _check_can_be_cleaned(report)
     tree = config.model_dump()
@@ -75,7 +64,7 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
             keys = ("source", "target") if len(new) == 2 else ("file",)
             next(entries[corpus.split]).update(zip(keys, new, strict=True))
             dropped, mended = dropped + copy.dropped, mended + copy.mended
-    return Config.model_validate(tree), Cleaned(names, dropped, mended)
+    return Config.model_validate(tree), dropped, mended
 
 
 def can_be_cleaned(report: Report) -> bool:

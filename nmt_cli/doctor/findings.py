@@ -73,8 +73,3 @@ class Finding(NamedTuple):
     line: int | None = None  # its line, or None for what concerns the file
     text: str = ""  # the beginning of the line
     rank: float = 0.0  # the worst finding of a check has the highest
-
-    @property
-    def place(self) -> str:
-        """`file:line`, as far as there is one."""
-        return ":".join(str(part) for part in (self.file, self.line) if part is not None)

@@ -151,15 +151,6 @@ def _described(marks: Marks, rows: Rows) -> Iterator[tuple[int, Finding]]:
     check = CHECKS[BIT[marks.check]]
     for i in np.argsort(-ranks, kind="stable")[:KEPT]:
         row = int(marks.rows[i])
-        yield (
-            marks.side,
-            Finding(
-                check.name,
-                check.severity,
-                marks.describe(row),
-                rows.files[marks.side],
-                rows.lines[row],
-                texts[row][:EXCERPT],
-                float(ranks[i]),
-            ),
-        )
+        place = (rows.files[marks.side], rows.lines[row])
+        what = (check.name, check.severity, marks.describe(row))
+        yield marks.side, Finding(*what, *place, texts[row][:EXCERPT], float(ranks[i]))

@@ -40,10 +40,6 @@ _ALL_TURNS = 1000
 _DECODED_AT_A_TIME = 250  # examples between two movements of the progress line
 
 
-def _ignore(_: Any) -> None:
-    """Drop what the caller does not want to know."""
-
-
 @dataclass(frozen=True)
 class _System:
     """A model that is ready, with its settings; one that chats has a session."""
@@ -126,8 +122,8 @@ class Evaluator:
     flags: Mapping[str, Any] = field(default_factory=dict)
     # called with the number of examples that are done, and of all
     on_progress: Callable[[int, int], None] = lambda done, total: None
-    on_note: Callable[[str], None] = _ignore  # told, in one line, what may be of interest
-    on_engine: Callable[[str], None] = _ignore  # told what each model runs on, and why
+    on_note: Callable[[str], None] = lambda _: None  # told, in one line, what may be of interest
+    on_engine: Callable[[str], None] = lambda _: None  # told what each model runs on, and why
 
     def compare_texts(self) -> Evaluation:
         """Return the scores of what a model writes, beside those of others.

@@ -111,7 +111,6 @@ def _run_folder(name: str) -> Path:
 
 
 def _newest_run() -> Path:
-
     logs = sorted(RUNS_DIR.glob("*/events.jsonl"), key=lambda path: path.stat().st_mtime)
     if not logs:
         raise ModelFileError(

@@ -102,7 +102,6 @@ def _lengths(examples: Iterator[Example], unit: str, config: Config) -> Iterator
 
 
 def _vocabularies_of(config: Config) -> Vocabularies:
-
     folder = RunFolder.of(config).path
     try:
         return Vocabularies.load(folder, Languages.of(config))

@@ -56,11 +56,7 @@ class Confusion(Picture):
 
     @classmethod
     def of(cls, name: str, judged: Judged) -> "Confusion":
-        """Return which labels the model of that name took for which.
-
-        Raises:
-            ConfigError: Examples have several labels.
-        """
+        """Return what a model took for what; ConfigError when examples have several labels."""
         if judged.multi_label:
             raise ConfigError("a confusion matrix needs examples with one label each")
         title = f"{name}: {len(judged.examples):,} examples"
@@ -151,11 +147,7 @@ class Positions(Picture):
 
     @classmethod
     def sinusoids(cls, d_model: int, length: int | None) -> "Positions":
-        """Return sinusoids of a width, without any model.
-
-        Raises:
-            ConfigError: The width is odd or not positive.
-        """
+        """Return sinusoids of a width, without any model; ConfigError when it is too small."""
         if d_model < 2:
             raise ConfigError(f"--d-model must be at least 2 (it is {d_model})")
         matrix = sinusoids(_checked_length(length, None), d_model)

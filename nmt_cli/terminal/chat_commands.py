@@ -34,11 +34,7 @@ class ChatCommands:
         self._say = say
 
     def run(self, line: str) -> bool:
-        """Carry out a command; return False when the conversation shall end.
-
-        Raises:
-            NmtError: There is no such command, or it cannot be carried out.
-        """
+        """Carry out a command, or raise NmtError; return False when the conversation shall end."""
         name, _, argument = line.strip().partition(" ")
         argument = argument.strip()
         if name not in NAMES:

@@ -103,11 +103,7 @@ class ConversationLog:
         return cls(_folder() / f"{_now():%Y%m%d-%H%M%S-%f}.jsonl", model)
 
     def keep_up(self, turns: Sequence[str]) -> None:
-        """Write what changed in the conversation since the last time.
-
-        Raises:
-            DataError: The file cannot be written.
-        """
+        """Write what changed in the conversation since the last time; DataError when it fails."""
         from nmt_cli.files import os_errors_as
 
         same = itertools.takewhile(bool, map(operator.eq, self._written, turns))
@@ -155,11 +151,7 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def last_conversation() -> tuple[Path, Path, list[str]]:
-    """Return the file, the model and the turns of the newest conversation.
-
-    Raises:
-        DataError: There is none, or it cannot be read.
-    """
+    """Return file, model and turns of the newest conversation; DataError when there is none."""
     files = sorted(_folder().glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
     if not files:
         raise DataError(f"{_folder()}: no conversation to continue", hint="nmt chat starts one")
@@ -168,11 +160,7 @@ def last_conversation() -> tuple[Path, Path, list[str]]:
 
 
 def read_turns(path: Path) -> list[str]:
-    """Return the turns of a kept or saved conversation; of several saved ones the last.
-
-    Raises:
-        DataError: The file cannot be read or is something else; names the line.
-    """
+    """Return the turns of a conversation, of several the last; DataError names a bad line."""
     if not path.is_file():  # of what is none, such as a terminal, the end might never come
         raise DataError(f"{path}: no such file")
     turns: list[str] = []
@@ -193,11 +181,7 @@ def read_turns(path: Path) -> list[str]:
 
 
 def save_turns(path: Path, turns: Sequence[str]) -> None:
-    """Write a conversation as one dialogue, in place of an older one.
-
-    Raises:
-        DataError: The file is something else, or cannot be written.
-    """
+    """Write a conversation as one dialogue; DataError when the file is something else."""
     from nmt_cli.files import os_errors_as, write_text
 
     if path.is_file():

@@ -32,17 +32,7 @@ def set_up(option: str, args: list[str]) -> None:
         typer.echo(f"installed in {path}; open a new shell to use it")
 
 
-def configurations() -> Iterable[str]:
-    """Return the bundled configurations and those in the working folder."""
-    return [*bundled_configs(), *(str(path) for path in Path().glob("*.y*ml"))]
-
-
-def models() -> Iterable[str]:
-    """Return the run folders that hold a model."""
-    return [str(path.parent) for path in RUNS_DIR.glob("*/model")]
-
-
-def keys() -> Iterable[str]:
+def _keys() -> Iterable[str]:
     """Return every key of a configuration, as `--set` takes it."""
     from nmt_cli.config.schema import Config
 
@@ -51,25 +41,17 @@ def keys() -> Iterable[str]:
         yield from (f"{name}.{key}=" for key in within or ()) if within else [f"{name}="]
 
 
-def search_keys() -> Iterable[str]:
-    """Return every search option, as `--set` takes it."""
-    return [f"{name}=" for name in SearchOptions.names()]
-
-
-def chat_keys() -> Iterable[str]:
-    """Return every option of a search or a conversation, as `--set` takes it."""
-    return [*search_keys(), *(f"{name}=" for name in ChatOptions.names())]
-
-
+_SEARCH_KEYS = [f"{name}=" for name in SearchOptions.names()]  # as `--set` takes them
+_CHAT_KEYS = [*_SEARCH_KEYS, *(f"{name}=" for name in ChatOptions.names())]
 _VALUES: dict[str, Callable[[], Iterable[str]]] = {
-    "config": configurations,
+    "config": lambda: [*bundled_configs(), *map(str, Path().glob("*.y*ml"))],
     "preset": bundled_configs,
-    "model": models,
-    "model_option": models,
-    "overrides": keys,
-    "settings": search_keys,
-    "chat settings": chat_keys,
-    "evaluate settings": chat_keys,
+    "model": lambda: [str(path.parent) for path in RUNS_DIR.glob("*/model")],
+    "model_option": lambda: _VALUES["model"](),
+    "overrides": _keys,
+    "settings": lambda: _SEARCH_KEYS,
+    "chat settings": lambda: _CHAT_KEYS,
+    "evaluate settings": lambda: _CHAT_KEYS,
 }
 
 

@@ -113,11 +113,7 @@ def check_output(picture: str | None) -> None:
 
 
 def show(picture: "Picture", output: str | None) -> None:
-    """Write a picture to a file, or print it where there is none.
-
-    Raises:
-        DataError: The file cannot be written.
-    """
+    """Write a picture to a file, or print it where there is none; DataError when it fails."""
     from nmt_cli.report.picture import write_picture
 
     if output is not None:
@@ -182,13 +178,6 @@ def rich_stdout() -> "Console":
     return Console(highlight=False)
 
 
-def rich_stderr() -> "Console":
-    """Return Rich's view of stderr."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
-
-
 @contextlib.contextmanager
 def live_progress(
     what: str, *columns: Any, total: float | None = None, **fields: Any
@@ -201,6 +190,7 @@ def live_progress(
     if not is_live():
         yield lambda **_: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
     with Progress(
@@ -208,7 +198,7 @@ def live_progress(
         BarColumn(bar_width=10),
         *columns,
         TimeRemainingColumn(compact=True),
-        console=rich_stderr(),
+        console=Console(stderr=True, highlight=False),
         transient=True,
     ) as progress:
         yield functools.partial(progress.update, progress.add_task(what, total=total, **fields))

@@ -55,8 +55,7 @@ TOPICS = {
 def show_topic(name: str) -> None:
     """Show a topic: laid out, in a pager if it is long, on a terminal; as it is in a pipe.
 
-    Raises:
-        ConfigError: There is no such topic.
+    ConfigError: there is no such topic.
     """
     if name not in TOPICS:
         raise ConfigError(

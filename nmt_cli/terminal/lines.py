@@ -46,11 +46,7 @@ def mend_of(on_error: str) -> Callable[[bytes], str] | None:
 
 
 def checked_encoding(name: str) -> str:
-    """Return the value of `--encoding`.
-
-    Raises:
-        ConfigError: It is no encoding.
-    """
+    """Return the value of `--encoding`; ConfigError when it is none."""
     try:
         check_encoding(name)
     except ValueError as error:
@@ -166,8 +162,7 @@ def is_table(file: str) -> bool:
 def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:
     """Return the columns of source and reference that `--column` names, or none.
 
-    Raises:
-        ConfigError: They are not those of a table, or the reference is given twice.
+    ConfigError: they are not those of a table, or the reference is given twice.
     """
     if columns is None:
         return []
@@ -194,7 +189,6 @@ def _column_lines(file: str, column: str, encoding: str) -> Iterator[str]:
 
 
 def _one_line(argument: str) -> str:
-
     try:
         argument.encode("utf-8")
     except UnicodeEncodeError as error:

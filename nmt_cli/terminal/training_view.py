@@ -286,7 +286,6 @@ class TrainingReport:
             console.warn(f"{self.path}: cannot be written: {reason}")
 
     def _write(self) -> None:
-        from nmt_cli.bundle.manifest import MANIFEST, read_manifest
         from nmt_cli.files import write_text
         from nmt_cli.report.training_page import data_card, training_page
         from nmt_cli.training.run_folder import read_events

@@ -44,8 +44,7 @@ ANY_MACHINE = AnyMachine()
 def open_text(loaded: LoadedConfig) -> tuple[LoadedConfig, Corpora]:
     """Return a configuration, with the labels in its text if it has none of its own, and its text.
 
-    Raises:
-        DataError: The text cannot be read, or is not labelled.
+    DataError: the text cannot be read, or is not labelled.
     """
     config, corpora = loaded.config, Corpora(loaded.config, loaded.data_dir)
     if not config.facts.has_labels or config.classification.labels is not None:

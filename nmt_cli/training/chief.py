@@ -108,11 +108,7 @@ class Chief:
         self._pending = self._writer.submit(self._checkpoints.save, snapshot, after=self._log.flush)
 
     def written(self, *, wait: bool = False) -> Iterator[Saved]:
-        """Tell of a checkpoint that was written since the last call; `wait` for one that is begun.
-
-        Raises:
-            TrainingError: It cannot be written.
-        """
+        """Tell of a checkpoint written since the last call, or `wait`; TrainingError: it fails."""
         if self._pending is not None and (wait or self._pending.done()):
             pending, self._pending = self._pending, None
             path = pending.result()

@@ -322,10 +322,9 @@ class TestCleaning:
             corpus = {"file": f"a.{kind}"}
         report = examine(json.dumps([corpus]), **{f"a__{kind}": "\n".join(lines)})
         loaded = load_config(str(tmp_path / "c.yaml"))
-        config, done = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        config, dropped, mended = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
         text = (tmp_path / "out" / f"a.{kind}").read_text()
-        assert done.dropped == 3
-        assert done.mended == 1
+        assert (dropped, mended) == (3, 1)
         expected = [lines[0], *lines[1:301]] if comma else lines[:300]
         assert text.splitlines()[: len(expected)] == expected
         assert "ab house" in text.splitlines()[-1]
@@ -337,7 +336,7 @@ class TestCleaning:
         text = tsv([*PAIRS, ("", "leer")])
         report = examine("[{file: a.tsv}]", dev="[{file: a.tsv, columns: [2, 1]}]", a__tsv=text)
         loaded = load_config(str(tmp_path / "c.yaml"))
-        config, _ = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        config, *_ = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
         assert [config.data.train[0].file, config.data.dev[0].file] == ["a.tsv", "2-a.tsv"]
         assert (tmp_path / "out" / "2-a.tsv").read_text() == tsv(PAIRS)
 

@@ -136,7 +136,7 @@ def test_what_is_broken_makes_an_error(report):
 
 def test_the_cleaned_copy_lacks_what_was_wrong_and_nothing_else(folder, report, tmp_path):
     loaded = load_config(str(folder / "c.yaml"))
-    config, done = clean(loaded.config, report, loaded.data_dir, tmp_path)
+    config, dropped, _ = clean(loaded.config, report, loaded.data_dir, tmp_path)
     kept = list(Corpora(config, tmp_path).iter_split("train"))
     clean_pairs = {pair for i, pair in enumerate(CLEAN, 1) if i not in LINES.values()}
     found = {(example.source[0], example.target) for example in kept}
@@ -154,13 +154,13 @@ def test_the_cleaned_copy_lacks_what_was_wrong_and_nothing_else(folder, report, 
     assert (source, f"{target} Für Jörg.") in mended
     assert len(mended) <= 11
     log = (tmp_path / DROPPED).read_text().splitlines()
-    assert len(log) == done.dropped + 1 == SIZE - len(kept) + 1
+    assert len(log) == dropped + 1 == SIZE - len(kept) + 1
     assert (tmp_path / "dev.en").read_text() == (folder / "dev.en").read_text()
 
 
 def test_a_cleaned_copy_is_healthy(folder, report, tmp_path):
     loaded = load_config(str(folder / "c.yaml"))
-    config, _ = clean(loaded.config, report, loaded.data_dir, tmp_path)
+    config, *_ = clean(loaded.config, report, loaded.data_dir, tmp_path)
     shutil.copy(folder / "c.yaml", tmp_path / "c.yaml")
     again = check_up(load_config(str(tmp_path / "c.yaml")), None, on_progress=lambda *_: None)
     assert config.name == "damaged-clean"
