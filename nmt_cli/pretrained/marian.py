@@ -15,14 +15,14 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import sinusoids
 from nmt_cli.pretrained import bart
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.pretrained.sentencepiece_file import read_subwords
 from nmt_cli.pretrained.tokenizer_file import in_order
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
-_FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
+FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
 _TAG = re.compile(">>[^<>]+<<")  # of a target language
 
 
@@ -55,8 +55,8 @@ def assemble(
     folder, config = published.folder, published.config
     tags = [name for name in names[0] if _TAG.fullmatch(name)]
     pad, eos = config["pad_token_id"], config["eos_token_id"]
-    roles = {"pad": pad, "eos": eos, "start": config.get("decoder_start_token_id", pad)}
-    source, target = (bart.numbered(n, folder / "vocab.json", tags=tags, **roles) for n in names)
+    roles = config.get("decoder_start_token_id", pad), eos, pad
+    source, target = (bart.numbered(n, roles, folder / "vocab.json", tags) for n in names)
     if names[0] is names[1]:
         target = source
     if {side[eos] for side in names} != {CONTROL_TOKENS[EOS_ID]}:
@@ -93,6 +93,3 @@ def _read_names(published: Published, file: str, size: int) -> list[str]:
 def halved_sinusoids(length: int, d_model: int) -> Array:
     """Return positions [length, d_model] with all sines in the first half of the columns."""
     return sinusoids(length, d_model)[:, [*range(0, d_model, 2), *range(1, d_model, 2)]]
-
-
-FAMILY = Family("Marian, OPUS-MT", _FILES, read)
