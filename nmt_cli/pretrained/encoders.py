@@ -8,7 +8,6 @@ Reference: Devlin et al. 2019, arXiv 1810.04805; Clark et al. 2020, arXiv 2003.1
 2019, arXiv 1907.11692; Conneau et al. 2020, arXiv 1911.02116.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,8 @@ _RENAMED = (
 def read_bert(published: Published) -> Pretrained:
     """Return a BERT or an ELECTRA; ModelFileError as `marian.read`."""
     names = tokenizer_file.read_names(published)
-    order, tokens = _numbered(published, names, ("[CLS]", "[SEP]", "[PAD]"))
+    roles = [*map(names.index, ("[CLS]", "[SEP]", "[PAD]"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     subwords = tokenizer_file.word_pieces(published, tokens, "[UNK]")
     return _pretrained(published, order, subwords, first=0)
 
@@ -60,9 +60,10 @@ def read_bert(published: Published) -> Pretrained:
 def read_roberta(published: Published) -> Pretrained:
     """Return a RoBERTa; ModelFileError as `marian.read`."""
     names = tokenizer_file.read_names(published)
-    order, tokens = _numbered(published, names, ("<s>", "</s>", "<pad>"))
+    roles = [*map(names.index, ("<s>", "</s>", "<pad>"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     subwords = tokenizer_file.byte_bpe(published, tokens, "<unk>", prefix_space=False)
-    return _pretrained(published, order, subwords, first=names.index("<pad>") + 1)
+    return _pretrained(published, order, subwords, first=roles[2] + 1)
 
 
 def read_xlm_roberta(published: Published) -> Pretrained:
@@ -70,12 +71,9 @@ def read_xlm_roberta(published: Published) -> Pretrained:
     path = published.folder / _PIECES
     # The names are those of SentencePiece, but for the first ones and the last.
     names = ["<s>", "<pad>", "</s>", "<unk>", *piece_names(path)[3:], "<mask>"]
-    order, tokens = _numbered(published, names, ("<s>", "</s>", "<pad>"))
+    roles = [*map(names.index, ("<s>", "</s>", "<pad>"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     return _pretrained(published, order, read_subwords(path, tokens), first=2)
-
-
-def _numbered(published: Published, names: list[str], roles: Sequence[str]) -> bart.Numbering:
-    return bart.numbered(names, [*map(names.index, roles)], published.folder)
 
 
 def _pretrained(

@@ -41,11 +41,11 @@ _KINDS = {
     "post": ("marian", "MarianMTModel"),
     "pre": ("pegasus", "PegasusForConditionalGeneration"),
 }
-_CARD = """{front_matter}
+_CARD = """{}
 
-# {name}
+# {}
 
-A translation model, written for `transformers` by nmt {version}.
+A translation model, written for `transformers` by nmt {}.
 
 ```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -98,7 +98,9 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
         for name, values in files.items():
             text = json.dumps(values, ensure_ascii=False, indent=2)
             (folder / name).write_text(text, encoding="utf-8")
-        (folder / "README.md").write_text(_card(bundle.manifest), encoding="utf-8")
+        front = "\n".join(front_matter(bundle.manifest, library="transformers"))
+        card = _CARD.format(front, bundle.manifest.name, bundle.manifest.versions["nmt"])
+        (folder / "README.md").write_text(card, encoding="utf-8")
     return _KINDS[model["norm"]][1]
 
 
@@ -239,8 +241,3 @@ def _sentencepiece_of(subwords: Subwords) -> bytes:
     model.normalizer_spec.remove_extra_whitespaces = "Strip" in steps
     model.normalizer_spec.add_dummy_prefix = state["pre_tokenizer"]["prepend_scheme"] == "always"
     return bytes(model.SerializeToString())
-
-
-def _card(manifest: Manifest) -> str:
-    front, version = front_matter(manifest, library="transformers"), manifest.versions["nmt"]
-    return _CARD.format(front_matter="\n".join(front), name=manifest.name, version=version)

@@ -31,7 +31,7 @@ _PUBLISHED = (
     "mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn "
     "tr uk ur uz vi wo xh yi yo zh zu"
 )
-_TAG = re.compile(r"__(?P<code>[a-z]{2,3})__|[a-z]{3}_[A-Z][a-z]{3}")  # __de__, deu_Latn
+_TAG = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")  # __de__, deu_Latn
 _NO_TEXT = ("", "<s>", "<mask>")  # "" is an id without a token
 _LONGEST_WAVE = 10_000.0
 _FIRST_POSITION = 2
@@ -56,17 +56,12 @@ def read(published: Published) -> Pretrained:
     subwords = sentencepiece_file.subwords_of_merges(tokens, merges, normalizer, tags)
     model = bart.model_section(published) | {"norm": "pre", "positions": "table"}
     positions = _positions(model["max_length"], model["d_model"])
-    codes = {_code(tag): tag for tag in tags}
+    codes = {tag.strip("_"): tag for tag in tags}
     return Pretrained(
         model=model,
         weights=bart.weights_of(published, model, (order, order), positions),
         vocabularies=Vocabularies(subwords, subwords, Languages(codes, codes, is_forced=True)),
     )
-
-
-def _code(tag: str) -> str:
-    found = _TAG.fullmatch(tag)
-    return (found and found["code"]) or tag
 
 
 def _read_tokenizer(published: Published) -> tuple[dict[str, int], tokenizer_file.Merges, Any]:

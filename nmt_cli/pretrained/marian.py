@@ -23,7 +23,7 @@ from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
 FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
-_TAG = re.compile(">>[^<>]+<<")  # of a target language
+_TAG = re.compile(">>[^<>]+<<")  # of a target language, which a source then begins with
 
 
 def read(published: Published) -> Pretrained:
@@ -62,7 +62,8 @@ def assemble(
     if {side[eos] for side in names} != {CONTROL_TOKENS[EOS_ID]}:
         raise ModelFileError(f"{folder}/vocab.json: does not hold </s> where config.json says")
     settings = published.json("tokenizer_config.json", default={})
-    languages = [str(settings.get(key) or "") for key in ("source_lang", "target_lang")]
+    source_lang = str(settings.get("source_lang") or "")
+    target_lang = str(settings.get("target_lang") or "")
     orders = source.published, target.published
     positions = halved_sinusoids(model["max_length"], model["d_model"])
     return Pretrained(
@@ -71,15 +72,10 @@ def assemble(
         vocabularies=Vocabularies(
             read_subwords(folder / "source.spm", source.tokens, tags),
             read_subwords(folder / "target.spm", target.tokens, tags),
-            _languages_of(tags, languages[0]),
+            Languages({source_lang: ""} if source_lang else {}, {tag[2:-2]: tag for tag in tags}),
         ),
-        languages=("", "") if tags else (languages[0], languages[1]),
+        languages=("", "") if tags else (source_lang, target_lang),
     )
-
-
-def _languages_of(tags: list[str], source: str) -> Languages:
-    """Return the languages of a model whose sources begin with `>>deu<<` for German output."""
-    return Languages({source: ""} if source else {}, {tag[2:-2]: tag for tag in tags})
 
 
 def _read_names(published: Published, file: str, size: int) -> list[str]:

@@ -66,7 +66,7 @@ def byte_bpe(
     """
     key = "add_prefix_space"
     space = _setting(published, "pre_tokenizer", key, key, default=prefix_space)
-    ids = _numbered(_hidden(tokens, unknown))
+    ids = _ids(tokens, unknown)
     model = models.BPE(ids, read_merges(published), unk_token=HIDDEN + unknown)
     return Subwords(as_byte_bpe(Tokenizer(model), prefix_space=bool(space)))
 
@@ -80,12 +80,11 @@ def small_bpe(published: Published, tokens: Sequence[str], unknown: str) -> tupl
     names = [name.removesuffix(_CONTINUES) if name.endswith(_CONTINUES) else name + WORD_END
              for name in tokens[head:]]  # fmt: skip
     unknown += WORD_END
-    names, merges = _hidden([*tokens[:head], *names], unknown), read_merges(published)
+    ids, merges = _ids([*tokens[:head], *names], unknown), read_merges(published)
     made = dict.fromkeys(part for pair in merges for part in (*pair, "".join(pair)))
-    known = set(names)
-    extra = [part for part in made if part not in known]
-    ids, unknown = _numbered([*names, *extra]), HIDDEN + unknown
-    model = models.BPE(ids, merges, unk_token=unknown, end_of_word_suffix=WORD_END)
+    extra = [part for part in made if part not in ids]
+    ids |= {part: number for number, part in enumerate(extra, len(tokens))}
+    model = models.BPE(ids, merges, unk_token=HIDDEN + unknown, end_of_word_suffix=WORD_END)
     return Subwords(as_small_bpe(Tokenizer(model))), len(extra)
 
 
@@ -96,21 +95,18 @@ def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Su
     accents = _setting(published, part, "strip_accents", "strip_accents", default=None)
     key, config_key = "handle_chinese_chars", "tokenize_chinese_chars"
     chinese = _setting(published, part, key, config_key, default=True)
-    ids = _numbered(_hidden(tokens, unknown))
+    ids = _ids(tokens, unknown)
     model = models.WordPiece(ids, unk_token=HIDDEN + unknown, continuing_subword_prefix=_PIECE)
     flags = {"lowercase": bool(lower), "strip_accents": accents, "chinese": bool(chinese)}
     return Subwords(as_word_pieces(Tokenizer(model), **flags))
 
 
-def _numbered(names: Sequence[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names)}
-
-
-def _hidden(tokens: Sequence[str], unknown: str) -> list[str]:
-    """Return names in which those of control tokens and of the unknown token match no text."""
+def _ids(tokens: Sequence[str], unknown: str) -> dict[str, int]:
+    """Return ids by names, of which those of control and of unknown tokens match no text."""
     head = len(CONTROL_TOKENS)
     names = [HIDDEN + name for name in tokens[:head]]
-    return names + [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    names += [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    return {name: number for number, name in enumerate(names)}
 
 
 def _setting(
