@@ -43,24 +43,21 @@ class Numbering(NamedTuple):
 
 def numbered(
     names: Sequence[str],
+    roles: Sequence[int],
     path: Path,
-    *,
-    start: int,
-    eos: int,
-    pad: int,
     tags: Sequence[str] = (),
     unused: Collection[int] = (),
 ) -> Numbering:
     """Return our ids of a vocabulary with these `names`, of which some ids may be `unused`.
 
-    The `tags` are tokens of languages, which one side's vocabulary may lack. ModelFileError: the
-    ids of the control tokens are not those of `names`, which `path` holds.
+    The `roles` are the ids of the first token, the last and padding; ModelFileError, which names
+    the `path`: they are not there. The `tags` are tokens of languages, which one side may lack.
     """
-    if not {start, eos, pad} <= set(range(len(names))):
+    if not {*roles} <= {*range(len(names))}:
         raise ModelFileError(f"{path}: does not hold the first token, the last and padding")
     known = {name: number for number, name in enumerate(names)}
     first = [-1] * len(CONTROL_TOKENS)
-    first[BOS_ID], first[EOS_ID] = start, eos
+    first[BOS_ID], first[EOS_ID], pad = roles
     first += [known.get(tag, -1) for tag in tags]
     taken = {*first, pad, *unused}
     rest = [i for i in range(len(names)) if i not in taken]
@@ -69,31 +66,36 @@ def numbered(
 
 def model_section(published: Published) -> dict[str, Any]:
     """Return the `model` section of our configuration; ModelFileError as `section_by`."""
-    is_tied = bool(published.config.get("tie_word_embeddings", True))
-    return section_by(KEYS, published) | {"output_bias": True, "tie_embeddings": is_tied}
+    config = published.config
+    is_tied = bool(config.get("tie_word_embeddings", True))
+    section = section_by(KEYS, config, published.folder)
+    return section | {"output_bias": True, "tie_embeddings": is_tied}
 
 
-def section_by(keys: Mapping[str, str], published: Published, **defaults: Any) -> dict[str, Any]:
+def section_by(
+    keys: Mapping[str, str], config: Mapping[str, Any], path: Path, **defaults: Any
+) -> dict[str, Any]:
     """Return what `keys` know of the `model` section, each with the key of ours that it is.
 
     Norms are behind sublayers, and there are biases, if nothing else is said.
 
     Raises:
-        ModelFileError: Encoder and decoder differ in size, or the activation is not known.
+        ModelFileError: Encoder and decoder differ in size, or the activation is not known; it names
+            the `path`.
     """
     model: dict[str, Any] = {}
     defaults = {**_DEFAULTS, **defaults}
     for theirs, ours in keys.items():
-        if theirs not in published.config and ours in defaults:
+        if theirs not in config and ours in defaults:
             continue
-        value = published.config[theirs]
+        value = config[theirs]
         if ours == "activation" and value not in _ACTIVATIONS:
             raise ModelFileError(
-                f"{published.folder}: the activation {value} is not supported",
+                f"{path}: the activation {value} is not supported",
                 hint=f"these are: {', '.join(_ACTIVATIONS)}",
             )
         is_other = model.setdefault(ours, value) != value
-        refuse(published.folder, {f"a decoder of another {theirs[8:]}": is_other})
+        refuse(path, {f"a decoder of another {theirs[8:]}": is_other})
     model = defaults | model
     model["activation"] = _ACTIVATIONS[model["activation"]]
     return model
@@ -131,23 +133,23 @@ def _tables(
 ) -> Arrays:
     """Return the embeddings of both sides and of the output, and its bias."""
     is_tied, is_joint, width = model["tie_embeddings"], source is target, model["d_model"]
-    arrays: Arrays = {}
     if is_joint and is_tied:
-        arrays["embedding"] = table(published, source, width, "model.shared", "lm_head")
+        wanted = {"embedding": (source, ["model.shared", "lm_head"])}
     else:
         shared = ["model.shared"] if is_joint else []
-        for side, part, order in (("source", "encoder", source), ("target", "decoder", target)):
-            names = [f"model.{part}.embed_tokens", *shared]
-            arrays[f"{side}_embedding"] = table(published, order, width, *names)
-        if not is_tied:
-            names = ["lm_head", "model.shared"]
-            arrays["output_embedding"] = table(published, target, width, *names)
+        wanted = {
+            "source_embedding": (source, ["model.encoder.embed_tokens", *shared]),
+            "target_embedding": (target, ["model.decoder.embed_tokens", *shared]),
+        }
+    if not is_tied:
+        wanted["output_embedding"] = (target, ["lm_head", "model.shared"])
+    arrays = {ours: table(published, *where, width) for ours, where in wanted.items()}
     none = np.zeros(len(target), np.float32)
     bias = published.tensors.get("final_logits_bias", none).reshape(-1)
     return arrays | {"output_bias": _rows(bias, target)}
 
 
-def table(published: Published, order: Sequence[int], width: int, *names: str) -> Array:
+def table(published: Published, order: Sequence[int], names: Sequence[str], width: int) -> Array:
     """Return the first of some tables that is there, with its rows in our order."""
     full = [f"{name}.weight" for name in names]
     there = [name for name in full if name in published.tensors]

@@ -18,7 +18,7 @@ import numpy as np
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained import bart, tokenizer_file
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -51,8 +51,8 @@ def read_large(published: Published) -> Pretrained:
 def _numbered(published: Published) -> bart.Numbering:
     config, names = published.config, tokenizer_file.read_names(published)
     start = config.get("decoder_start_token_id", config["bos_token_id"])
-    roles = {"start": start, "eos": config["eos_token_id"], "pad": config["pad_token_id"]}
-    return bart.numbered(names, published.folder / "vocab.json", **roles)
+    roles = start, config["eos_token_id"], config["pad_token_id"]
+    return bart.numbered(names, roles, published.folder / "vocab.json")
 
 
 def _normalised_table(published: Published, model: dict[str, Any]) -> Array:
@@ -78,7 +78,3 @@ def _pretrained(
         task="chat",
         sections={"chat": {"format": published.config["model_type"]}},
     )
-
-
-SMALL = Family("BlenderbotSmall", tokenizer_file.FILES, read_small)
-LARGE = Family("Blenderbot", tokenizer_file.FILES, read_large)

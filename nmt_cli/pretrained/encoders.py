@@ -14,13 +14,14 @@ import numpy as np
 
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained import bart, tokenizer_file
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.pretrained.sentencepiece_file import piece_names, read_subwords
 from nmt_cli.pretrained.tensors import renamed
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _PIECES = "sentencepiece.bpe.model"
+XLM_FILES = (_PIECES, "tokenizer_config.json")
 _KEYS = {
     "hidden_size": "d_model",
     "intermediate_size": "d_ff",
@@ -50,7 +51,8 @@ _RENAMED = (
 def read_bert(published: Published) -> Pretrained:
     """Return a BERT or an ELECTRA; ModelFileError as `marian.read`."""
     names = tokenizer_file.read_names(published)
-    order, tokens = _numbered(published, names, "[CLS]", "[SEP]", "[PAD]")
+    roles = [*map(names.index, ("[CLS]", "[SEP]", "[PAD]"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     subwords = tokenizer_file.word_pieces(published, tokens, "[UNK]")
     return _pretrained(published, order, subwords, first=0)
 
@@ -58,9 +60,10 @@ def read_bert(published: Published) -> Pretrained:
 def read_roberta(published: Published) -> Pretrained:
     """Return a RoBERTa; ModelFileError as `marian.read`."""
     names = tokenizer_file.read_names(published)
-    order, tokens = _numbered(published, names, "<s>", "</s>", "<pad>")
+    roles = [*map(names.index, ("<s>", "</s>", "<pad>"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     subwords = tokenizer_file.byte_bpe(published, tokens, "<unk>", prefix_space=False)
-    return _pretrained(published, order, subwords, first=names.index("<pad>") + 1)
+    return _pretrained(published, order, subwords, first=roles[2] + 1)
 
 
 def read_xlm_roberta(published: Published) -> Pretrained:
@@ -68,22 +71,27 @@ def read_xlm_roberta(published: Published) -> Pretrained:
     path = published.folder / _PIECES
     # The names are those of SentencePiece, but for the first ones and the last.
     names = ["<s>", "<pad>", "</s>", "<unk>", *piece_names(path)[3:], "<mask>"]
-    order, tokens = _numbered(published, names, "<s>", "</s>", "<pad>")
+    roles = [*map(names.index, ("<s>", "</s>", "<pad>"))]
+    order, tokens = bart.numbered(names, roles, published.folder)
     return _pretrained(published, order, read_subwords(path, tokens), first=2)
-
-
-def _numbered(
-    published: Published, names: list[str], start: str, end: str, pad: str
-) -> bart.Numbering:
-    start_id, eos, pad_id = map(names.index, (start, end, pad))
-    return bart.numbered(names, published.folder, start=start_id, eos=eos, pad=pad_id)
 
 
 def _pretrained(
     published: Published, order: list[int], subwords: Subwords, *, first: int
 ) -> Pretrained:
     """Return an encoder; `first` is the row of the first position, behind `<pad>` in RoBERTa."""
-    model = _model_section(published, first)
+    config = published.config
+    width, kind = config["hidden_size"], config.get("position_embedding_type", "absolute")
+    kinds = {
+        "embeddings of another width": config.get("embedding_size", width) != width,
+        "positions that are relative": kind != "absolute",
+    }
+    bart.refuse(published.folder / "config.json", kinds)
+    defaults = {"attention_dropout": 0.1, "activation": "gelu", "norm_epsilon": 1e-12}
+    model = bart.section_by(_KEYS, config, published.folder, **defaults)
+    model |= {"embedding_norm": "encoder", "positions": "learned"}
+    model["decoder_layers"] = 1  # there is none
+    model["max_length"] -= first
     return Pretrained(
         model=model,
         weights=_weights(published, model, order, first),
@@ -93,31 +101,13 @@ def _pretrained(
     )
 
 
-def _model_section(published: Published, first: int) -> dict[str, Any]:
-    config = published.config
-    width, kind = config["hidden_size"], config.get("position_embedding_type", "absolute")
-    kinds = {
-        "embeddings of another width": config.get("embedding_size", width) != width,
-        "positions that are relative": kind != "absolute",
-    }
-    bart.refuse(published.folder / "config.json", kinds)
-    defaults = {"attention_dropout": 0.1, "activation": "gelu", "norm_epsilon": 1e-12}
-    model = bart.section_by(_KEYS, published, **defaults)
-    return model | {
-        "decoder_layers": 1,  # there is none
-        "max_length": model["max_length"] - first,
-        "embedding_norm": "encoder",
-        "positions": "learned",
-    }
-
-
 def _weights(published: Published, model: dict[str, Any], order: list[int], first: int) -> Arrays:
     width = model["d_model"]
     published.tensors = renamed(published.tensors, _RENAMED)
     positions = published.take("position_embeddings.weight", None, width)
     segments = published.take("token_type_embeddings.weight", None, width)
     published.tensors["model.encoder.embed_positions.weight"] = positions[first:] + segments[0]
-    table = bart.table(published, order, width, "word_embeddings")
+    table = bart.table(published, order, ["word_embeddings"], width)
     return {
         "embedding": table / np.float32(width**0.5),  # ours is scaled by that when it is read
         **bart.stack("encoder", published, model),
@@ -125,9 +115,3 @@ def _weights(published: Published, model: dict[str, Any], order: list[int], firs
         "head.kernel": np.zeros((width, 0), np.float32),
         "head.bias": np.zeros(0, np.float32),
     }
-
-
-BERT = Family("BERT", tokenizer_file.FILES, read_bert)
-ELECTRA = Family("ELECTRA", tokenizer_file.FILES, read_bert)
-ROBERTA = Family("RoBERTa", tokenizer_file.FILES, read_roberta)
-XLM_ROBERTA = Family("XLM-RoBERTa", (_PIECES, "tokenizer_config.json"), read_xlm_roberta)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors.numpy import save_file
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import processors
@@ -37,6 +36,26 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _UNKNOWN_PIECE, _CONTROL_PIECE, _UNIGRAM = 2, 3, 1  # of SentencePiece's file
+# By where the norms are: `model_type`, and the class.
+_KINDS = {
+    "post": ("marian", "MarianMTModel"),
+    "pre": ("pegasus", "PegasusForConditionalGeneration"),
+}
+_CARD = """{}
+
+# {}
+
+A translation model, written for `transformers` by nmt {}.
+
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForSeq2SeqLM.from_pretrained(".")
+batch = tokenizer(["..."], return_tensors="pt", padding=True)
+print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
+```
+"""
 
 
 def write_huggingface(bundle: Bundle, target: Path) -> str:
@@ -64,22 +83,25 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
     rows = [EOS_ID, *range(len(CONTROL_TOKENS), size), BOS_ID] if is_imported else [*range(size)]
     ids = {"pad_token_id": rows.index(BOS_ID if is_imported else PAD_ID)}
     ids |= {"eos_token_id": rows.index(EOS_ID), "decoder_start_token_id": rows.index(BOS_ID)}
-    name = "MarianMTModel" if model["norm"] == "post" else "PegasusForConditionalGeneration"
+    generation = _generation(bundle.manifest) | ids
+    if is_imported:
+        generation["bad_words_ids"] = [[ids["pad_token_id"]]]
+    else:  # elsewhere the search is told which tokens are no output
+        bias = weights.get("output_bias", np.zeros(size, np.float32))
+        weights["output_bias"] = bias + never_written_bias(size, num_tags=0)
+    write_vocabulary = _write_sentencepiece if is_imported else _write_tokenizer
     with atomic_dir(target) as folder:
-        if not is_imported:  # elsewhere the search is told which tokens are no output
-            bias = weights.get("output_bias", np.zeros(size, np.float32))
-            weights["output_bias"] = bias + never_written_bias(size, num_tags=0)
-        tensors = _tensors(weights, model, rows)
-        save_file(tensors, folder / SAFE, metadata={"format": "pt"})
-        files = _sentencepiece_files if is_imported else _tokenizer_files
-        files(vocabularies, bundle.manifest, folder)
-        _write_json(folder / "config.json", _config(model, len(rows)) | ids)
-        generation = _generation(bundle.manifest) | ids
-        if is_imported:
-            generation["bad_words_ids"] = [[ids["pad_token_id"]]]
-        _write_json(folder / "generation_config.json", generation)
-        (folder / "README.md").write_text(_card(bundle.manifest), encoding="utf-8")
-    return name
+        save_file(_tensors(weights, model, rows), folder / SAFE, metadata={"format": "pt"})
+        files = write_vocabulary(vocabularies, bundle.manifest, folder)
+        files["config.json"] = _config(model, len(rows)) | ids
+        files["generation_config.json"] = generation
+        for name, values in files.items():
+            text = json.dumps(values, ensure_ascii=False, indent=2)
+            (folder / name).write_text(text, encoding="utf-8")
+        front = "\n".join(front_matter(bundle.manifest, library="transformers"))
+        card = _CARD.format(front, bundle.manifest.name, bundle.manifest.versions["nmt"])
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    return _KINDS[model["norm"]][1]
 
 
 def _obstacles(
@@ -104,16 +126,11 @@ def _obstacles(
     return [what for what, is_there in found.items() if is_there]
 
 
-def _columns(model: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """Return in which order the columns of our hidden states are written."""
-    columns = np.arange(model["d_model"])
-    is_halved = model["positions"] != "sinusoidal"
-    return columns if is_halved else np.concatenate([columns[::2], columns[1::2]])
-
-
 def _tensors(weights: Arrays, model: dict[str, Any], rows: Sequence[int]) -> Arrays:
     """Return our weights under their published names, with `rows` of the tables of tokens."""
-    columns = _columns(model)
+    columns = np.arange(model["d_model"])
+    if model["positions"] == "sinusoidal":
+        columns = np.concatenate([columns[::2], columns[1::2]])
     found: Arrays = {
         "model.shared.weight": weights["embedding"][rows][:, columns],
         "final_logits_bias": weights["output_bias"][None, rows],
@@ -136,14 +153,11 @@ def _tensors(weights: Arrays, model: dict[str, Any], rows: Sequence[int]) -> Arr
 
 
 def _config(model: dict[str, Any], vocab_size: int) -> dict[str, Any]:
-    is_post = model["norm"] == "post"
-    kinds = (
-        ("marian", "MarianMTModel") if is_post else ("pegasus", "PegasusForConditionalGeneration")
-    )
+    model_type, architecture = _KINDS[model["norm"]]
     shared = {"decoder_vocab_size": vocab_size, "share_encoder_decoder_embeddings": True}
     return {
-        "model_type": kinds[0],
-        "architectures": [kinds[1]],
+        "model_type": model_type,
+        "architectures": [architecture],
         "vocab_size": vocab_size,
         **{theirs: model[ours] for theirs, ours in KEYS.items()},
         "scale_embedding": True,
@@ -151,7 +165,7 @@ def _config(model: dict[str, Any], vocab_size: int) -> dict[str, Any]:
         "is_encoder_decoder": True,
         "bos_token_id": None,
         "forced_eos_token_id": None,
-        **(shared if is_post else {}),
+        **(shared if model_type == "marian" else {}),
     }
 
 
@@ -168,38 +182,36 @@ def _generation(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _tokenizer_files(vocabularies: Vocabularies, manifest: Manifest, folder: Path) -> None:
-    """Write our own vocabulary; a `</s>` that somebody types stays text, as it is here."""
-    tokenizer = vocabularies.source.tokenizer.from_str(vocabularies.source.to_json())
-    end = CONTROL_TOKENS[EOS_ID]
+def _write_tokenizer(words: Vocabularies, manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """Write our own vocabulary, and return what belongs into other files.
+
+    A `</s>` that somebody types stays text, as it is here.
+    """
+    tokenizer = words.source.tokenizer.from_str(words.source.to_json())
+    pad, end = CONTROL_TOKENS[PAD_ID], CONTROL_TOKENS[EOS_ID]
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"$A {end}", pair=f"$A {end} $B {end}", special_tokens=[(end, EOS_ID)]
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "pad_token": CONTROL_TOKENS[PAD_ID],
+        "pad_token": pad,
         "eos_token": end,
-        "additional_special_tokens": [
-            CONTROL_TOKENS[i] for i in range(len(CONTROL_TOKENS)) if i not in (PAD_ID, EOS_ID)
-        ],
+        "additional_special_tokens": [name for name in CONTROL_TOKENS if name not in (pad, end)],
         "split_special_tokens": True,
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
         "model_max_length": manifest.model["max_length"],
     }
-    _write_json(folder / "tokenizer_config.json", settings)
+    return {"tokenizer_config.json": settings}
 
 
-def _sentencepiece_files(vocabularies: Vocabularies, manifest: Manifest, folder: Path) -> None:
-    """Write imported vocabularies as Marian's tokenizer reads them."""
-    end, pad = CONTROL_TOKENS[EOS_ID], CONTROL_TOKENS[PAD_ID]
-    tokens = vocabularies.target.all_tokens()[len(CONTROL_TOKENS) :]
-    names = [end, *tokens, pad]
-    _write_json(folder / "vocab.json", {name: number for number, name in enumerate(names)})
-    for side in ("source", "target"):
-        content = sentencepiece_of(getattr(vocabularies, side))
-        (folder / f"{side}.spm").write_bytes(content)
+def _write_sentencepiece(words: Vocabularies, manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """Write imported vocabularies for Marian's tokenizer; return what belongs into other files."""
+    (folder / "source.spm").write_bytes(_sentencepiece_of(words.source))
+    (folder / "target.spm").write_bytes(_sentencepiece_of(words.target))
+    tokens = words.target.all_tokens()[len(CONTROL_TOKENS) :]
+    names = [CONTROL_TOKENS[EOS_ID], *tokens, CONTROL_TOKENS[PAD_ID]]
     settings = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": manifest.source_lang,
@@ -207,10 +219,11 @@ def _sentencepiece_files(vocabularies: Vocabularies, manifest: Manifest, folder:
         "separate_vocabs": False,
         "model_max_length": manifest.model["max_length"],
     }
-    _write_json(folder / "tokenizer_config.json", settings)
+    ids = {name: number for number, name in enumerate(names)}
+    return {"vocab.json": ids, "tokenizer_config.json": settings}
 
 
-def sentencepiece_of(subwords: Subwords) -> bytes:
+def _sentencepiece_of(subwords: Subwords) -> bytes:
     """Return a SentencePiece model that splits as an imported vocabulary does."""
     state = json.loads(subwords.to_json())
     steps = {step["type"]: step for step in state["normalizer"]["normalizers"]}
@@ -228,28 +241,3 @@ def sentencepiece_of(subwords: Subwords) -> bytes:
     model.normalizer_spec.remove_extra_whitespaces = "Strip" in steps
     model.normalizer_spec.add_dummy_prefix = state["pre_tokenizer"]["prepend_scheme"] == "always"
     return bytes(model.SerializeToString())
-
-
-def _card(manifest: Manifest) -> str:
-    lines = [
-        *front_matter(manifest, library="transformers"),
-        "",
-        f"# {manifest.name}",
-        "",
-        f"A translation model, written for `transformers` by nmt {manifest.versions['nmt']}.",
-        "",
-        "```python",
-        "from transformers import AutoModelForSeq2SeqLM, AutoTokenizer",
-        "",
-        'tokenizer = AutoTokenizer.from_pretrained(".")',
-        'model = AutoModelForSeq2SeqLM.from_pretrained(".")',
-        'batch = tokenizer(["..."], return_tensors="pt", padding=True)',
-        "print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))",
-        "```",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _write_json(path: Path, values: dict[str, Any]) -> None:
-    path.write_text(json.dumps(values, ensure_ascii=False, indent=2), encoding="utf-8")

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,23 +17,31 @@ from nmt_cli.bundle.manifest import MANIFEST, read_manifest
 from nmt_cli.bundle.sharing import ENDINGS, unpack
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS
-from nmt_cli.errors import ConfigError, ModelFileError, TrainingError
+from nmt_cli.errors import ConfigError, ModelFileError, NmtError, TrainingError
 from nmt_cli.files import os_errors_as
-from nmt_cli.pretrained import blenderbot, encoders, hub, m2m_100, marian, marian_native
-from nmt_cli.pretrained.published import Family, Pretrained, Published, read_json
+from nmt_cli.pretrained import (
+    blenderbot,
+    encoders,
+    hub,
+    m2m_100,
+    marian,
+    marian_native,
+    tokenizer_file,
+)
+from nmt_cli.pretrained.published import Family, Pretrained, Published
 from nmt_cli.resources import RUNS_DIR
 
 _NATIVE = "marian-npz"  # is told by its files, as it has no `config.json`
 FAMILIES: Mapping[str, Family] = {
-    "marian": marian.FAMILY,
-    _NATIVE: marian_native.FAMILY,
-    "m2m_100": m2m_100.FAMILY,
-    "blenderbot-small": blenderbot.SMALL,
-    "blenderbot": blenderbot.LARGE,
-    "bert": encoders.BERT,
-    "electra": encoders.ELECTRA,
-    "roberta": encoders.ROBERTA,
-    "xlm-roberta": encoders.XLM_ROBERTA,
+    "marian": Family("Marian, OPUS-MT", marian.FILES, marian.read),
+    _NATIVE: Family("Marian, native", (), marian_native.read),
+    "m2m_100": Family("M2M-100, NLLB-200", m2m_100.FILES, m2m_100.read),
+    "blenderbot-small": Family("BlenderbotSmall", tokenizer_file.FILES, blenderbot.read_small),
+    "blenderbot": Family("Blenderbot", tokenizer_file.FILES, blenderbot.read_large),
+    "bert": Family("BERT", tokenizer_file.FILES, encoders.read_bert),
+    "electra": Family("ELECTRA", tokenizer_file.FILES, encoders.read_bert),
+    "roberta": Family("RoBERTa", tokenizer_file.FILES, encoders.read_roberta),
+    "xlm-roberta": Family("XLM-RoBERTa", encoders.XLM_FILES, encoders.read_xlm_roberta),
 }
 _BEAM_SIZE, _MOST_BEAMS = 4, 16
 # Weights that take more than so many bytes are computed with in int8, which quarters them.
@@ -88,13 +96,17 @@ def import_model(
 
 def _write(source: _Source, path: Path) -> Bundle:
     folder = source.folder
-    published = Published(folder, _read_config(folder))
-    name, family = _family(folder, published.config)
+    published = Published(folder)
+    name, family = _family(published, str(folder))
     origin = {"source": source.given, "family": name, "revision": source.revision}
     try:
         found = family.read(published)
-    except (LookupError, AttributeError, TypeError, ValueError) as error:
-        message = f"{folder}: its configuration or vocabulary lacks or mistakes {error}"
+    except NmtError:
+        raise
+    except Exception as error:  # there is no end to what can be wrong in files of others
+        fault = "lacks" if isinstance(error, KeyError) else "cannot be used:"
+        reason = " ".join(str(error).split()) or type(error).__name__
+        message = f"{folder}: its configuration or vocabulary {fault} {reason}"
         raise ModelFileError(message) from error
     size = sum(array.nbytes for array in found.weights.values())
     try:
@@ -116,22 +128,19 @@ def _write(source: _Source, path: Path) -> Bundle:
         raise ModelFileError(f"{folder}: {error}") from error
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    """Return what says of which family the model of a folder is."""
-    if (folder / "config.json").is_file():
-        return read_json(folder / "config.json")
-    if any(folder.glob("*.npz")):
-        return {"model_type": _NATIVE}
-    if (folder / MANIFEST).is_file():
-        raise ConfigError(f"{folder}: is a model of nmt already", hint="use it with -m")
-    raise ModelFileError(f"{folder}: holds neither config.json nor a .npz of Marian's")
-
-
-def _family(source: str | Path, config: Mapping[str, Any]) -> tuple[str, Family]:
-    name = str(config.get("model_type"))
+def _family(published: Published, called: str) -> tuple[str, Family]:
+    """Return of which family a model is, by name; an error calls it as it is `called`."""
+    if published.has("config.json"):
+        name = str(published.config.get("model_type"))
+    elif any(published.folder.glob("*.npz")):
+        name = _NATIVE
+    elif published.has(MANIFEST):
+        raise ConfigError(f"{called}: is a model of nmt already", hint="use it with -m")
+    else:
+        raise ModelFileError(f"{called}: holds neither config.json nor a .npz of Marian's")
     if name not in FAMILIES:
         raise ModelFileError(
-            f"{source}: models of type {name} are not supported",
+            f"{called}: models of type {name} are not supported",
             hint=f"these are: {', '.join(FAMILIES)}",
         )
     return name, FAMILIES[name]
@@ -153,11 +162,10 @@ def _opened(source: str, revision: str | None, on_note: Callable[[str], None]) -
             yield _Source(folder, _run_name(path.name.split(".")[0]), given=path.name)
     elif hub.NAME.fullmatch(source):
         on_note(f"asking the Hugging Face hub for {source}")
-
-        def files_of(folder: Path) -> Sequence[str]:
-            return _family(source, read_json(folder / "config.json"))[1].files
-
-        yield _of_folder(hub.download(source, revision, files_of))
+        folder = hub.download(
+            source, revision, lambda folder: _family(Published(folder), source)[1].files
+        )
+        yield _of_folder(folder)
     else:
         raise ConfigError(
             f"{source}: neither a folder nor an archive, nor a name on the Hugging Face hub",
@@ -208,7 +216,7 @@ def _config(found: Pretrained, source: _Source) -> Config:
                 "joint": found.vocabularies.joint,
             },
             "model": found.model,
-            "decode": _search(source.folder, found.model["max_length"]),
+            "decode": _search(Published(source.folder), found.model["max_length"]),
             **found.sections,
         }
     )
@@ -225,9 +233,9 @@ def _corpus(found: Pretrained, split: str) -> dict[str, str]:
     return {"source": f"{split}.{source or 'source'}", "target": f"{split}.{target or 'target'}"}
 
 
-def _search(folder: Path, longest: int) -> dict[str, Any]:
+def _search(published: Published, longest: int) -> dict[str, Any]:
     """Return the published options of search, as far as there are such; lengths count `<s>`."""
-    said = read_json(folder / "generation_config.json", default={})
+    said = published.json("generation_config.json", default={})
 
     def number(name: str, least: float, most: float, default: float) -> float:
         value = said.get(name)

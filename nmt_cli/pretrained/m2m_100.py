@@ -16,13 +16,14 @@ import numpy as np
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained import bart, sentencepiece_file, tokenizer_file
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.special_tokens import UNKNOWN
 from nmt_cli.text.vocabulary import Vocabularies
 
 _SPM = "sentencepiece.bpe.model"
 _TOLD = ("special_tokens_map.json", "tokenizer_config.json")
+FILES = (_SPM, "tokenizer.json", "vocab.json", *_TOLD)
 # What M2M-100 knows, in the order of its ids, where no file lists them.
 _PUBLISHED = (
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl "
@@ -30,7 +31,7 @@ _PUBLISHED = (
     "mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn "
     "tr uk ur uz vi wo xh yi yo zh zu"
 )
-_TAG = re.compile(r"__(?P<code>[a-z]{2,3})__|[a-z]{3}_[A-Z][a-z]{3}")  # __de__, deu_Latn
+_TAG = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")  # __de__, deu_Latn
 _NO_TEXT = ("", "<s>", "<mask>")  # "" is an id without a token
 _LONGEST_WAVE = 10_000.0
 _FIRST_POSITION = 2
@@ -50,12 +51,12 @@ def read(published: Published) -> Pretrained:
     if not tags or UNKNOWN not in ids or "</s>" not in ids or ids["</s>"] != eos or start != eos:
         raise ModelFileError(f"{folder}: lacks <unk>, </s> or the tokens of languages")
     unused = [number for number, name in enumerate(names) if name in _NO_TEXT]
-    roles = {"start": start, "eos": eos, "pad": config["pad_token_id"]}
-    order, tokens = bart.numbered(names, folder, tags=tags, unused=unused, **roles)
+    roles = start, eos, config["pad_token_id"]
+    order, tokens = bart.numbered(names, roles, folder, tags, unused)
     subwords = sentencepiece_file.subwords_of_merges(tokens, merges, normalizer, tags)
     model = bart.model_section(published) | {"norm": "pre", "positions": "table"}
     positions = _positions(model["max_length"], model["d_model"])
-    codes = {_code(tag): tag for tag in tags}
+    codes = {tag.strip("_"): tag for tag in tags}
     return Pretrained(
         model=model,
         weights=bart.weights_of(published, model, (order, order), positions),
@@ -63,14 +64,9 @@ def read(published: Published) -> Pretrained:
     )
 
 
-def _code(tag: str) -> str:
-    found = _TAG.fullmatch(tag)
-    return (found and found["code"]) or tag
-
-
 def _read_tokenizer(published: Published) -> tuple[dict[str, int], tokenizer_file.Merges, Any]:
     """Return the ids of all named tokens, the merges, and what normalises a text."""
-    if published.tokenizer and not (published.folder / "vocab.json").is_file():  # NLLB
+    if published.tokenizer and not published.has("vocab.json"):  # NLLB
         normalizer = sentencepiece_file.normalizer_of(published.tokenizer)
         return tokenizer_file.read_ids(published), tokenizer_file.read_merges(published), normalizer
     ids = published.json("vocab.json")
@@ -98,6 +94,3 @@ def _positions(length: int, d_model: int) -> Array:
     angles = np.arange(_FIRST_POSITION, length + _FIRST_POSITION)[:, None] * rates
     table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
     return np.pad(table, [(0, 0), (0, d_model % 2)])
-
-
-FAMILY = Family("M2M-100, NLLB-200", (_SPM, "tokenizer.json", "vocab.json", *_TOLD), read)

@@ -15,15 +15,15 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import sinusoids
 from nmt_cli.pretrained import bart
 from nmt_cli.pretrained.layout import Array
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.pretrained.sentencepiece_file import read_subwords
 from nmt_cli.pretrained.tokenizer_file import in_order
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.vocabulary import Vocabularies
 
-_FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
-_TAG = re.compile(">>[^<>]+<<")  # of a target language
+FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json")
+_TAG = re.compile(">>[^<>]+<<")  # of a target language, which a source then begins with
 
 
 def read(published: Published) -> Pretrained:
@@ -55,14 +55,15 @@ def assemble(
     folder, config = published.folder, published.config
     tags = [name for name in names[0] if _TAG.fullmatch(name)]
     pad, eos = config["pad_token_id"], config["eos_token_id"]
-    roles = {"pad": pad, "eos": eos, "start": config.get("decoder_start_token_id", pad)}
-    source, target = (bart.numbered(n, folder / "vocab.json", tags=tags, **roles) for n in names)
+    roles = config.get("decoder_start_token_id", pad), eos, pad
+    source, target = (bart.numbered(n, roles, folder / "vocab.json", tags) for n in names)
     if names[0] is names[1]:
         target = source
     if {side[eos] for side in names} != {CONTROL_TOKENS[EOS_ID]}:
         raise ModelFileError(f"{folder}/vocab.json: does not hold </s> where config.json says")
     settings = published.json("tokenizer_config.json", default={})
-    languages = [str(settings.get(key) or "") for key in ("source_lang", "target_lang")]
+    source_lang = str(settings.get("source_lang") or "")
+    target_lang = str(settings.get("target_lang") or "")
     orders = source.published, target.published
     positions = halved_sinusoids(model["max_length"], model["d_model"])
     return Pretrained(
@@ -71,15 +72,10 @@ def assemble(
         vocabularies=Vocabularies(
             read_subwords(folder / "source.spm", source.tokens, tags),
             read_subwords(folder / "target.spm", target.tokens, tags),
-            _languages_of(tags, languages[0]),
+            Languages({source_lang: ""} if source_lang else {}, {tag[2:-2]: tag for tag in tags}),
         ),
-        languages=("", "") if tags else (languages[0], languages[1]),
+        languages=("", "") if tags else (source_lang, target_lang),
     )
-
-
-def _languages_of(tags: list[str], source: str) -> Languages:
-    """Return the languages of a model whose sources begin with `>>deu<<` for German output."""
-    return Languages({source: ""} if source else {}, {tag[2:-2]: tag for tag in tags})
 
 
 def _read_names(published: Published, file: str, size: int) -> list[str]:
@@ -93,6 +89,3 @@ def _read_names(published: Published, file: str, size: int) -> list[str]:
 def halved_sinusoids(length: int, d_model: int) -> Array:
     """Return positions [length, d_model] with all sines in the first half of the columns."""
     return sinusoids(length, d_model)[:, [*range(0, d_model, 2), *range(1, d_model, 2)]]
-
-
-FAMILY = Family("Marian, OPUS-MT", _FILES, read)

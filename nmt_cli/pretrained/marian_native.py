@@ -16,7 +16,7 @@ import yaml
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained import bart, marian
-from nmt_cli.pretrained.published import Family, Pretrained, Published
+from nmt_cli.pretrained.published import Pretrained, Published
 from nmt_cli.pretrained.tensors import Tensors, finite, renamed
 from nmt_cli.pretrained.tokenizer_file import in_order
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
@@ -62,9 +62,8 @@ _OF_TOKENS = ("shared.weight", "embed_tokens.weight", "lm_head.weight", "logits_
 def read(published: Published) -> Pretrained:
     """Return the model of a release; ModelFileError as `marian.read`."""
     weights, *vocabularies = _files(published.folder)
-    arrays = _read_arrays(weights)
-    settings = _settings(arrays, weights)
-    model = _model_section(Published(weights, settings))
+    arrays, settings = _read_release(weights)
+    model = _model_section(settings, weights)
     source, target = map(_read_names, vocabularies)
     names = ([*source, _START], [*target, _START])
     if source == target:
@@ -78,12 +77,11 @@ def read(published: Published) -> Pretrained:
     return marian.assemble(published, model, names)
 
 
-def _model_section(release: Published) -> dict[str, Any]:
-    settings = release.config
+def _model_section(settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
     differing = [f"{k}: {settings.get(k)}" for k, v in _FIXED.items() if settings.get(k) != v]
-    bart.refuse(release.folder, dict.fromkeys(differing, True))
+    bart.refuse(path, dict.fromkeys(differing, True))
     is_tied = settings.get("tied-embeddings") or settings.get("tied-embeddings-all")
-    return bart.section_by(_KEYS, release) | {
+    return bart.section_by(_KEYS, settings, path) | {
         "max_length": _LENGTH,
         "norm_epsilon": _EPSILON,
         "output_bias": True,
@@ -118,20 +116,16 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _read_arrays(path: Path) -> Tensors:
+def _read_release(path: Path) -> tuple[Tensors, dict[str, Any]]:
+    """Return the weights of a model, and the options it was trained with, which are text there."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{path}: damaged: {error}") from error
-    return finite(arrays, path)
-
-
-def _settings(arrays: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return the options that a model was trained with, which its file holds as text."""
     try:
-        settings = yaml.safe_load(arrays[_SETTINGS].tobytes().rstrip(b"\0").decode())
-        return dict(settings)
+        settings = yaml.safe_load(arrays.pop(_SETTINGS).tobytes().rstrip(b"\0").decode())
+        return finite(arrays, path), dict(settings)
     except (KeyError, ValueError, TypeError, yaml.YAMLError) as error:
         raise ModelFileError(f"{path}: holds no settings of Marian's ({_SETTINGS})") from error
 
@@ -158,6 +152,3 @@ def _tensors(arrays: Tensors) -> Tensors:
         if name.endswith(_OF_TOKENS):
             found[name] = np.concatenate([found[name], np.zeros_like(found[name][:1])])
     return found
-
-
-FAMILY = Family("Marian, native", (), read)

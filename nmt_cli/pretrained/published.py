@@ -22,7 +22,11 @@ class Published:
     """
 
     folder: Path
-    config: Mapping[str, Any]  # `config.json`, or what stands for it
+
+    @functools.cached_property
+    def config(self) -> Mapping[str, Any]:
+        """Its `config.json`."""
+        return self.json("config.json")
 
     @functools.cached_property
     def tensors(self) -> Tensors:
@@ -30,13 +34,33 @@ class Published:
         return read_tensors(self.folder)
 
     @functools.cached_property
-    def tokenizer(self) -> dict[str, Any]:
+    def tokenizer(self) -> Mapping[str, Any]:
         """Its `tokenizer.json`; empty where there is none."""
         return self.json("tokenizer.json", default={})
 
+    def has(self, name: str) -> bool:
+        """Return whether there is such a file."""
+        return (self.folder / name).is_file()
+
+    def text(self, name: str) -> str:
+        """Return the content of a file."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ModelFileError(f"{self.folder / name}: cannot be read: {reason}") from error
+
     def json(self, name: str, default: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what a file in JSON holds; where there is no file, the default."""
-        return read_json(self.folder / name, default)
+        """Return the object that a file in JSON holds; where there is no file, the default."""
+        if default is not None and not self.has(name):
+            return default
+        try:
+            values = json.loads(self.text(name))
+        except (ValueError, RecursionError) as error:
+            raise ModelFileError(f"{self.folder / name}: not JSON: {error}") from error
+        if not isinstance(values, dict):
+            raise ModelFileError(f"{self.folder / name}: holds no names with values")
+        return values
 
     def take(self, name: str, *shape: int | None) -> Array:
         """Return a tensor of this shape; None is any size."""
@@ -70,25 +94,3 @@ class Family(NamedTuple):
     about: str  # what it is, for people
     files: tuple[str, ...]  # what is read beside the configuration, the weights and the card
     read: Callable[[Published], Pretrained]
-
-
-def read_text(path: Path) -> str:
-    """Return a file in UTF-8; ModelFileError if there is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"{path}: cannot be read: {reason}") from error
-
-
-def read_json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the object in a file; where there is no file, the default, else ModelFileError."""
-    if default is not None and not path.exists():
-        return default
-    try:
-        values = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise ModelFileError(f"{path}: holds no names with values")
-    return values

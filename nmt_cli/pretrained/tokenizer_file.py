@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer, models
 
 from nmt_cli.errors import ModelFileError
-from nmt_cli.pretrained.published import Published, read_text
+from nmt_cli.pretrained.published import Published
 from nmt_cli.text.imported import WORD_END, as_byte_bpe, as_small_bpe, as_word_pieces
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, HIDDEN
 from nmt_cli.text.tokenizer import Subwords
@@ -28,9 +28,8 @@ def read_ids(published: Published) -> dict[str, int]:
         added = state.get("added_tokens", ())
         ids: dict[str, int] = state["model"]["vocab"]
         return ids | {token["content"]: token["id"] for token in added}
-    file = published.folder / "vocab.txt"
-    if file.exists():
-        return {name: i for i, name in enumerate(read_text(file).split("\n")) if name}
+    if published.has("vocab.txt"):
+        return {name: i for i, name in enumerate(published.text("vocab.txt").split("\n")) if name}
     return published.json("vocab.json")
 
 
@@ -52,7 +51,7 @@ def read_merges(published: Published) -> Merges:
     if published.tokenizer:
         rows: list[Any] = published.tokenizer["model"]["merges"]
     else:
-        rows = read_text(published.folder / "merges.txt").split("\n")
+        rows = published.text("merges.txt").split("\n")
         rows = [row for row in rows[rows[0].startswith("#version") :] if row]
     pairs = (row.split(" ") if isinstance(row, str) else row for row in rows)
     return [(left, right) for left, right in pairs]
@@ -67,9 +66,9 @@ def byte_bpe(
     """
     key = "add_prefix_space"
     space = _setting(published, "pre_tokenizer", key, key, default=prefix_space)
-    names, merges = _hidden(tokens, unknown), read_merges(published)
-    tokenizer = _bpe(published.folder, names, merges, HIDDEN + unknown)
-    return Subwords(as_byte_bpe(tokenizer, prefix_space=bool(space)))
+    ids = _ids(tokens, unknown)
+    model = models.BPE(ids, read_merges(published), unk_token=HIDDEN + unknown)
+    return Subwords(as_byte_bpe(Tokenizer(model), prefix_space=bool(space)))
 
 
 def small_bpe(published: Published, tokens: Sequence[str], unknown: str) -> tuple[Subwords, int]:
@@ -81,14 +80,12 @@ def small_bpe(published: Published, tokens: Sequence[str], unknown: str) -> tupl
     names = [name.removesuffix(_CONTINUES) if name.endswith(_CONTINUES) else name + WORD_END
              for name in tokens[head:]]  # fmt: skip
     unknown += WORD_END
-    names, merges = _hidden([*tokens[:head], *names], unknown), read_merges(published)
+    ids, merges = _ids([*tokens[:head], *names], unknown), read_merges(published)
     made = dict.fromkeys(part for pair in merges for part in (*pair, "".join(pair)))
-    known = set(names)
-    extra = [part for part in made if part not in known]
-    names += extra
-    unknown = HIDDEN + unknown
-    tokenizer = _bpe(published.folder, names, merges, unknown, end_of_word_suffix=WORD_END)
-    return Subwords(as_small_bpe(tokenizer)), len(extra)
+    extra = [part for part in made if part not in ids]
+    ids |= {part: number for number, part in enumerate(extra, len(tokens))}
+    model = models.BPE(ids, merges, unk_token=HIDDEN + unknown, end_of_word_suffix=WORD_END)
+    return Subwords(as_small_bpe(Tokenizer(model))), len(extra)
 
 
 def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Subwords:
@@ -98,27 +95,18 @@ def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Su
     accents = _setting(published, part, "strip_accents", "strip_accents", default=None)
     key, config_key = "handle_chinese_chars", "tokenize_chinese_chars"
     chinese = _setting(published, part, key, config_key, default=True)
-    ids = {name: i for i, name in enumerate(_hidden(tokens, unknown))}
+    ids = _ids(tokens, unknown)
     model = models.WordPiece(ids, unk_token=HIDDEN + unknown, continuing_subword_prefix=_PIECE)
     flags = {"lowercase": bool(lower), "strip_accents": accents, "chinese": bool(chinese)}
     return Subwords(as_word_pieces(Tokenizer(model), **flags))
 
 
-def _bpe(
-    folder: Path, names: Sequence[str], merges: Merges, unknown: str, **options: str
-) -> Tokenizer:
-    ids = {name: i for i, name in enumerate(names)}
-    try:
-        return Tokenizer(models.BPE(ids, merges, unk_token=unknown, **options))
-    except Exception as error:  # the library has no class of its own
-        raise ModelFileError(f"{folder}: merges and vocabulary do not fit: {error}") from error
-
-
-def _hidden(tokens: Sequence[str], unknown: str) -> list[str]:
-    """Return names in which those of control tokens and of the unknown token match no text."""
+def _ids(tokens: Sequence[str], unknown: str) -> dict[str, int]:
+    """Return ids by names, of which those of control and of unknown tokens match no text."""
     head = len(CONTROL_TOKENS)
     names = [HIDDEN + name for name in tokens[:head]]
-    return names + [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    names += [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    return {name: number for number, name in enumerate(names)}
 
 
 def _setting(
