@@ -82,7 +82,7 @@ class _Forecast:
         config = load_config(str(bundle.path / RUN_CONFIG)).config
         way = bundle.manifest.known_languages.way(self._plan.from_, self._plan.to)
         lengths = self._lengths(maker, config, bundle.load_vocabularies(), way)
-        return _Model(f"use {maker.given}", 0.0, config, lengths)
+        return _Model(f"use {' and '.join(maker.given)}", 0.0, config, lengths)
 
     def trained(self, maker: Maker) -> _Model:
         """Return what there is to know of a model that is trained, in all of its stages."""

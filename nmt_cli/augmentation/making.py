@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.api.model import Model, load
+from nmt_cli.api.model import Model
 from nmt_cli.augmentation.forecast import foretell
 from nmt_cli.augmentation.made_pairs import (
     Filter,
@@ -32,6 +32,7 @@ from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import DataError, NmtError
 from nmt_cli.files import remove_dir, write_text
+from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import Translation
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
@@ -98,7 +99,7 @@ def samples(plan: Augmentation, count: int) -> list[Pair]:
 
 def _forget(plan: Augmentation) -> None:
     for maker in plan.makers:
-        if maker.given is None:
+        if not maker.given:
             run = RunFolder.of(plan.training(maker).config).path
             for folder in (run, *run.parent.glob(f"{run.name}-stage-*")):
                 remove_dir(folder)
@@ -126,10 +127,10 @@ def _make_pairs(plan: Augmentation, maker: Maker, tell: Tell, progress: Progress
     # One number format, however fast others are here: the same text gives the same bytes.
     has_plain = PLAIN_FORMAT in bundle.manifest.ctranslate2.get("formats", {})
     number_format = None if maker.given and not has_plain else PLAIN_FORMAT
-    with (
-        load(bundle.path, engine="ctranslate2", number_format=number_format) as model,
-        progress() as count,
-    ):
+    where = EngineOptions(engine="ctranslate2", number_format=number_format)
+    if bundle.partners:
+        where = EngineOptions(engine="tensorflow")
+    with Model(bundle, where) as model, progress() as count:
         write_pairs(path, _pairs(plan, maker, model, count))
 
 

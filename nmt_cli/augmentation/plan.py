@@ -33,11 +33,11 @@ _GIVEN = "given-{}.jsonl"
 
 
 class Maker(NamedTuple):
-    """A model that makes pairs; trained if none is given."""
+    """A model that makes pairs, or an ensemble; trained if none is given."""
 
     is_forward: bool
     number: int  # from 1
-    given: str | None
+    given: Sequence[str]
 
     @property
     def name(self) -> str:
@@ -67,7 +67,8 @@ class Augmentation:
         loaded: The configuration of the text, and of the models to train.
         method: One of `METHODS`.
         copies: How many models to train in each direction that the method needs.
-        models: Models to use instead of trained ones, as `nmt_cli.load` takes them.
+        models: Models to use instead of trained ones, as `nmt_cli.load` takes them; to distil, they
+            are one ensemble.
         to: The language that these translate to, where they know several; `from_` what from.
         monolingual: A file of lines in the target language, to translate back, or in the source
             language, to distil.
@@ -130,7 +131,7 @@ class Augmentation:
 
     def _check_way(self, maker: Maker) -> None:
         """Raise ConfigError if a given model translates another way than it has to."""
-        if maker.given is None:
+        if not maker.given:
             return
         bundle = find_bundle(maker.given, TRANSLATION)
         known = bundle.manifest.known_languages
@@ -175,7 +176,8 @@ class Augmentation:
     @property
     def makers(self) -> list[Maker]:
         """The models, in the order in which they are trained and used."""
-        given: Sequence[str | None] = self.models or [None] * self.copies
+        each = [self.models] if self.method == DISTIL else [[model] for model in self.models]
+        given: Sequence[Sequence[str]] = each if self.models else [()] * self.copies
         ways = {DIVERSIFY: (True, False), DISTIL: (True,), BACK_TRANSLATE: (False,)}
         return [
             Maker(is_forward, number, model)
