@@ -9,13 +9,21 @@ from typing import NamedTuple
 
 from nmt_cli.augmentation.plan import Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
-from nmt_cli.config.pace import Lengths, Machine, seconds_of, spoken, step_seconds
+from nmt_cli.config.pace import (
+    Lengths,
+    Machine,
+    measure_machine,
+    seconds_of,
+    spoken,
+    step_seconds,
+)
 from nmt_cli.config.reading import RUN_CONFIG, LoadedConfig, load_config
 from nmt_cli.config.schema import Config
+from nmt_cli.search.ctranslate2_engine import has_gpu
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly
 from nmt_cli.text.languages import Way
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.training.auto_values import mean_lengths, resolve
+from nmt_cli.training.auto_values import AnyMachine, mean_lengths, resolve
 from nmt_cli.training.checkpoint import step_of
 from nmt_cli.training.device import ThisMachine
 from nmt_cli.training.fine_tuning import follow_start, open_start
@@ -48,6 +56,21 @@ def foretell(plan: Augmentation) -> list[str]:
     return [*lines, f"together {_about(total)}, without the training that follows"]
 
 
+class _Processor(AnyMachine):
+    """A machine that trains on its processor, which is measured without TensorFlow.
+
+    That would take memory from the trainings that follow.
+    """
+
+    @functools.cached_property
+    def _measured(self) -> Machine:
+        return measure_machine()
+
+    def pace(self) -> Machine:
+        """See `AnyMachine`."""
+        return self._measured
+
+
 class _Model(NamedTuple):
     """A model that translates: how long until it is there, and what decides how fast it is."""
 
@@ -63,7 +86,7 @@ class _Forecast:
     def __init__(self, plan: Augmentation) -> None:
         self._plan = plan
         self._corpora = Corpora(plan.loaded.config, plan.loaded.data_dir)
-        self._machine = ThisMachine()
+        self._machine = ThisMachine() if has_gpu() else _Processor()
 
     @property
     def pace(self) -> Machine:

@@ -134,13 +134,12 @@ class Augmentation:
         if not maker.given:
             return
         bundle = find_bundle(maker.given, TRANSLATION)
-        known = bundle.manifest.known_languages
-        there, wanted = known.way(self.from_, self.to), self._way_of(maker)
+        languages = bundle.manifest.known_languages
+        there, wanted = languages.way(self.from_, self.to), self._way_of(maker)
         # Who names languages may know that the model has other codes for those of the text.
-        is_told = bool(self.to or self.from_)
-        if is_told and not {*wanted} & {*known.source, *known.target}:
-            return
-        if any(a and b and a != b for a, b in zip(there, wanted, strict=True)):
+        known = {*languages.source, *languages.target}
+        known |= set() if self.to or self.from_ else {*wanted}
+        if any(a and b in known and a != b for a, b in zip(there, wanted, strict=True)):
             raise ConfigError(
                 f"--method {self.method} needs a model {_arrow(wanted)}; "
                 f"{bundle.path} translates {_arrow(there)}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,8 @@ SEVERAL = (
     " {source: train.de, target: train.en, source_lang: de, target_lang: en}]"
 )
 OPTIONS = [f"--set={setting}" for setting in TINY]
+# When to kill it: once a file is there.
+KILLS = ("toy-forward-1/checkpoints/step-00000004", "toy/augmented/forward-1.jsonl")
 LONG = ["--set=train.max_steps=5000", "--set=train.eval_steps=5000"]
 
 
@@ -44,7 +47,9 @@ def made_in(project: Path) -> dict[str, bytes]:
 
 
 def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_factory):
+    started = time.monotonic()
     done = run_nmt("augment", "toy.yaml", "--drop=0", *OPTIONS, cwd=project)
+    took = time.monotonic() - started
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "next: nmt train toy-augmented.yaml" in done.stderr
@@ -54,17 +59,20 @@ def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_
     given = [json.loads(line) for line in whole["given-1.jsonl"].decode().splitlines()]
     for pair in pairs:
         side = "source" if pair["from"] == "forward-1" else "target"
+        assert pair["file"] == "given-1.jsonl"
         assert pair[side] == given[pair["line"] - 1][side]
 
-    other = tmp_path_factory.mktemp("killed")
-    for path in project.glob("*.*"):
-        (other / path.name).write_bytes(path.read_bytes())
-    for checkpoint in ("toy-forward-1/checkpoints/step-00000004", "toy/augmented/forward-1.jsonl"):
-        kill_when_there(other, other / "runs" / checkpoint)
-    done = run_nmt("augment", "toy.yaml", "--drop=0", *OPTIONS, cwd=other)
-    assert done.returncode == 0, done.stderr
-    assert "forward-1.jsonl: reused" in done.stderr
-    assert made_in(other) == whole
+    at_random = [random.uniform(0.0, 0.7) * took for _ in range(3)]
+    for kills in (KILLS, at_random):
+        other = tmp_path_factory.mktemp("killed")
+        for path in project.glob("*.*"):
+            (other / path.name).write_bytes(path.read_bytes())
+        for moment in kills:
+            kill(other, moment)
+        done = run_nmt("augment", "toy.yaml", "--drop=0", *OPTIONS, cwd=other)
+        assert done.returncode == 0, f"killed at {kills}: {done.stderr}"
+        assert kills is at_random or "forward-1.jsonl: reused" in done.stderr
+        assert made_in(other) == whole, f"killed at {kills}"
 
     done = run_nmt("train", "toy-augmented.yaml", "--dry-run", cwd=project)
     assert done.returncode == 0, done.stderr
@@ -75,21 +83,25 @@ def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_
     assert "start over with --fresh" in done.stderr
 
 
-def kill_when_there(project: Path, wanted: Path) -> None:
+def kill(project: Path, moment: str | float) -> None:
+    """Begin, and kill it and what it began: after some seconds, or once a file is there."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", "--drop=0", *OPTIONS],
         cwd=project,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    wanted = None if isinstance(moment, float) else project / "runs" / moment
+    ends = time.monotonic() + (moment if isinstance(moment, float) else 240)
     try:
-        ends = time.monotonic() + 240
-        while not wanted.exists() and process.poll() is None and time.monotonic() < ends:
+        while process.poll() is None and time.monotonic() < ends:
+            if wanted is not None and wanted.exists():
+                break
             time.sleep(0.02)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    assert wanted.exists()
+    assert wanted is None or wanted.exists()
 
 
 def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bundle):

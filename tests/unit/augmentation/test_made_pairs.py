@@ -1,8 +1,17 @@
 """Tests of nmt_cli/augmentation/made_pairs.py: which made pairs are kept, and why not others."""
 
+import tracemalloc
+
 import pytest
 
-from nmt_cli.augmentation.made_pairs import Filter, lowest_scores, read_pairs, write_pairs
+from nmt_cli.augmentation.made_pairs import (
+    Filter,
+    lowest_scores,
+    read_pairs,
+    write_examples,
+    write_pairs,
+)
+from nmt_cli.text.corpus import Example
 
 _LENGTH = "too long or too short for its other side"
 GIVEN = [
@@ -57,3 +66,17 @@ def test_the_lowest_scores_are_of_each_model(tmp_path):
     write_pairs(path, [*pairs, *({**pair, "from": "other", "score": -50.0} for pair in pairs)])
     assert lowest_scores([path], 0.02) == {"forward-1": -9.7, "other": -50.0}
     assert len(list(read_pairs([path]))) == 200
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path):
+    given, written = tmp_path / "given.jsonl", tmp_path / "made.jsonl"
+    count, words = 10_000, "ein langer satz " * 100
+    write_pairs(written, (made(f"{i} {words}", words, -(i % 50)) for i in range(count)))
+    tracemalloc.start()
+    write_examples(given, (Example((f"{i} {words}",), words) for i in range(count)))
+    sieve = Filter([given], lowest_scores([written], 0.02), is_beside=True)
+    assert not any(sieve.kept(read_pairs([written])))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert given.stat().st_size > 30_000_000
+    assert peak < 12_000_000

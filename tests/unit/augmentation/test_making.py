@@ -1,0 +1,74 @@
+"""Tests of nmt_cli/augmentation/making.py: what a given model makes, and that nobody else is in."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from nmt_cli.api.model import load
+from nmt_cli.augmentation.made_pairs import read_pairs
+from nmt_cli.augmentation.making import make
+from nmt_cli.augmentation.plan import Augmentation
+from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
+from nmt_cli.config.reading import load_config
+from nmt_cli.errors import ConfigError
+
+
+@pytest.fixture
+def plan_of(toy_corpus, toy_bundle, tmp_path, monkeypatch):
+    """A function that makes a plan for a little of the toy corpus, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def plan(**options):
+        settings = ["data.train=[{source: test.en, target: test.de}]"]
+        loaded = load_config(str(toy_corpus / "toy.yaml"), settings)
+        options = {"method": "distil", "models": [str(toy_bundle)], "drop": 0.0} | options
+        return Augmentation(loaded=loaded, **options)
+
+    return plan
+
+
+def test_a_run_is_for_one_process(plan_of):
+    plan = plan_of()
+    with plan.run.locked(), pytest.raises(ConfigError, match="is using this run folder"):
+        make(plan)
+    assert not plan.folder.exists()
+
+
+def test_the_cost_is_told_before_anything_is_made(plan_of):
+    plan, told = plan_of(), []
+    make(plan, tell=lambda line: told.append((line, plan.folder.exists())))
+    assert "translate 12 lines" in told[0][0]
+    assert told[1][0].startswith("together about")
+    assert not told[1][1]
+
+
+def test_without_a_reference_the_likeliest_is_taken_and_its_score_is_the_forced_one(
+    plan_of, toy_corpus, toy_bundle
+):
+    lines = (toy_corpus / "dev.en").read_text().splitlines()
+    plan = plan_of(monolingual=toy_corpus / "dev.en")
+    path = make(plan)
+    pairs = [*read_pairs([plan.pairs_of(plan.makers[0])])]
+    assert [(pair["file"], pair["line"], pair["source"]) for pair in pairs] == [
+        ("dev.en", number, line) for number, line in enumerate(lines, start=1)
+    ]
+    with load(toy_bundle) as model:
+        scores = model.score([(pair["source"], pair["target"]) for pair in pairs])
+    assert [pair["score"] for pair in pairs] == pytest.approx([s.score for s in scores], abs=1e-3)
+    trained_on = [corpus.file for corpus in load_config(str(path)).config.data.train]
+    assert trained_on == ["given-1.jsonl", "made.jsonl"]
+
+
+def test_a_model_with_another_number_format_alone_is_used_in_it(plan_of, toy_bundle, tmp_path):
+    """A large one is imported so."""
+    bundle = shutil.copytree(toy_bundle, tmp_path / "large")
+    manifest = read_manifest(bundle / MANIFEST)
+    files = {name: of for name, of in manifest.files.items() if "/float32/" not in name}
+    known = {"auto": "int8", "formats": {"int8": {}}}
+    text = as_text(replace(manifest, files=files, ctranslate2=known))
+    (bundle / MANIFEST).write_text(text, "utf-8")
+    shutil.rmtree(bundle / "ctranslate2" / "float32")
+    plan = plan_of(models=[str(bundle)])
+    make(plan)
+    assert len([*read_pairs([plan.pairs_of(plan.makers[0])])]) == 12
