@@ -30,6 +30,7 @@ from nmt_cli.training.run_folder import RunFolder
 DIVERSIFY, BACK_TRANSLATE, DISTIL = METHODS = ("diversify", "back-translate", "distil")
 _SIDES = ("source", "target")
 _GIVEN = "given-{}.jsonl"
+_MOST_DROPPED = 0.9
 
 
 class Maker(NamedTuple):
@@ -113,6 +114,10 @@ class Augmentation:
         data, mono = self.loaded.config.data, self.monolingual
         if self.method not in METHODS:
             raise ConfigError(f"--method must be one of {', '.join(METHODS)}")
+        if self.copies < 1:
+            raise ConfigError(f"--copies must be at least 1 (it is {self.copies})")
+        if not 0 <= self.drop <= _MOST_DROPPED:
+            raise ConfigError(f"--drop must be 0 to {_MOST_DROPPED} (it is {self.drop:g})")
         if not self.loaded.config.facts.is_parallel:
             raise ConfigError("nmt augment is for task: translation")
         if (mono is None and self.method == BACK_TRANSLATE) or (mono and self.method == DIVERSIFY):

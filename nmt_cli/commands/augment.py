@@ -2,9 +2,6 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
@@ -14,51 +11,22 @@ _SAMPLES = 3
 
 def augment(
     config: opt.Config = None,
-    method: Annotated[
-        str, typer.Option("--method", help="Method: diversify, back-translate or distil.")
-    ] = "diversify",
-    copies: Annotated[
-        int, typer.Option("--copies", min=1, metavar="K", help="Models to train per direction.")
-    ] = 1,
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--model", "-m", metavar="MODEL", help="Use this model; train none."),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="CODE", help="The language that --model translates to."),
-    ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", metavar="CODE", help="The language that --model translates from."),
-    ] = None,
-    monolingual: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Lines of one language to translate: see above."),
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Back-translate at random, for more variety.")
-    ] = False,
-    tag: Annotated[
-        str, typer.Option(metavar="TEXT", help="Put this in front of each made source.")
-    ] = "",
-    drop: Annotated[
-        float,
-        typer.Option(
-            min=0.0, max=0.9, metavar="SHARE", help="Share of the least likely pairs to drop."
-        ),
-    ] = 0.02,
-    limit: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="Limit for each training.")
-    ] = None,
+    method: str = opt.option(
+        None, "Method: diversify, back-translate or distil.", default="diversify"
+    ),
+    copies: int = opt.option("K", "Models to train per direction.", default=1),
+    models: list[str] | None = opt.option("MODEL", "Use this model; train none.", "--model -m"),
+    to: str | None = opt.option("CODE", "The language that --model translates to."),
+    from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
+    monolingual: str | None = opt.option("FILE", "Lines of one language to translate: see above."),
+    sample: bool = opt.switch("--sample", "Back-translate at random, for more variety."),
+    tag: str = opt.option("TEXT", "Put this in front of each made source.", default=""),
+    drop: float = opt.option("SHARE", "Share of the least likely pairs to drop.", default=0.02),
+    limit: str | None = opt.option("TIME", "Limit for each training.", "--time"),
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done, and how long it takes.")
-    ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Discard what was made before and start over.")
-    ] = False,
+    dry_run: bool = opt.switch("--dry-run", "Only say what would be done, and how long it takes."),
+    fresh: bool = opt.switch("--fresh", "Discard what was made before and start over."),
 ) -> None:
     """Make more training text from the text that there is.
 
@@ -67,8 +35,8 @@ def augment(
     the other direction makes. distil replaces the translations by those of a model, of five each
     the one that is nearest to the given one; with --monolingual text in the source language it adds
     the translations of that instead. A model of several languages needs --to, and may need --from.
-    Pairs that are there already, that repeat themselves, whose lengths
-    do not fit, and the least likely ones are dropped.
+    Pairs that are there already, that repeat themselves, whose lengths do not fit, and the least
+    likely ones are dropped.
 
     What is made lies in runs/NAME/augmented. The command says what it will do, and how long that
     takes, before it begins. It prints the name of a configuration that trains on what it made. Run

@@ -36,6 +36,7 @@ TOPICS = {
     ),
     "translate": Topic("lines, files, the prompt", _USING, "Translating"),
     "shards": Topic("one file on many machines", _USING, "One file on many machines"),
+    "ensembles": Topic("several models that choose together", _USING, "Ensembles"),
     "engines": Topic(
         "the two engines, number formats", _USING, "Two engines, several number formats"
     ),

@@ -116,8 +116,10 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
     assert all(pair["source"].startswith("<bt> ") for pair in pairs)
 
     options = ["--method=distil", "--fresh", "--drop=0", *OPTIONS]
-    done = run_nmt("augment", "toy.yaml", model, *options, cwd=project)
+    other = f"--model={toy_bundle.parent}"  # the same: an ensemble that decides as one of it does
+    done = run_nmt("augment", "toy.yaml", model, other, *options, cwd=project)
     assert done.returncode == 0, done.stderr
+    assert f"forward-1: use {toy_bundle} and {toy_bundle.parent}; translate" in done.stderr
     made = made_in(project)
     assert set(made) == {"given-1.jsonl", "dev.jsonl", "forward-1.jsonl", "made.jsonl"}
     assert "given-1" not in (project / "toy-augmented.yaml").read_text("utf-8")
@@ -132,6 +134,8 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
         (["-m", "x"], "--method diversify trains its models"),
         (["--method=distil", "--sample"], "--sample cannot be combined with --method distil"),
         (["--time=never"], "never"),
+        (["--copies=0"], "--copies must be at least 1 (it is 0)"),
+        (["--drop=1"], "--drop must be 0 to 0.9 (it is 1)"),
         (["--set=task=chat"], "nmt augment is for task: translation"),
         (["--set=data.train=" + SEVERAL, "--set=data.dev=" + SEVERAL], "text of one direction"),
     ],
