@@ -34,7 +34,7 @@ def augment(
     ] = None,
     monolingual: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Lines of one language to translate: see above."),
+        typer.Option(metavar="FILE", help="Lines of one language, to be translated."),
     ] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Back-translate at random, for more variety.")
@@ -67,8 +67,8 @@ def augment(
     the other direction makes. distil replaces the translations by those of a model, of five each
     the one that is nearest to the given one; with --monolingual text in the source language it adds
     the translations of that instead. A model of several languages needs --to, and may need --from.
-    Pairs that are there already, that repeat themselves, whose lengths
-    do not fit, and the least likely ones are dropped.
+    Pairs that are there already, that repeat themselves, whose lengths do not fit, and the least
+    likely ones are dropped.
 
     What is made lies in runs/NAME/augmented. The command says what it will do, and how long that
     takes, before it begins. It prints the name of a configuration that trains on what it made. Run
