@@ -18,7 +18,7 @@ def augment(
     models: list[str] | None = opt.option("MODEL", "Use this model; train none.", "--model -m"),
     to: str | None = opt.option("CODE", "The language that --model translates to."),
     from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
-    monolingual: str | None = opt.option("FILE", "Lines of one language to translate: see above."),
+    monolingual: str | None = opt.option("FILE", "Lines of one language, to be translated."),
     sample: bool = opt.switch("--sample", "Back-translate at random, for more variety."),
     tag: str = opt.option("TEXT", "Put this in front of each made source.", default=""),
     drop: float = opt.option("SHARE", "Share of the least likely pairs to drop.", default=0.02),

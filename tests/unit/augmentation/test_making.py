@@ -53,7 +53,7 @@ def test_without_a_reference_the_likeliest_is_taken_and_its_score_is_the_forced_
     assert [(pair["file"], pair["line"], pair["source"]) for pair in pairs] == [
         ("dev.en", number, line) for number, line in enumerate(lines, start=1)
     ]
-    with load(toy_bundle) as model:
+    with load(toy_bundle, number_format="float32") as model:
         scores = model.score([(pair["source"], pair["target"]) for pair in pairs])
     assert [pair["score"] for pair in pairs] == pytest.approx([s.score for s in scores], abs=1e-3)
     trained_on = [corpus.file for corpus in load_config(str(path)).config.data.train]
