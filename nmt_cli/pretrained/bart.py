@@ -32,6 +32,7 @@ KEYS = {
     "activation_function": "activation",
     **{kind: kind for kind in _DROPOUT},
 }
+_SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "decoder_layers", "max_length")
 
 
 class Numbering(NamedTuple):
@@ -53,7 +54,7 @@ def numbered(
     The `roles` are the ids of the first token, the last and padding; ModelFileError, which names
     the `path`: they are not there. The `tags` are tokens of languages, which one side may lack.
     """
-    if not {*roles} <= {*range(len(names))}:
+    if not all(role in range(len(names)) for role in roles):
         raise ModelFileError(f"{path}: does not hold the first token, the last and padding")
     known = {name: number for number, name in enumerate(names)}
     first = [-1] * len(CONTROL_TOKENS)
@@ -89,11 +90,13 @@ def section_by(
         if theirs not in config and ours in defaults:
             continue
         value = config[theirs]
-        if ours == "activation" and value not in _ACTIVATIONS:
+        if ours == "activation" and str(value) not in _ACTIVATIONS:
             raise ModelFileError(
                 f"{path}: the activation {value} is not supported",
                 hint=f"these are: {', '.join(_ACTIVATIONS)}",
             )
+        if ours in _SIZES and (type(value) is not int or value < 1):
+            raise ModelFileError(f"{path}: {theirs} must be a whole number above 0, not {value!r}")
         is_other = model.setdefault(ours, value) != value
         refuse(path, {f"a decoder of another {theirs[8:]}": is_other})
     model = defaults | model
@@ -132,7 +135,7 @@ def _tables(
     published: Published, model: Mapping[str, Any], source: Sequence[int], target: Sequence[int]
 ) -> Arrays:
     """Return the embeddings of both sides and of the output, and its bias."""
-    is_tied, is_joint, width = model["tie_embeddings"], source is target, model["d_model"]
+    is_tied, is_joint = model["tie_embeddings"], source is target
     if is_joint and is_tied:
         wanted = {"embedding": (source, ["model.shared", "lm_head"])}
     else:
@@ -143,21 +146,26 @@ def _tables(
         }
     if not is_tied:
         wanted["output_embedding"] = (target, ["lm_head", "model.shared"])
-    arrays = {ours: table(published, *where, width) for ours, where in wanted.items()}
+    arrays = {ours: table(published, model, *where) for ours, where in wanted.items()}
     none = np.zeros(len(target), np.float32)
     bias = published.tensors.get("final_logits_bias", none).reshape(-1)
     return arrays | {"output_bias": _rows(bias, target)}
 
 
-def table(published: Published, order: Sequence[int], names: Sequence[str], width: int) -> Array:
+def table(
+    published: Published, model: Mapping[str, Any], order: Sequence[int], names: Sequence[str]
+) -> Array:
     """Return the first of some tables that is there, with its rows in our order."""
     full = [f"{name}.weight" for name in names]
-    there = [name for name in full if name in published.tensors]
-    found = published.take((there or full)[0], None, width)
+    name = next((name for name in full if name in published.tensors), full[0])
+    found = published.take(name, None, model["d_model"])
+    said = [published.config.get(key) for key in ("vocab_size", "decoder_vocab_size")]
+    if any(said) and len(found) not in said:
+        problem = f"'{name}' has {len(found):,} rows, where config.json says {said[0]:,}"
+        raise ModelFileError(f"{published.folder}: {problem}")
     if max(order) >= len(found):
-        raise ModelFileError(
-            f"{published.folder}: a table has {len(found):,} rows and its vocabulary more tokens"
-        )
+        problem = f"'{name}' has {len(found):,} rows and its vocabulary more tokens"
+        raise ModelFileError(f"{published.folder}: {problem}")
     return _rows(found, order)
 
 
@@ -171,6 +179,10 @@ def stack(side: str, published: Published, model: Mapping[str, Any]) -> Arrays:
     """Return the layers of "encoder" or "decoder", its positions and the norms around it."""
     sizes = dict.fromkeys((STATES, HEADS), model["d_model"])
     sizes |= {INNER: model["d_ff"], PLACES: model["max_length"]}
+    beyond = f"model.{side}.layers.{model[f'{side}_layers']}."
+    if any(name.startswith(beyond) for name in published.tensors):
+        problem = f"the weights have more layers of the {side} than config.json says"
+        raise ModelFileError(f"{published.folder}: {problem}")
     return {
         row.ours: row.joined([published.take(n, *map(sizes.get, row.axes)) for n in row.theirs])
         for row in stack_rows(side, model)

@@ -107,7 +107,7 @@ def _weights(published: Published, model: dict[str, Any], order: list[int], firs
     positions = published.take("position_embeddings.weight", None, width)
     segments = published.take("token_type_embeddings.weight", None, width)
     published.tensors["model.encoder.embed_positions.weight"] = positions[first:] + segments[0]
-    table = bart.table(published, order, ["word_embeddings"], width)
+    table = bart.table(published, model, order, ["word_embeddings"])
     return {
         "embedding": table / np.float32(width**0.5),  # ours is scaled by that when it is read
         **bart.stack("encoder", published, model),

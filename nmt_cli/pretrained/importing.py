@@ -17,7 +17,7 @@ from nmt_cli.bundle.manifest import MANIFEST, read_manifest
 from nmt_cli.bundle.sharing import ENDINGS, unpack
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS
-from nmt_cli.errors import ConfigError, ModelFileError, NmtError, TrainingError
+from nmt_cli.errors import ConfigError, ModelFileError, TrainingError
 from nmt_cli.files import os_errors_as
 from nmt_cli.pretrained import (
     blenderbot,
@@ -101,7 +101,7 @@ def _write(source: _Source, path: Path) -> Bundle:
     origin = {"source": source.given, "family": name, "revision": source.revision}
     try:
         found = family.read(published)
-    except NmtError:
+    except ModelFileError:
         raise
     except Exception as error:  # there is no end to what can be wrong in files of others
         fault = "lacks" if isinstance(error, KeyError) else "cannot be used:"

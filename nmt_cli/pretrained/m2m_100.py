@@ -66,9 +66,9 @@ def read(published: Published) -> Pretrained:
 
 def _read_tokenizer(published: Published) -> tuple[dict[str, int], tokenizer_file.Merges, Any]:
     """Return the ids of all named tokens, the merges, and what normalises a text."""
-    if published.tokenizer and not published.has("vocab.json"):  # NLLB
-        normalizer = sentencepiece_file.normalizer_of(published.tokenizer)
-        return tokenizer_file.read_ids(published), tokenizer_file.read_merges(published), normalizer
+    if not published.has("vocab.json"):  # NLLB
+        ids, merges = tokenizer_file.read_ids(published), tokenizer_file.read_merges(published)
+        return ids, merges, sentencepiece_file.normalizer_of(published.tokenizer)
     ids = published.json("vocab.json")
     size = len(ids)
     for place, tag in enumerate(_told_tags(published)):  # they follow, in their order

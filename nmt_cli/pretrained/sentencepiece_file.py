@@ -111,7 +111,8 @@ def _parsed(path: Path, kind: int) -> Any:
     try:
         model.ParseFromString(path.read_bytes())
     except (DecodeError, OSError) as error:
-        raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"{path}: not a SentencePiece model: {reason}") from error
     if not model.pieces:
         raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:

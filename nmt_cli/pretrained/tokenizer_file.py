@@ -19,6 +19,7 @@ from nmt_cli.text.tokenizer import Subwords
 FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "vocab.txt")
 Merges = list[tuple[str, str]]
 _CONTINUES = "@@"  # behind a token of BlenderbotSmall's that does not end a word
+_MOST_UNMADE = 0.2  # of tokens: some, such as `<mask>`, are no text
 _PIECE = "##"  # in front of a piece that does not begin a word
 
 
@@ -30,7 +31,9 @@ def read_ids(published: Published) -> dict[str, int]:
         return ids | {token["content"]: token["id"] for token in added}
     if published.has("vocab.txt"):
         return {name: i for i, name in enumerate(published.text("vocab.txt").split("\n")) if name}
-    return published.json("vocab.json")
+    if published.has("vocab.json"):
+        return published.json("vocab.json")
+    raise ModelFileError(f"{published.folder}: holds no tokenizer.json, vocab.json or vocab.txt")
 
 
 def in_order(ids: Mapping[str, int], path: Path) -> list[str]:
@@ -66,8 +69,9 @@ def byte_bpe(
     """
     key = "add_prefix_space"
     space = _setting(published, "pre_tokenizer", key, key, default=prefix_space)
-    ids = _ids(tokens, unknown)
-    model = models.BPE(ids, read_merges(published), unk_token=HIDDEN + unknown)
+    ids, merges = _ids(tokens, unknown), read_merges(published)
+    _check_made(published, ids, merges)
+    model = models.BPE(ids, merges, unk_token=HIDDEN + unknown)
     return Subwords(as_byte_bpe(Tokenizer(model), prefix_space=bool(space)))
 
 
@@ -81,11 +85,24 @@ def small_bpe(published: Published, tokens: Sequence[str], unknown: str) -> tupl
              for name in tokens[head:]]  # fmt: skip
     unknown += WORD_END
     ids, merges = _ids([*tokens[:head], *names], unknown), read_merges(published)
+    _check_made(published, ids, merges)
     made = dict.fromkeys(part for pair in merges for part in (*pair, "".join(pair)))
     extra = [part for part in made if part not in ids]
     ids |= {part: number for number, part in enumerate(extra, len(tokens))}
     model = models.BPE(ids, merges, unk_token=HIDDEN + unknown, end_of_word_suffix=WORD_END)
     return Subwords(as_small_bpe(Tokenizer(model))), len(extra)
+
+
+def _check_made(published: Published, ids: Mapping[str, int], merges: Merges) -> None:
+    """Raise ModelFileError if many tokens come of no merge: a file without an end was cut short."""
+    made = {"".join(pair) for pair in merges}
+    longer = [name for name in ids if len(name.removesuffix(WORD_END)) > 1 and name[0] != HIDDEN]
+    unmade = sum(name not in made for name in longer)
+    if unmade > _MOST_UNMADE * len(longer):
+        raise ModelFileError(
+            f"{published.folder}: its merges were cut short, or belong to another vocabulary: "
+            f"they make {len(longer) - unmade:,} of {len(longer):,} tokens"
+        )
 
 
 def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Subwords:

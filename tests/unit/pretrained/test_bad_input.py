@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelFileError
 from nmt_cli.pretrained.importing import FAMILIES, import_model
@@ -78,6 +79,7 @@ BREAKAGES = {
         d / "config.json", activation_function="mish", hidden_act="mish"
     ),
     "a size that is no number": lambda d: change(d / "config.json", **dict.fromkeys(WIDTH, "many")),
+    "another size of the vocabulary": lambda d: change(d / "config.json", vocab_size=9),
     "a family with little else": lambda d: (d / "config.json").write_text(
         json.dumps({"model_type": json.loads((d / "config.json").read_text())["model_type"]})
     ),
@@ -96,6 +98,43 @@ def test_what_is_damaged_is_one_line_and_leaves_nothing(tmp_path, name, break_it
     assert "\n" not in str(error.value)
     assert str(folder) in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["published"]
+
+
+@pytest.mark.parametrize("name", ["blenderbot-small", "blenderbot", "roberta"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_merges_that_were_cut_short_at_the_end_of_a_line_are_noticed(tmp_path, name, share):
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    lines = (folder / "merges.txt").read_text().splitlines(keepends=True)
+    (folder / "merges.txt").write_text("".join(lines[: int(share * len(lines))]))
+    with pytest.raises(ModelFileError, match="its merges were cut short"):
+        import_model(folder, tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("name", ["marian", "bert"])
+def test_a_configuration_with_fewer_layers_than_there_are_is_refused(tmp_path, name):
+    """Such a model would compute something, and be wrong."""
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    change(folder / "config.json", encoder_layers=1, num_hidden_layers=1)
+    with pytest.raises(ModelFileError, match="more layers of the encoder than"):
+        import_model(folder, tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("size", ["16", None, -4, 0, 16.5, True])
+def test_a_size_that_is_none_is_named(tmp_path, size):
+    folder = Path(shutil.copytree(FOLDER / "marian", tmp_path / "published"))
+    change(folder / "config.json", d_model=size)
+    with pytest.raises(ModelFileError, match="d_model must be a whole number above 0"):
+        import_model(folder, tmp_path / "bundle")
+
+
+def test_a_damaged_map_of_characters_is_one_line(tmp_path):
+    folder = Path(shutil.copytree(FOLDER / "marian", tmp_path / "published"))
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString((folder / "source.spm").read_bytes())
+    model.normalizer_spec.precompiled_charsmap = b"damaged"
+    (folder / "source.spm").write_bytes(model.SerializeToString())
+    with pytest.raises(ModelFileError, match="cannot be used: Error while attempting to build"):
+        import_model(folder, tmp_path / "bundle")
 
 
 def test_every_family_has_a_published_model_or_a_test_of_its_own():

@@ -48,6 +48,8 @@ BREAKAGES = {
     "empty tokenizer": lambda d: (d / "source.spm").write_bytes(b""),
     "another family": lambda d: change(d / "config.json", model_type="t5"),
     "another width": lambda d: change(d / "config.json", d_model=32),
+    "an odd width": lambda d: change(d / "config.json", d_model=17),
+    "the end as a list": lambda d: change(d / "config.json", eos_token_id=[0]),
     "heads that do not fit": lambda d: change(
         d / "config.json", encoder_attention_heads=3, decoder_attention_heads=3
     ),
