@@ -1,8 +1,8 @@
 """Pairs that models made: written with where each came from, and filtered.
 
 Every file is JSON lines. A made pair has `source`, `target`, `from` (which model made it), `file`
-and `line` (from 1) of the text that it was made from, and `score` (what that model gives it). Files
-are read from their beginning to their end, a few lines at a time.
+and `line` (from 1) of the text that it was made from, and `score` (of that model, which was forced
+to write it). Files are read from their beginning to their end, a few lines at a time.
 """
 
 import collections

@@ -163,18 +163,24 @@ def _exit_code(command: list[str]) -> int:
 def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iterator[Pair]:
     """Yield the pairs that a model makes of the lines it has to translate."""
     total = sum(1 for _ in plan.lines(maker))
-    read, lines = itertools.tee(plan.lines(maker))  # the one is ahead by what is being translated
     search: dict[str, Any] = {"n_best": 1}
     if plan.method == DISTIL:
         search = {"n_best": _HYPOTHESES, "beam_size": _HYPOTHESES}
     if plan.is_sampled:
         search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
-    if maker.given:
-        search |= {"to": plan.to, "from_": plan.from_}
-    options = model.search_options(**search)
+    way: dict[str, Any] = {"to": plan.to, "from_": plan.from_} if maker.given else {}
+    options = model.search_options(**search, **way)
+    # What is read first is ahead by what is being translated and scored.
+    read, lines = itertools.tee(plan.lines(maker))
     found = model.translator(split=False).translate((line.text for line in read), options)
-    for done, (line, one) in enumerate(zip(lines, found, strict=True), start=1):
-        text, score = _chosen(one, line.other if plan.method == DISTIL else "")
+    outputs = (
+        (line, _chosen(one, line.other if plan.method == DISTIL else ""))
+        for line, one in zip(lines, found, strict=True)
+    )
+    written, chosen = itertools.tee(outputs)
+    # Forced scores: those of a search leave out what it may not write, such as an empty line.
+    scores = model.iter_scores(((line.text, text) for line, text in written), **way)
+    for done, ((line, text), scored) in enumerate(zip(chosen, scores, strict=True), start=1):
         here, there = maker.sides
         pair = {here: line.text, there: text}
         yield {
@@ -183,21 +189,19 @@ def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iter
             "from": maker.name,
             "file": line.file,
             "line": line.number,
-            "score": round(score, 4),
+            "score": round(scored.score, 4),
         }
         count(f"{maker.name}: translating", done, total)
 
 
-def _chosen(found: Translation, reference: str) -> tuple[str, float]:
+def _chosen(found: Translation, reference: str) -> str:
     """Return the hypothesis that comes nearest to what a person wrote, or else the likeliest."""
-    best = found.hypotheses[0]
-    if reference:
-        from sacrebleu import sentence_chrf
+    if not reference:
+        return found.text
+    from sacrebleu import sentence_chrf
 
-        best = max(
-            found.hypotheses, key=lambda one: float(sentence_chrf(one.text, [reference]).score)
-        )
-    return best.text, best.score
+    texts = [one.text for one in found.hypotheses]
+    return max(texts, key=lambda text: float(sentence_chrf(text, [reference]).score))
 
 
 def _sift(plan: Augmentation) -> str:
