@@ -56,7 +56,7 @@ TEXTS = (
     "</s> <unk> <pad> typed",
 )
 SENTENCES = (TEXTS[0], TEXTS[1], TEXTS[3])
-SEEDS = {"small": 7, "large": 10}  # of 24, with the most varied outputs
+SEEDS = {"small": 24, "large": 10}  # of 24, with the most varied outputs that end
 TALK = (
     "A red dog runs.",
     "Two cats   sleep \u2014 don't you?",
