@@ -31,8 +31,9 @@ def import_model(
     """Import a pretrained model: from the Hugging Face hub, or a folder or archive on disk.
 
     The result is like a model that `nmt train` wrote: use it with every command, or fine-tune it.
-    Files from the hub are kept in its cache; an interrupted download resumes. No code from a model
-    is ever run. nmt help pretrained lists the models that can be imported.
+    Files from the hub are kept in its cache: after an interruption the same command fetches only
+    those that did not come whole. No code from a model is ever run. nmt help pretrained lists the
+    models that can be imported.
 
     Example: nmt import Helsinki-NLP/opus-mt-en-de
     """

@@ -2,6 +2,7 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,11 +28,12 @@ def download(name: str, revision: str | None, files_of: Callable[[Path], Sequenc
     ModelFileError: It cannot be had.
     """
     try:
-        folder = Path(hf_hub_download(name, "config.json", revision=revision)).parent
-        wanted = ["generation_config.json", "README.md", *files_of(folder), SAFE]
-        snapshot_download(name, revision=folder.name, allow_patterns=wanted)
-        if not (folder / SAFE).exists():
-            snapshot_download(name, revision=folder.name, allow_patterns=[PICKLED])
+        with warnings.catch_warnings(action="ignore"):  # what matters of them is an error, too
+            folder = Path(hf_hub_download(name, "config.json", revision=revision)).parent
+            wanted = ["generation_config.json", "README.md", *files_of(folder), SAFE]
+            snapshot_download(name, revision=folder.name, allow_patterns=wanted)
+            if not (folder / SAFE).exists():
+                snapshot_download(name, revision=folder.name, allow_patterns=[PICKLED])
     except NmtError:
         raise
     except Exception as error:  # of the hub's library, of the one that it has for HTTP, of the disk
@@ -49,7 +51,7 @@ def _told(name: str, error: Exception) -> NmtError:
         problem, hint = "no such model on the Hugging Face hub", _TOKEN
     elif isinstance(error, LocalEntryNotFoundError) or type(error).__module__.startswith("httpx"):
         problem = "the Hugging Face hub cannot be reached"
-        hint = "check the network; what has come is kept, and the same command resumes"
+        hint = "check the network; the same command keeps the files that came whole, and goes on"
     else:
         reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
         where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""

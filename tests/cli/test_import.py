@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -90,9 +93,6 @@ def test_it_is_served(folder):
 
 
 def test_neither_tensorflow_nor_pytorch_is_loaded(tmp_path):
-    import subprocess
-    import sys
-
     code = (
         "import sys, nmt_cli; nmt_cli.import_model(*sys.argv[1:]);"
         "assert not {'tensorflow', 'keras', 'torch', 'transformers'} & {*sys.modules}"
@@ -158,6 +158,27 @@ def test_only_what_is_needed_is_downloaded(run_nmt, tmp_path):
             done = run_nmt("import", *arguments, cwd=tmp_path, env=env)
             assert error_of(done) == problem
             assert done.returncode == 4
+
+
+def test_a_killed_download_leaves_no_model_and_the_same_command_fetches_the_rest(run_nmt, tmp_path):
+    halting = {"model.safetensors"}
+    command = [sys.executable, "-m", "nmt_cli", "import", "nobody/opus"]
+    with fake_hub("nobody/opus", PUBLISHED / "marian", halting) as (address, sent):
+        env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
+        with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as process:
+            while "model.safetensors" not in sent:
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.kill()
+        assert not (tmp_path / "runs").exists()
+        came_whole = {*sent} - halting - {""}
+        halting.clear()
+        sent.clear()
+        again = run_nmt("import", "nobody/opus", cwd=tmp_path, env=env)
+        assert again.returncode == 0, again.stderr
+        assert "model.safetensors" in sent
+        assert "config.json" in came_whole - {*sent}
+    assert run_nmt("info", "--verify", cwd=tmp_path).returncode == 0
 
 
 def test_what_cannot_be_imported_is_not_downloaded(run_nmt, tmp_path):
@@ -227,6 +248,22 @@ def test_a_folder_that_may_not_be_written_is_one_line(run_nmt, tmp_path):
     done = run_nmt("import", str(PUBLISHED / "marian"), "closed/model", cwd=tmp_path)
     assert "closed/model: cannot be written" in error_of(done)
     assert done.returncode == 4
+
+
+def test_warnings_of_the_hubs_library_are_not_shown(tmp_path):
+    """For each file it warns of a disk that is nearly full; one that is full is an error anyway."""
+    code = (
+        "import shutil, sys, types;"
+        "shutil.disk_usage = lambda _: types.SimpleNamespace(free=1);"
+        "from nmt_cli.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "import", "nobody/opus"]
+    with fake_hub("nobody/opus", PUBLISHED / "marian") as (address, _):
+        env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert "Warning" not in done.stderr
+    assert len(done.stderr.splitlines()) == 5  # all of it is what a success says
+    assert done.returncode == 0
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(run_nmt, tmp_path):

@@ -148,8 +148,9 @@ def write_user_files(folder: Path) -> None:
         for language in ("en", "de"):
             lines = (ROOT / "data" / "en-de" / f"{name}.{language}").read_text().splitlines()
             (folder / f"{name}.{language}").write_text("\n".join(lines[:count]) + "\n")
-    for name in ("marian", "blenderbot-small"):  # published models
-        shutil.copytree(ROOT / "tests" / "data" / "pretrained" / name, folder / name)
+    published = ROOT / "tests" / "data" / "pretrained"
+    shutil.copytree(published / "marian", folder / "downloads" / "opus-mt-en-de")
+    shutil.make_archive(str(folder / "downloads" / "blenderbot"), "zip", published / "blenderbot")
     (folder / "input.en").write_text("The old man reads a book.\n")
 
 

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,8 +13,13 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @contextlib.contextmanager
-def fake_hub(name: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serve a folder as a repository; give the address and a list of the files that were sent."""
+def fake_hub(
+    name: str, folder: Path, halting: Collection[str] = ()
+) -> Iterator[tuple[str, list[str]]]:
+    """Serve a folder as a repository; give the address and a list of the files that were sent.
+
+    Of `halting` files one half is sent, and no more until they are taken out of it.
+    """
     sent: list[str] = []
 
     class Hub(BaseHTTPRequestHandler):
@@ -48,8 +54,14 @@ def fake_hub(name: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             self.send_header("ETag", f'"{hashlib.sha1(content).hexdigest()}"')
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(content)
+                half = len(content) // 2
+                self.wfile.write(content[:half])
+                self.wfile.flush()
                 sent.append(file)
+                while file in halting:
+                    time.sleep(0.05)
+                with contextlib.suppress(ConnectionError):  # of who was killed meanwhile
+                    self.wfile.write(content[half:])
 
         def _refuse(self, code: str) -> None:
             self.send_response(404)

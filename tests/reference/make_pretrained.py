@@ -56,7 +56,7 @@ TEXTS = (
     "</s> <unk> <pad> typed",
 )
 SENTENCES = (TEXTS[0], TEXTS[1], TEXTS[3])
-SEEDS = {"small": 7, "large": 10}  # of 24, with the most varied outputs
+SEEDS = {"small": 24, "large": 10}  # of 24, with the most varied outputs that end
 TALK = (
     "A red dog runs.",
     "Two cats   sleep \u2014 don't you?",
@@ -136,15 +136,17 @@ def write_bpe(folder: Path, kind: str, specials: list[str], size: int) -> None:
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=True)
     learned.pre_tokenizer = byte_level if kind == "bytes" else pre_tokenizers.WhitespaceSplit()
     alphabet = pre_tokenizers.ByteLevel.alphabet() if kind == "bytes" else []
+    lines = (SAMPLE / "train.en").read_text().lower().splitlines()
+    lines += ["don't you, i'm here! (no?)", "__newln__ __newln__"] * 50
+    ends = {f"{word[-1]}</w>" for word in words_of(learned, lines)} if kind == "words" else set()
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         initial_alphabet=alphabet,
+        special_tokens=sorted(ends),  # see words_of
         show_progress=False,
         **word_end,
     )
-    lines = (SAMPLE / "train.en").read_text().lower().splitlines()
-    extra = ["don't you, i'm here! (no?)", "__newln__ __newln__"]
-    learned.train_from_iterator([*lines, *extra * 50], trainer)
+    learned.train_from_iterator(lines, trainer)
     state = json.loads(learned.to_str())["model"]
     merges = [" ".join(pair) for pair in state["merges"]]
     names = sorted(state["vocab"], key=state["vocab"].get)
@@ -154,6 +156,19 @@ def write_bpe(folder: Path, kind: str, specials: list[str], size: int) -> None:
     names = list(dict.fromkeys([*specials, *names]))
     (folder / "vocab.json").write_text(json.dumps({n: i for i, n in enumerate(names)}))
     (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
+
+
+def words_of(tokenizer: Tokenizer, lines: list[str]) -> set[str]:
+    """Return the words that a trainer splits lines into.
+
+    A trainer numbers the characters that get a `##` or a `</w>` in the order in which it meets the
+    words, and that is by chance, as it keeps them in a hash table; of pairs that are equally common
+    it merges those with the least ids first. So these characters are given to it as tokens that
+    exist already, in an order of their own: otherwise every run would make other models.
+    """
+    normalise = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
+    split = tokenizer.pre_tokenizer.pre_tokenize_str
+    return {word for line in lines for word, _ in split(normalise(line))}
 
 
 def make_blenderbot(folder: Path, kind: str) -> None:
@@ -210,11 +225,12 @@ def make_encoder(folder: Path, kind: str) -> None:
         learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         learned.normalizer = normalizers.BertNormalizer()
         learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        lines = [*(SAMPLE / "train.en").read_text().splitlines(), *TALK]
+        inner = {f"##{letter}" for word in words_of(learned, lines) for letter in word[1:]}
         trainer = trainers.WordPieceTrainer(
-            vocab_size=280, special_tokens=names, show_progress=False
+            vocab_size=280, special_tokens=[*names, *sorted(inner)], show_progress=False
         )
-        lines = (SAMPLE / "train.en").read_text().splitlines()
-        learned.train_from_iterator([*lines, *TALK], trainer)
+        learned.train_from_iterator(lines, trainer)
         ids = learned.get_vocab()
         (folder / "vocab.txt").write_text("".join(f"{n}\n" for n in sorted(ids, key=ids.get)))
         tokenizer = BertTokenizer.from_pretrained(folder)
