@@ -63,25 +63,21 @@ def serve(
     Example: nmt serve -m runs/en-de -m runs/de-en --port 8080
     """
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.server.app import Settings
     from nmt_cli.server.listening import listen, log_to, read_keys
-    from nmt_cli.server.requests import RequestLimits
-    from nmt_cli.server.serving import BATCH_TOKENS, Limits
+    from nmt_cli.server.settings import Settings
 
     log_to(sys.stderr, quiet=quiet)
     settings = Settings(
         models=model or (),
         engine=EngineOptions(number_format=number_format, threads=threads, device=device),
-        limits=Limits(
-            threads=threads or 0,
-            batch_tokens=BATCH_TOKENS if batch_tokens is None else batch_tokens,
-            batch_wait=batch_wait / 1000,
-            queue_characters=queue_characters,
-        ),
-        request=RequestLimits(characters=max_characters, seconds=timeout),
         keys=read_keys(Path(api_key_file)) if api_key_file else (),
         origins=allow_origin or (),
         suggestions=Path(suggestions) if suggestions else None,
         log_text=log_text,
+        batch_tokens=Settings.batch_tokens if batch_tokens is None else batch_tokens,
+        batch_wait=batch_wait,
+        max_characters=max_characters,
+        queue_characters=queue_characters,
+        timeout=timeout,
     )
     listen(settings, host, port, tell=console.note)

@@ -8,10 +8,8 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Coroutine
 from importlib import resources
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,14 +25,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.resources import available_cores
-from nmt_cli.search.loading import EngineOptions
-from nmt_cli.server import own
-from nmt_cli.server.batching import QueueFullError
-from nmt_cli.server.metrics import Metrics
-from nmt_cli.server.requests import RequestError, RequestLimits, Values, check_key, read_values
-from nmt_cli.server.serving import Limits, ServedModels
+from nmt_cli.server import metrics, own
+from nmt_cli.server.requests import RequestBody, RequestError, check_key, checked, read_values
+from nmt_cli.server.serving import ServedModels
+from nmt_cli.server.settings import Settings
 
-Endpoint = Callable[..., Any]
 _RELOAD_SECONDS = 1.0
 _TURNS_TO_TRIM = 20
 _ARENA_MAX = -8  # of malloc.h
@@ -46,35 +41,8 @@ _SECURITY = {
     "cross-origin-resource-policy": "same-origin",
 }
 _LOG = logging.getLogger("nmt.serve")
+_METHODS = dict.fromkeys(own.POSTS, "POST") | dict.fromkeys(own.GETS, "GET")
 _OPEN_PATHS = {"/health", "/frontend/settings"}  # asked before there is a key
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a server is told when it starts.
-
-    Attributes:
-        models: Model folders, run folders or shared files; none is the newest model.
-        engine: How and where they run.
-        limits: How much is accepted at a time.
-        request: How much one request may hold.
-        keys: Who may ask; none is everyone.
-        origins: Pages elsewhere that may ask.
-        hosts: Names by which the server may be asked, beside those of `origins`; none is any. A
-            page elsewhere can make a name of its own mean this machine, but not change the name.
-        suggestions: Where better translations are kept; None refuses them.
-        log_text: Whether the log shows what was asked.
-    """
-
-    models: Sequence[str] = ()
-    engine: EngineOptions = field(default_factory=EngineOptions)
-    limits: Limits = field(default_factory=Limits)
-    request: RequestLimits = field(default_factory=RequestLimits)
-    keys: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    hosts: Sequence[str] = ()
-    suggestions: Path | None = None
-    log_text: bool = False
 
 
 def create(settings: Settings) -> Starlette:
@@ -84,74 +52,52 @@ def create(settings: Settings) -> Starlette:
         ModelFileError: A model cannot be loaded.
     """
     _tell_malloc("mallopt", _ARENA_MAX, available_cores())  # else eight a core, each with holes
-    metrics = Metrics()
-    routes: list[Route | Mount] = [
-        Route(path, _answering(answer, reads=True), methods=["POST"])
-        for path, (answer, _) in own.POSTS.items()
-    ]
-    routes += [Route(path, _answering(answer, reads=False)) for path, answer in own.GETS.items()]
-    page = resources.files("nmt_cli.server") / "page"
-    routes.append(Mount("/", StaticFiles(directory=str(page), html=True)))
+    posts = {path: _answering(*answered) for path, answered in own.POSTS.items()}
+    gets = {path: _answering(answer) for path, answer in own.GETS.items()}
+    page = StaticFiles(directory=str(resources.files("nmt_cli.server") / "page"), html=True)
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=settings.origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type"],
+    )
     app = Starlette(
-        routes=routes,
+        routes=[
+            *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
+            *(Route(path, endpoint) for path, endpoint in gets.items()),
+            Mount("/", page),
+        ],
         lifespan=_lifespan,
         exception_handlers={HTTPException: _not_found},
-        middleware=[
-            Middleware(
-                _Outside,
-                metrics=metrics,
-                settings=settings,
-            ),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=settings.origins,
-                allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type"],
-            ),
-        ],
+        middleware=[Middleware(_Outside, settings=settings), cors],
     )
-    app.state.models = ServedModels(settings.models, settings.engine, settings.limits, metrics)
-    app.state.metrics = metrics
-    app.state.limits = settings.request
-    app.state.keys = [key.encode() for key in settings.keys]
-    app.state.suggestions = settings.suggestions
-    app.state.log_text = settings.log_text
-    app.state.writing = asyncio.Lock()
-    app.state.billed = 0
+    app.state.models = ServedModels(settings)
     return app
 
 
-def _answering(answer: Endpoint, *, reads: bool) -> Callable[[Request], Any]:
-    """Return an endpoint that checks the key, watches the clock, and tells errors."""
+def _answering(
+    answer: Callable[[ServedModels, Any], Any], body: type[RequestBody] | None = None
+) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Return an endpoint that checks key and body, and tells errors."""
 
     async def endpoint(request: Request) -> Response:
-        limits: RequestLimits = request.app.state.limits
+        models: ServedModels = request.app.state.models
         try:
-            values = await read_values(request, limits) if reads else request.query_params
+            values = await read_values(request) if body else request.query_params
             if request.url.path not in _OPEN_PATHS:
-                check_key(_key(request, values), request.app.state.keys)
-            if request.app.state.log_text:
+                check_key(request, values, models.settings.keys)
+            if models.settings.log_text:
                 _LOG.info("%s %r", request.url.path, dict(values))
-            asked = (request, values) if reads else (request,)
-            found: Response = await _unless_gone(request, answer(*asked))
-            return found
-        except QueueFullError as error:
-            full = RequestError(429, str(error), retry_after=error.retry_after)
-            return _error(request, full)
-        except RequestError as error:
+            asked = checked(body, values) if body else values
+            found = await _unless_gone(request, answer(models, asked))
+            return found if isinstance(found, Response) else JSONResponse(found)
+        except Exception as error:  # noqa: BLE001 - told to the client, a bug to the log alone
             return _error(request, error)
-        except (ConfigError, DataError) as error:
-            return _error(request, RequestError(400, str(error)))
-        except NmtError as error:
-            return _error(request, RequestError(500, str(error)))
-        except Exception:  # noqa: BLE001 - told to the log, not to the client
-            _LOG.exception("this is a bug in nmt")
-            return _error(request, RequestError(500, "the server failed; its log says why"))
 
     return endpoint
 
 
-async def _unless_gone(request: Request, answer: Any) -> Any:
+async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Any]) -> Any:
     """Return an answer, or end its making when the client goes away meanwhile."""
     task = asyncio.ensure_future(answer)
     gone = asyncio.ensure_future(_gone(request))
@@ -170,37 +116,37 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def _key(request: Request, values: Values) -> str:
-    """Return the key that a client gave, in any dialect's way."""
-    header = request.headers.get("authorization", "")
-    for scheme in ("Bearer ", "DeepL-Auth-Key "):
-        if header.startswith(scheme):
-            return header.removeprefix(scheme).strip()
-    given = values.get("api_key", "") or values.get("apiKey", "")
-    return given if isinstance(given, str) else ""
-
-
-def _error(request: Request, error: RequestError) -> Response:
+def _error(request: Request, problem: Exception) -> Response:
     """Return an error as the dialect of its path has it."""
-    path = request.url.path
-    content: dict[str, Any] = {"error": error.message}
+    path, error = request.url.path, _told(problem)
+    status, message = error.status, str(error)
+    content: dict[str, Any] = {"error": message}
     if path.startswith("/v1/"):
-        otherwise = "invalid_request_error" if error.status < 500 else "api_error"
-        told = {403: "authentication_error", 429: "rate_limit_error"}.get(error.status, otherwise)
-        code = {404: "model_not_found", 403: "invalid_api_key"}.get(error.status)
-        content = {"error": {"message": error.message, "type": told, "param": error.param}}
-        content["error"]["code"] = code if error.param or error.status == 403 else None
+        otherwise = "invalid_request_error" if status < 500 else "api_error"
+        kind = {403: "authentication_error", 429: "rate_limit_error"}.get(status, otherwise)
+        code = {404: "model_not_found", 403: "invalid_api_key"}.get(status)
+        code = code if error.param or status == 403 else None
+        told = {"message": message, "type": kind, "param": error.param, "code": code}
+        content, status = {"error": told}, 401 if status == 403 else status
     elif path.startswith("/v2/"):
-        content = {"message": error.message}
-    status = 401 if path.startswith("/v1/") and error.status == 403 else error.status
+        content = {"message": message}
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
     return JSONResponse(content, status_code=status, headers=headers)
 
 
+def _told(error: Exception) -> RequestError:
+    """Return what a client is told of an error."""
+    if isinstance(error, RequestError):
+        return error
+    if isinstance(error, NmtError):
+        return RequestError(400 if isinstance(error, ConfigError | DataError) else 500, str(error))
+    _LOG.error("this is a bug in nmt", exc_info=error)
+    return RequestError(500, "the server failed; its log says why")
+
+
 async def _not_found(request: Request, _error_of_routing: Exception) -> Response:
     """Answer what no route took: `StaticFiles` gets all that is left, whatever its method."""
-    methods = dict.fromkeys(own.POSTS, "POST") | dict.fromkeys(own.GETS, "GET")
-    if (method := methods.get(request.url.path)) is None:
+    if (method := _METHODS.get(request.url.path)) is None:
         return _error(request, RequestError(404, "there is no such page"))
     response = _error(request, RequestError(405, f"this path takes {method} only"))
     response.headers["Allow"] = method
@@ -210,12 +156,11 @@ async def _not_found(request: Request, _error_of_routing: Exception) -> Response
 class _Outside:
     """Around every answer: who may ask, how long it may take, headers, counts and the log."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._metrics = metrics
         self._origins = settings.origins
         self._hosts = {*settings.hosts, *map(_host_of, settings.origins)} if settings.hosts else ()
-        self._seconds = settings.request.seconds
+        self._seconds = settings.timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -244,9 +189,9 @@ class _Outside:
                 await _error(Request(scope), late)(scope, receive, answered)
         finally:
             seconds = time.perf_counter() - begun
-            path = scope["path"] if scope["path"] in own.POSTS or scope["path"] in own.GETS else "*"
-            self._metrics.requests.labels(path, status).inc()
-            self._metrics.latency.labels(path).observe(seconds)
+            path = scope["path"] if scope["path"] in _METHODS else "*"
+            metrics.REQUESTS.labels(path, status).inc()
+            metrics.LATENCY.labels(path).observe(seconds)
             _LOG.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * seconds)
 
     def _refused(self, scope: Scope) -> str | None:
@@ -273,11 +218,11 @@ def _host_of(url: str) -> str:
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     """Watch the models' files while the server runs; answer what waits when it ends."""
     models: ServedModels = app.state.models
-    changes = asyncio.create_task(_looking_after(models))
-    loop = asyncio.get_running_loop()
-    again = lambda: loop.run_in_executor(None, _reload_all, models)  # noqa: E731
+    hung_up = asyncio.Event()
+    changes = asyncio.create_task(_looking_after(models, hung_up))
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGHUP, again)  # not in a thread, as in tests
+        # Not in a thread, as in tests.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hung_up.set)
     try:
         yield
     finally:
@@ -285,10 +230,13 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         await asyncio.to_thread(models.close)
 
 
-async def _looking_after(models: ServedModels) -> None:
+async def _looking_after(models: ServedModels, hung_up: asyncio.Event) -> None:
     for turn in itertools.count(1):
-        await asyncio.sleep(_RELOAD_SECONDS)
-        await asyncio.to_thread(models.reload_changed, _LOG.warning)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(hung_up.wait(), _RELOAD_SECONDS)
+        is_asked = hung_up.is_set()
+        hung_up.clear()
+        await asyncio.to_thread(models.reload, unchanged=is_asked)
         if turn % _TURNS_TO_TRIM == 0:
             await asyncio.to_thread(_tell_malloc, "malloc_trim", 0)  # what was freed
 
@@ -297,7 +245,3 @@ def _tell_malloc(function: str, *arguments: int) -> None:
     """Call a function of glibc's; other systems do not have it."""
     if called := sys.platform == "linux" and getattr(ctypes.CDLL(None), function, None):
         called(*arguments)
-
-
-def _reload_all(models: ServedModels) -> None:
-    models.reload_changed(_LOG.warning, all_of_them=True)

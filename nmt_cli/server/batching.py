@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from nmt_cli.errors import NmtError
+from nmt_cli.server import metrics
+from nmt_cli.server.requests import QueueFullError
 
 _CHARACTERS_PER_SECOND = 20_000  # what one request may have before others of its arrival
 _MIN_SPREAD = 40  # characters: texts up to that length count as equally long
@@ -24,37 +25,25 @@ _SPREAD = 2.0
 _MOST_PASSED = 256  # texts of another length that are looked at for one batch
 
 
-class QueueFullError(NmtError):
-    """Too much is waiting.
-
-    Attributes:
-        retry_after: Seconds until it is worth another try.
-    """
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"too many requests are waiting; try again in {retry_after} s")
-        self.retry_after = retry_after
-
-
-@dataclass
+@dataclass(eq=False)
 class _Request:
     """The texts that one client waits for."""
 
-    arrived: float
     results: list[Any]
-    future: "Future[list[Any]]"
     left: int
+    arrived: float = field(default_factory=time.monotonic)
+    future: "Future[list[Any]]" = field(default_factory=Future)
+    error: BaseException | None = None
 
 
-@dataclass(order=True)
-class _Job:
-    """One text; the one that is due first is the smallest."""
+class _Job(NamedTuple):
+    """One text; the one that is due first is the smallest, since no two have the same number."""
 
     due: float
     number: int
-    text: str = field(compare=False)
-    index: int = field(compare=False)
-    request: _Request = field(compare=False)
+    text: str
+    place: int  # among the results of its request
+    request: _Request
 
 
 class Batcher:
@@ -63,31 +52,28 @@ class Batcher:
     Args:
         run: Takes texts and options, returns a result for each, in order. Called from several
             threads at a time.
+        name: What batches are counted under.
         threads: Batches at a time.
         batch_characters: Most characters in a batch, the longest text counted for each.
         wait: Seconds that a free thread waits for more texts, from the arrival of the first.
         queue_characters: Most characters that wait; above that, requests are refused.
-        on_batch: Told the size of each batch and its seconds.
-
-    Attributes:
-        waiting: Texts in the queue.
     """
 
     def __init__(
         self,
         run: Callable[[list[str], Any], Sequence[Any]],
         *,
+        name: str,
         threads: int,
         batch_characters: int,
         wait: float,
         queue_characters: int,
-        on_batch: Callable[[int, float], None] = lambda _size, _seconds: None,
     ) -> None:
         self._run = run
+        self._name = name
         self._batch_characters = batch_characters
         self._wait = wait
         self._queue_characters = queue_characters
-        self._on_batch = on_batch
         self._queues: dict[Any, list[_Job]] = {}
         self._characters = 0
         self._rate = float(_CHARACTERS_PER_SECOND)
@@ -118,20 +104,20 @@ class Batcher:
         Raises:
             QueueFullError: Too much is waiting.
         """
-        future: Future[list[Any]] = Future()
-        request = _Request(time.monotonic(), [None] * len(texts), future, len(texts))
+        request = _Request([None] * len(texts), left=len(texts))
         size = sum(map(_weight, texts))
         with self._changed:
-            if self._characters and self._characters + size > self._queue_characters:
+            is_full = self._characters and self._characters + size > self._queue_characters
+            if is_full or self._closed:  # else nobody would come for it
                 raise QueueFullError(max(1, round(self._characters / self._rate)))
             self._characters += size
             due = request.arrived
             queue = self._queues.setdefault(options, [])
-            for index, text in enumerate(texts):
-                heapq.heappush(queue, _Job(due, next(self._numbers), text, index, request))
+            for place, text in enumerate(texts):
+                heapq.heappush(queue, _Job(due, next(self._numbers), text, place, request))
                 due += _weight(text) / _CHARACTERS_PER_SECOND
             self._changed.notify()
-        return future
+        return request.future
 
     def close(self) -> None:
         """Run what waits, then end."""
@@ -144,44 +130,49 @@ class Batcher:
     def _work(self) -> None:
         while (taken := self._take()) is not None:
             options, jobs = taken
-            try:
+            if jobs:
                 self._answer(jobs, options)
-            except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
-                for job in jobs:
-                    if _is_awaited(job.request.future):
-                        job.request.future.set_exception(error)
 
     def _answer(self, jobs: list[_Job], options: Any) -> None:
-        """Run a batch; a request whose last text it holds gets its results."""
-        if not jobs:
-            return
+        """Run a batch; a request whose last text it holds gets its results, or what went wrong."""
         begun = time.monotonic()
-        results = self._run([job.text for job in jobs], options)
+        try:
+            results = self._run([job.text for job in jobs], options)
+            found = list(zip(jobs, results, strict=True))
+        except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+            for job in jobs:
+                job.request.error = error
+            found = [(job, None) for job in jobs]
         seconds = time.monotonic() - begun
-        self._on_batch(len(jobs), seconds)
+        metrics.BATCH_TEXTS.labels(self._name).observe(len(jobs))
+        metrics.BATCH_SECONDS.labels(self._name).observe(seconds)
+        size, finished = sum(_weight(job.text) for job in jobs), []
         with self._changed:
-            size = sum(_weight(job.text) for job in jobs)
             self._rate += 0.1 * (size * len(self._threads) / max(seconds, 1e-4) - self._rate)
-            finished = [
-                job.request for job, result in zip(jobs, results, strict=True) if _keep(job, result)
-            ]
+            for job, result in found:
+                job.request.results[job.place] = result
+                job.request.left -= 1
+                if not job.request.left:
+                    finished.append(job.request)
         for request in finished:
-            if _is_awaited(request.future):
-                request.future.set_result(request.results)
+            if request.future.set_running_or_notify_cancel():
+                if request.error:
+                    request.future.set_exception(request.error)
+                else:
+                    request.future.set_result(request.results)
 
     def _take(self) -> tuple[Any, list[_Job]] | None:
         """Wait for texts and return a batch of those with the same options; None at the end."""
         with self._changed:
             while True:
-                while not self._characters:
-                    if self._closed:
-                        return None
-                    self._changed.wait()
-                options = min(self._queues, key=lambda known: self._queues[known][0])
-                queue = self._queues[options]
-                left = queue[0].request.arrived + self._wait - time.monotonic()
-                if left <= 0 or self._closed or self._is_full(queue):
-                    break
+                left = None  # seconds that more is waited for; None has no end
+                if self._characters:
+                    options, queue = min(self._queues.items(), key=lambda known: known[1][0])
+                    left = queue[0].request.arrived + self._wait - time.monotonic()
+                    if left <= 0 or self._closed or self._is_full(queue):
+                        break
+                elif self._closed:
+                    return None
                 self._changed.wait(left)
             jobs = self._cut(queue)
             if not queue:
@@ -197,15 +188,15 @@ class Batcher:
         head = heapq.heappop(queue)
         longest = max(_MIN_SPREAD, _SPREAD * len(head.text))
         shortest = 0 if len(head.text) <= _MIN_SPREAD else len(head.text) / _SPREAD
-        jobs, passed = [head], list[_Job]()
-        widest = _weight(head.text)
+        jobs, passed, widest = [head], list[_Job](), _weight(head.text)
         while queue and len(passed) < _MOST_PASSED:
             job = heapq.heappop(queue)
+            width = max(widest, _weight(job.text))
             if not shortest <= len(job.text) <= longest:
                 passed.append(job)
-            elif max(widest, _weight(job.text)) * (len(jobs) + 1) <= self._batch_characters:
+            elif width * (len(jobs) + 1) <= self._batch_characters:
                 jobs.append(job)
-                widest = max(widest, _weight(job.text))
+                widest = width
             else:
                 passed.append(job)
                 break
@@ -216,15 +207,3 @@ class Batcher:
 
 def _weight(text: str) -> int:
     return len(text) + 1
-
-
-def _keep(job: _Job, result: Any) -> bool:
-    """Put a result in its request's place; return whether that was the last one."""
-    job.request.results[job.index] = result
-    job.request.left -= 1
-    return job.request.left == 0
-
-
-def _is_awaited(future: "Future[list[Any]]") -> bool:
-    """Return whether a future may be set; from then on it cannot be cancelled any more."""
-    return not future.done() and future.set_running_or_notify_cancel()

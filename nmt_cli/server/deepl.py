@@ -2,11 +2,8 @@
 
 from typing import Any, Literal
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-
-from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.server.requests import ListOf, RequestBody, Values, checked
+from nmt_cli.server.requests import ListOf, RequestBody, Values, check_texts
+from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.translating import translate
 
 
@@ -19,20 +16,14 @@ class TranslateBody(RequestBody):
     tag_handling: Literal["html", "xml", ""] | None = None
 
 
-async def translate_texts(request: Request, values: Values) -> Response:
+async def translate_texts(models: ServedModels, body: TranslateBody) -> Any:
     """Translate each of `text`."""
-    state = request.app.state
-    body = checked(TranslateBody, values)
     texts = [body.text] if isinstance(body.text, str) else body.text
-    state.limits.check_texts(texts, "text")
-    found = await translate(
-        state.models,
-        texts,
-        (body.source_lang or None, body.target_lang),
-        is_markup=bool(body.tag_handling),
-    )
-    state.billed += sum(map(len, texts))
-    answers: list[dict[str, Any]] = [
+    check_texts(texts, "text", models.settings.max_characters)
+    pair = (body.source_lang or None, body.target_lang)
+    found = await translate(models, texts, pair, is_markup=bool(body.tag_handling))
+    models.billed += sum(map(len, texts))
+    answers = [
         {
             "detected_source_language": result.source.language.upper(),
             "text": result.text,
@@ -40,24 +31,18 @@ async def translate_texts(request: Request, values: Values) -> Response:
         }
         for text, result in zip(texts, found, strict=True)
     ]
-    return JSONResponse({"translations": answers})
+    return {"translations": answers}
 
 
-async def languages(request: Request) -> Response:
+async def languages(models: ServedModels, query: Values) -> Any:
     """List the source or target languages."""
-    side = request.query_params.get("type", "source")
-    served = request.app.state.models.of_task(TRANSLATION)
-    codes = [way[1 if side == "target" else 0] for s in served for way in s.ways]
-    return JSONResponse(
-        [
-            {"language": code.upper(), "name": code, "supports_formality": False}
-            for code in dict.fromkeys(codes)
-        ]
-    )
+    side = 1 if query.get("type") == "target" else 0
+    return [
+        {"language": code.upper(), "name": code, "supports_formality": False}
+        for code in dict.fromkeys(way[side] for _, way in models.ways())
+    ]
 
 
-async def usage(request: Request) -> Response:
+async def usage(models: ServedModels, _query: Values) -> Any:
     """Return how many characters were translated since the server started."""
-    return JSONResponse(
-        {"character_count": request.app.state.billed, "character_limit": 1_000_000_000_000}
-    )
+    return {"character_count": models.billed, "character_limit": 1_000_000_000_000}

@@ -5,19 +5,19 @@ Errors are `{"error": text}`.
 
 import asyncio
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
-from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, checked
-from nmt_cli.server.translating import MOST_ALTERNATIVES, Detected, detect, translate
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, check_texts
+from nmt_cli.server.serving import ServedModels
+from nmt_cli.server.translating import MOST_ALTERNATIVES, detect, translate
 
 _MOST_SUGGESTED = 10_000  # characters
+_WRITING = threading.Lock()
 
 
 class TranslateBody(RequestBody):
@@ -45,102 +45,77 @@ class SuggestBody(RequestBody):
     target: str
 
 
-async def translate_texts(request: Request, values: Values) -> Response:
+async def translate_texts(models: ServedModels, body: TranslateBody) -> Any:
     """Translate `q`, a text or a list of texts."""
-    state = request.app.state
-    body = checked(TranslateBody, values)
     texts = [body.q] if isinstance(body.q, str) else body.q
-    state.limits.check_texts(texts, "q")
-    is_auto = body.source == "auto"
+    check_texts(texts, "q", models.settings.max_characters)
+    pair = (None if body.source == "auto" else body.source, body.target)
     found = await translate(
-        state.models,
-        texts,
-        (None if is_auto else body.source, body.target),
-        is_markup=body.format == "html",
-        alternatives=body.alternatives,
+        models, texts, pair, is_markup=body.format == "html", alternatives=body.alternatives
     )
     answer: dict[str, Any] = {"translatedText": [result.text for result in found]}
-    if is_auto:
-        answer["detectedLanguage"] = [_as_json(result.source) for result in found]
+    if body.source == "auto":
+        answer["detectedLanguage"] = [vars(result.source) for result in found]
     if body.alternatives:
         answer["alternatives"] = [result.alternatives for result in found]
     if isinstance(body.q, str):
         answer = {name: values[0] for name, values in answer.items()}
-    return JSONResponse(answer)
+    return answer
 
 
-async def languages(request: Request) -> Response:
+async def languages(models: ServedModels, _query: Values) -> Any:
     """List each language with the languages it can be translated to."""
-    served = request.app.state.models.of_task(TRANSLATION)
-    ways = [way for model in served for way in model.ways]
+    ways = [way for _, way in models.ways()]
     targets: dict[str, list[str]] = {source: [] for source, _ in ways}
     for source, target in ways:
         targets[source].append(target)
         targets.setdefault(target, [])
-    return JSONResponse(
-        [{"code": code, "name": code, "targets": found} for code, found in targets.items()]
-    )
+    return [{"code": code, "name": code, "targets": found} for code, found in targets.items()]
 
 
-async def detect_language(request: Request, values: Values) -> Response:
+async def detect_language(models: ServedModels, body: DetectBody) -> Any:
     """Name the language of `q`."""
-    state = request.app.state
-    body = checked(DetectBody, values)
-    state.limits.check_texts([body.q], "q")
-    return JSONResponse([_as_json(found) for found in await detect([body.q])])
+    check_texts([body.q], "q", models.settings.max_characters)
+    return [vars(found) for found in await detect([body.q])]
 
 
-async def suggest(request: Request, values: Values) -> Response:
+async def suggest(models: ServedModels, body: SuggestBody) -> Any:
     """Save a better translation, as a line of JSON that `nmt train` reads."""
-    state = request.app.state
-    body = checked(SuggestBody, values)
-    if state.suggestions is None:
-        raise RequestError(
-            403, "this server does not save suggestions (nmt serve --suggestions FILE)"
-        )
+    if models.settings.suggestions is None:
+        message = "this server does not save suggestions (nmt serve --suggestions FILE)"
+        raise RequestError(403, message)
     if len(body.q) + len(body.s) > _MOST_SUGGESTED:
         raise RequestError(413, f"a suggestion has at most {_MOST_SUGGESTED:,} characters")
     row = {"source": body.q, "target": body.s, "pair": f"{body.source}-{body.target}"}
     row["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    async with state.writing:
-        await asyncio.to_thread(_append, state.suggestions, row)
-    return JSONResponse({"success": True})
+    await asyncio.to_thread(_append, models.settings.suggestions, row)
+    return {"success": True}
 
 
-async def frontend_settings(request: Request) -> Response:
+async def frontend_settings(models: ServedModels, _query: Values) -> Any:
     """Return the settings that a LibreTranslate page asks for first."""
-    state = request.app.state
-    served = state.models.of_task(TRANSLATION)
-    first = served[0].ways[0] if served else ("", "")
-    language = {
-        side: {"code": code, "name": code}
-        for side, code in zip(("source", "target"), first, strict=True)
+    settings = models.settings
+    first = next((way for _, way in models.ways()), ("", ""))
+    sides = zip(("source", "target"), first, strict=True)
+    return {
+        "apiKeys": bool(settings.keys),
+        "keyRequired": bool(settings.keys),
+        "charLimit": settings.max_characters,
+        "frontendTimeout": 500,
+        "language": {side: {"code": code, "name": code} for side, code in sides},
+        "suggestions": settings.suggestions is not None,
+        "filesTranslation": False,
+        "supportedFilesFormat": [],
     }
-    return JSONResponse(
-        {
-            "apiKeys": bool(state.keys),
-            "keyRequired": bool(state.keys),
-            "charLimit": state.limits.characters,
-            "frontendTimeout": 500,
-            "language": language,
-            "suggestions": state.suggestions is not None,
-            "filesTranslation": False,
-            "supportedFilesFormat": [],
-        }
-    )
 
 
-async def health(request: Request) -> Response:
+async def health(models: ServedModels, _query: Values) -> Any:
     """Say that the server answers, and that nothing has ended that should run."""
-    if all(served.batcher.is_well for served in request.app.state.models):
-        return JSONResponse({"status": "ok"})
+    if all(served.batcher.is_well for served in models):
+        return {"status": "ok"}
     raise RequestError(500, "a thread has ended; the log says why, and a restart mends it")
 
 
-def _as_json(found: Detected) -> dict[str, Any]:
-    return {"confidence": found.confidence, "language": found.language}
-
-
 def _append(path: Path, row: dict[str, str]) -> None:
-    with path.open("a", encoding="utf-8") as file:
+    with _WRITING, path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")

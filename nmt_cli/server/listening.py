@@ -16,7 +16,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nmt_cli.errors import ConfigError
-from nmt_cli.server.app import Settings, create
+from nmt_cli.server.app import create
+from nmt_cli.server.serving import ServedModels
+from nmt_cli.server.settings import Settings
 
 _MOST_CONNECTIONS = 4000  # open at a time; fewer where the process may open fewer files
 _BACKLOG = 128  # accepted in one turn of the loop
@@ -90,7 +92,7 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
     with _bound(host, port) as listening:
         app = create(settings)
         port = listening.getsockname()[1]
-        for line in _greeting(app, settings, host, port):
+        for line in _greeting(app.state.models, host, port):
             tell(line)
         _Protocol.most = _allow_connections()
         config = uvicorn.Config(
@@ -146,8 +148,7 @@ def read_keys(path: Path) -> list[str]:
     raise ConfigError(f"--api-key-file {path}: contains no key")
 
 
-@contextlib.contextmanager
-def _bound(host: str, port: int) -> Iterator[socket.socket]:
+def _bound(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -158,28 +159,23 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
     except OSError as error:
         hint = "--port 0 takes a free one" if error.errno == errno.EADDRINUSE else None
         raise ConfigError(f"{host}:{port}: {error.strerror or error}", hint=hint) from error
-    with listening:
-        yield listening
+    return listening
 
 
-def _greeting(app: Any, settings: Settings, host: str, port: int) -> Iterator[str]:
+def _greeting(models: ServedModels, host: str, port: int) -> Iterator[str]:
     name = f"[{host}]" if ":" in host else host
     url = f"http://{name}:{port}"
-    served = list(app.state.models)
-    for model in served:
-        yield f"{model.facts.name} {model.name}: {model.model.bundle.path}"
+    for served in models:
+        yield f"{served.facts.name} {served.name}: {served.model.bundle.path}"
     yield f"serving on {url}   (open it in a browser; Ctrl-C stops)"
-    path, example = served[0].facts.request
-    for hole, value in (
-        ("text", "The old man reads a book."),
-        ("source", served[0].ways[0][0]),
-        ("target", served[0].ways[0][1]),
-    ):
-        example = example.replace(f"{{{hole}}}", value)
-    key = " -H 'Authorization: Bearer KEY'" if settings.keys else ""
-    kind = "-H 'Content-Type: application/json'"
-    yield f"try: curl {url}{path} {kind}{key} -d '{example}'"
-    if not settings.keys and not _is_loopback(host):
+    first, has_keys = next(iter(models)), bool(models.settings.keys)
+    path, example = first.facts.request
+    values = ("The old man reads a book.", *first.ways[0])
+    for hole, value in zip(("{text}", "{source}", "{target}"), values, strict=True):
+        example = example.replace(hole, value)
+    key = " -H 'Authorization: Bearer KEY'" if has_keys else ""
+    yield f"try: curl {url}{path} -H 'Content-Type: application/json'{key} -d '{example}'"
+    if not has_keys and not _is_loopback(host):
         yield "warning: anyone who can reach this address can use it (see --api-key-file)"
 
 

@@ -5,30 +5,32 @@ All the rest stays as it is, in its place.
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_TAG = re.compile(r"""</?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+>""")
 _LINE = re.compile(r"\S(?:.*\S)?")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
-_NAME = re.compile(r"<([A-Za-z]+)")
-_SECTIONS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>", "<!": ">"}
-_OPAQUE = {"script", "style", "code", "pre", "textarea"}  # not for readers, or not to be changed
+_ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
+# What is not closed reaches to the end. Some tags are passed over with all that they hold, which is
+# not for readers, or not to be changed.
+_MARKUP = re.compile(
+    rf"""
+    <!--.*?(?:-->|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?.*?(?:\?>|\Z) | <!.*?(?:>|\Z)
+    | (?i:<(?P<name>script|style|code|pre|textarea)(?![a-z]){_ATTRIBUTES}(?<!/)>
+      .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z))
+    | </?[A-Za-z]{_ATTRIBUTES}>
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A text in parts.
+    """A text in parts."""
 
-    Attributes:
-        texts: What is to be translated, without character references.
-        frame: What stands before the first text, between the texts, and after the last one.
-        has_tags: Whether it is HTML or XML.
-    """
-
-    texts: list[str]
-    frame: list[str]
-    has_tags: bool
+    texts: list[str]  # what is to be translated, without character references
+    frame: list[str]  # what stands before the first text, between the texts, and after the last one
+    has_tags: bool  # whether it is HTML or XML
 
     def filled(self, texts: Sequence[str]) -> str:
         """Return the whole with other texts in place of its own."""
@@ -48,7 +50,8 @@ def lines(text: str) -> Marked:
 def parse(text: str) -> Marked:
     """Return the texts between the tags."""
     texts, frame, pending, begin = [], [], "", 0
-    for start, end in [*_markup(text), (len(text), len(text))]:
+    spans = [found.span() for found in _MARKUP.finditer(text)]
+    for start, end in [*spans, (len(text), len(text))]:
         stretch = text[begin:start]
         if inner := html.unescape(stretch).strip():
             before = stretch[: len(stretch) - len(stretch.lstrip())]
@@ -60,28 +63,3 @@ def parse(text: str) -> Marked:
         pending += text[start:end]
         begin = end
     return Marked(texts, [*frame, pending], has_tags=True)
-
-
-def _markup(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where markup begins and ends. One pass: what is not closed reaches to the end."""
-    position = text.find("<")
-    while position >= 0:
-        end = _end(text, position)
-        if end > position:
-            yield position, end
-        position = text.find("<", max(end, position + 1))
-
-
-def _end(text: str, start: int) -> int:
-    """Return where the markup that begins here ends; where it begins if it is none."""
-    for opening, closing in _SECTIONS.items():
-        if text.startswith(opening, start):
-            found = text.find(closing, start + len(opening))
-            return len(text) if found < 0 else found + len(closing)
-    if (tag := _TAG.match(text, start)) is None:
-        return start
-    name = _NAME.match(text, start)
-    if name is None or name[1].lower() not in _OPAQUE or tag[0].endswith("/>"):
-        return tag.end()
-    close = re.compile(f"</{name[1]}[^>]*>", re.IGNORECASE).search(text, tag.end())
-    return close.end() if close else len(text)

@@ -8,16 +8,16 @@ import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from nmt_cli.config.tasks import CHAT
-from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, checked
-from nmt_cli.server.serving import ServedModel
+from nmt_cli.server import metrics
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, check_texts
+from nmt_cli.server.serving import ServedModel, ServedModels
 
 _MOST_REPLIES = 16
 _MOST_STOPS = 4
@@ -78,70 +78,62 @@ class ChatBody(RequestBody):
         return self.max_completion_tokens or self.max_tokens
 
 
-@dataclass
-class _Said:
-    """A reply while it is written.
+@dataclass(frozen=True)
+class _Piece:
+    """A piece of a reply; the last one has no text, but the reason why it ends."""
 
-    Attributes:
-        text: What was sent of it.
-        reason: Why it ended.
-    """
-
-    text: str = ""
-    reason: str = "stop"
+    index: int  # of the reply
+    text: str
+    reason: str | None = None
 
 
-async def models(request: Request) -> Response:
+async def list_models(models: ServedModels, _query: Values) -> Any:
     """List the chat models."""
-    served = request.app.state.models.of_task(CHAT)
+    served = models.of_task(CHAT)
     rows = [
-        {"id": s.name, "object": "model", "created": s.created, "owned_by": "nmt"} for s in served
+        {"id": s.name, "object": "model", "created": s.written, "owned_by": "nmt"} for s in served
     ]
-    return JSONResponse({"object": "list", "data": rows})
+    return {"object": "list", "data": rows}
 
 
-async def chat_completions(request: Request, values: Values) -> Response:
+async def chat_completions(models: ServedModels, body: ChatBody) -> Any:
     """Reply to the last message of a conversation."""
-    state = request.app.state
-    body = checked(ChatBody, values)
-    state.limits.check_texts([message.text for message in body.messages], "messages")
+    texts = [message.text for message in body.messages]
+    check_texts(texts, "messages", models.settings.max_characters)
     if len(body.stops) > _MOST_STOPS:
         raise RequestError(400, f"stop has more than {_MOST_STOPS} texts", param="stop")
-    served = state.models.named(body.model, CHAT)
-    if served is None:
-        raise RequestError(404, f"the model {body.model!r} is not served", param="model")
+    served = models.named(body.model, CHAT)
     head = {
         "id": f"chatcmpl-{secrets.token_hex(12)}",
         "created": int(time.time()),
         "model": served.name,
-        "system_fingerprint": f"nmt-{served.created}",
+        "system_fingerprint": f"nmt-{served.written}",
     }
-    if body.stream:
-        events = _events(served, body, head)
-        first = await anext(events)  # what cannot be answered is told before the stream begins
-        return StreamingResponse(_after(first, events), media_type="text/event-stream")
-    return JSONResponse(await _whole(served, body, head))
+    if not body.stream:
+        return head | await _whole(served, body)
+    events = _events(served, body, head)
+    first = await anext(events)  # what cannot be answered is told before the stream begins
+    return StreamingResponse(_after(first, events), media_type="text/event-stream")
 
 
-async def _whole(served: ServedModel, body: ChatBody, head: dict[str, Any]) -> dict[str, Any]:
-    replies = []
-    with served.place():
-        for number in range(body.n or 1):
-            said = _Said()
-            async for _ in _reply(served, body, number, said):
-                pass
-            replies.append(said)
+async def _whole(served: ServedModel, body: ChatBody) -> dict[str, Any]:
+    replies = [""] * (body.n or 1)
+    reasons = ["stop"] * len(replies)
+    async with aclosing(_pieces(served, body)) as pieces:
+        async for piece in pieces:
+            replies[piece.index] += piece.text
+            reasons[piece.index] = piece.reason or "stop"
     choices = [
         {
             "index": index,
-            "message": {"role": "assistant", "content": said.text, "refusal": None},
+            "message": {"role": "assistant", "content": reply, "refusal": None},
             "logprobs": None,
-            "finish_reason": said.reason,
+            "finish_reason": reason,
         }
-        for index, said in enumerate(replies)
+        for index, (reply, reason) in enumerate(zip(replies, reasons, strict=True))
     ]
     usage = _usage(served, body, replies)
-    return head | {"object": "chat.completion", "choices": choices, "usage": usage}
+    return {"object": "chat.completion", "choices": choices, "usage": usage}
 
 
 async def _events(
@@ -150,49 +142,46 @@ async def _events(
     """Yield the server-sent events of a reply, or of several one after the other."""
     with_usage = body.stream_options is not None and body.stream_options.include_usage
     head = head | {"object": "chat.completion.chunk"} | ({"usage": None} if with_usage else {})
-    replies = []
-
-    def event(index: int, delta: dict[str, str], reason: str | None = None) -> str:
-        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return _event(head | {"choices": [choice]})
-
-    with served.place():
-        for index in range(body.n or 1):
-            said = _Said()
-            async with aclosing(_reply(served, body, index, said)) as chunks:
-                begun = False
-                async for chunk in chunks:
-                    role = {} if begun else {"role": "assistant"}
-                    begun = True
-                    yield event(index, role | {"content": chunk})
-            yield event(index, {} if begun else {"role": "assistant", "content": ""}, said.reason)
-            replies.append(said)
+    replies = [""] * (body.n or 1)
+    async with aclosing(_pieces(served, body)) as pieces:
+        async for piece in pieces:
+            has_begun = replies[piece.index] != ""
+            delta = {} if has_begun else {"role": "assistant"}
+            if piece.text or not has_begun:
+                delta["content"] = piece.text
+            replies[piece.index] += piece.text
+            choice = {"index": piece.index, "delta": delta, "logprobs": None}
+            yield _event(head | {"choices": [choice | {"finish_reason": piece.reason}]})
     if with_usage:
         yield _event(head | {"choices": [], "usage": _usage(served, body, replies)})
     yield "data: [DONE]\n\n"
 
 
-async def _reply(
-    served: ServedModel, body: ChatBody, number: int, said: _Said
-) -> AsyncGenerator[str, None]:
-    """Yield a reply as it is written, up to a text that stops it."""
+async def _pieces(served: ServedModel, body: ChatBody) -> AsyncGenerator[_Piece, None]:
+    """Yield replies as they are written, one after the other, each up to a text that stops it."""
     turns, persona = _conversation(body.messages)
-    seed = None if body.seed is None else (body.seed + number) % (1 << 31)
-    session = served.conversation(turns[:-1], seed=seed, **_options(body, persona))
-    held = ""
-    async with aclosing(served.stream(session, turns[-1])) as chunks:
-        async for chunk in chunks:
-            ready, held, is_over = _before_stop(held + chunk, body.stops)
-            if ready:
-                said.text += ready
-                yield ready
-            if is_over:
-                return
-    if held:
-        said.text += held
-        yield held
-    if body.most_tokens and served.num_tokens(said.text) >= body.most_tokens:
-        said.reason = "length"
+    options = _options(body, persona)
+    with served.place():
+        for index in range(body.n or 1):
+            session = served.model.chat(seed=0, **options)
+            seed = None if body.seed is None else (body.seed + index) % (1 << 31)
+            session.search = replace(session.search, seed=seed)  # without one, draws anything
+            session.turns = turns[:-1]
+            said, held, is_stopped = "", "", False
+            async with aclosing(served.stream(session, turns[-1])) as chunks:
+                async for chunk in chunks:
+                    ready, held, is_stopped = _before_stop(held + chunk, body.stops)
+                    if ready:
+                        said += ready
+                        yield _Piece(index, ready)
+                    if is_stopped:
+                        break
+            if held:
+                said += held
+                yield _Piece(index, held)
+            most = None if is_stopped else body.most_tokens
+            is_cut = most is not None and served.num_tokens(said) >= most
+            yield _Piece(index, "", "length" if is_cut else "stop")
 
 
 def _before_stop(text: str, stops: list[str]) -> tuple[str, str, bool]:
@@ -232,10 +221,10 @@ def _options(body: ChatBody, persona: str | None) -> dict[str, Any]:
     return options | ({"persona": persona} if persona else {})
 
 
-def _usage(served: ServedModel, body: ChatBody, replies: list[_Said]) -> dict[str, int]:
+def _usage(served: ServedModel, body: ChatBody, replies: list[str]) -> dict[str, int]:
     prompt = sum(served.num_tokens(message.text) for message in body.messages)
-    written = sum(served.num_tokens(said.text) for said in replies)
-    served.count_tokens(written)
+    written = sum(map(served.num_tokens, replies))
+    metrics.TOKENS.labels(served.name).inc(written)
     total = prompt + written
     return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": total}
 

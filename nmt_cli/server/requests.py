@@ -3,40 +3,41 @@
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import NmtError
 
 Body = TypeVar("Body", bound="RequestBody")
 Values = Mapping[str, Any]
 Item = TypeVar("Item")
 # Ends at the first wrong item: a record of each of a million would hold the server for seconds.
 ListOf = Annotated[list[Item], Field(fail_fast=True)]
+_MOST_BYTES = 2_000_000  # of a body
+_MOST_TEXTS = 2_000  # of a request
 
 
-class RequestError(Exception):
-    """A request that cannot be answered.
-
-    Attributes:
-        status: HTTP status.
-        message: One line for whoever wrote the client.
-        param: Which value is wrong, if one is.
-        retry_after: Seconds until another try may work, if it may.
-    """
+class RequestError(NmtError):
+    """A request that cannot be answered."""
 
     def __init__(
         self, status: int, message: str, *, param: str | None = None, retry_after: int | None = None
     ) -> None:
         super().__init__(message)
-        self.status = status
-        self.message = message
-        self.param = param
-        self.retry_after = retry_after
+        self.status = status  # of HTTP
+        self.param = param  # which value is wrong, if one is
+        self.retry_after = retry_after  # seconds until another try may work, if it may
+
+
+class QueueFullError(RequestError):
+    """Too much is waiting; `retry_after` is how many seconds until it is worth another try."""
+
+    def __init__(self, retry_after: int) -> None:
+        message = f"too many requests are waiting; try again in {retry_after} s"
+        super().__init__(429, message, retry_after=retry_after)
 
 
 class RequestBody(BaseModel):
@@ -45,41 +46,7 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False, protected_namespaces=())
 
 
-@dataclass(frozen=True)
-class RequestLimits:
-    """What one request may hold.
-
-    Attributes:
-        body_bytes: Largest body.
-        characters: Most characters of all texts together.
-        texts: Most texts.
-        seconds: Longest time until it is answered.
-    """
-
-    body_bytes: int = 2_000_000
-    characters: int = 100_000
-    texts: int = 2_000
-    seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        """Raise ConfigError for a limit that nothing could keep."""
-        for option, value in (("--max-characters", self.characters), ("--timeout", self.seconds)):
-            if not 0 < value < 1 << 40:
-                raise ConfigError(f"{option} must be above 0 (it is {value:g})")
-
-    def check_texts(self, texts: Sequence[str], param: str) -> None:
-        """Raise RequestError when the texts of a request are too many or too long."""
-        if len(texts) > self.texts:
-            message = (
-                f"{param} has {len(texts):,} texts; at most {self.texts:,} are taken at a time"
-            )
-            raise RequestError(413, message, param=param)
-        if (size := sum(map(len, texts))) > self.characters:
-            message = f"{param} has {size:,} characters; at most {self.characters:,} are taken"
-            raise RequestError(413, message, param=param)
-
-
-async def read_values(request: Request, limits: RequestLimits) -> dict[str, Any]:
+async def read_values(request: Request) -> dict[str, Any]:
     """Return the values of a request: of its JSON or form, and of the query string.
 
     A name that is given several times in a form or query string becomes a list.
@@ -89,7 +56,7 @@ async def read_values(request: Request, limits: RequestLimits) -> dict[str, Any]
     """
     values = _listed(request.query_params.multi_items())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _read_body(request, limits)
+    body = await _read_body(request)
     if not body.strip():
         return values
     is_form = kind in ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -119,23 +86,41 @@ def checked(body: type[Body], values: Values) -> Body:
         raise RequestError(400, _one_line(message), param=name or None) from None
 
 
-def check_key(given: str, keys: Sequence[bytes]) -> None:
-    """Raise RequestError unless a key is one of those that may ask; none may be needed."""
-    known = [hmac.compare_digest(given.encode("utf-8", "replace"), key) for key in keys]
+def check_texts(texts: Sequence[str], param: str, most_characters: int) -> None:
+    """Raise RequestError when the texts of a request are too many or too long together."""
+    if len(texts) > _MOST_TEXTS:
+        message = f"{param} has {len(texts):,} texts; at most {_MOST_TEXTS:,} are taken at a time"
+        raise RequestError(413, message, param=param)
+    if (size := sum(map(len, texts))) > most_characters:
+        message = f"{param} has {size:,} characters; at most {most_characters:,} are taken"
+        raise RequestError(413, message, param=param)
+
+
+def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
+    """Raise RequestError unless a client gave one of some keys, in any dialect's way.
+
+    Without keys, everybody may ask.
+    """
+    given = values.get("api_key", "") or values.get("apiKey", "")
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    if scheme in ("Bearer", "DeepL-Auth-Key"):
+        given = credentials.strip()
+    given = given if isinstance(given, str) else ""
+    known = [hmac.compare_digest(given.encode("utf-8", "replace"), key.encode()) for key in keys]
     if keys and not any(known):
-        raise RequestError(403, "an API key is needed" if not given else "the API key is not known")
+        raise RequestError(403, "the API key is not known" if given else "an API key is needed")
 
 
-async def _read_body(request: Request, limits: RequestLimits) -> bytes:
-    too_large = RequestError(413, f"the body has more than {limits.body_bytes:,} bytes")
+async def _read_body(request: Request) -> bytes:
+    too_large = RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
     announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > limits.body_bytes:
+    if announced.isdigit() and int(announced) > _MOST_BYTES:
         raise too_large
     chunks, size = [], 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > limits.body_bytes:
+            if size > _MOST_BYTES:
                 raise too_large
             chunks.append(chunk)
     except ClientDisconnect:
@@ -154,15 +139,10 @@ async def _read_form(request: Request) -> dict[str, Any]:
 
 
 def _listed(items: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found: dict[str, list[str]] = {}
     for name, value in items:
-        if name not in found:
-            found[name] = value
-        elif isinstance(found[name], list):
-            found[name].append(value)
-        else:
-            found[name] = [found[name], value]
-    return found
+        found.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
 def _one_line(message: object) -> str:

@@ -3,6 +3,7 @@
     python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
 
 All get the same lines, a sentence a request, each client its next one when the last was answered.
+Lines that are longer than the model reads are left out: only `nmt serve` splits them.
 (a) CTranslate2's `translate_batch` on all lines in one call, in this process. (b) `nmt serve`.
 (c) What people write themselves: FastAPI (`pip install fastapi`) and a call of CTranslate2 for each
 request alone.
@@ -11,9 +12,11 @@ request alone.
 import argparse
 import asyncio
 import json
+import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -53,8 +56,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2000)
     arguments = parser.parse_args()
     lines = arguments.lines.read_text(encoding="utf-8").splitlines()
-    lines = (lines * (arguments.requests // len(lines) + 1))[: arguments.requests]
-    direct, pair = _direct(arguments.model, lines)
+    direct, lines, pair = _direct(arguments.model, lines, arguments.requests)
     print(f"translate_batch alone: {direct:.1f} sentences/s")
     serve = [sys.executable, "-m", "nmt_cli", "serve", "-m", arguments.model, "-q", "--port"]
     plain = [sys.executable, "-c", PLAIN_APP, arguments.model]
@@ -67,41 +69,53 @@ def main() -> None:
         )
 
 
-def _direct(model: str, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
-    """Return sentences a second, and the languages."""
+def _direct(
+    model: str, lines: Sequence[str], count: int
+) -> tuple[float, list[str], dict[str, str]]:
+    """Return sentences a second, so many lines that the model can read, and the languages."""
     with nmt_cli.load(model) as loaded:
         options = loaded.search_options()
-        sources = [[*ids, 2] for ids in loaded.vocabularies.source.encode_batch(list(lines))]
+        encoded = zip(lines, loaded.vocabularies.source.encode_batch(list(lines)), strict=True)
+        read = [(line, [*ids, 2]) for line, ids in encoded if len(ids) < loaded.engine.max_length]
+        print(f"{len(lines) - len(read)} of {len(lines)} lines are too long and left out")
+        read = (read * (count // len(read) + 1))[:count]
+        sources = [ids for _, ids in read]
         loaded.engine.search(sources[:64], options)
         started = time.perf_counter()
         loaded.engine.search(sources, options)
-        rate = len(lines) / (time.perf_counter() - started)
+        rate = count / (time.perf_counter() - started)
         manifest = loaded.bundle.manifest
-        return rate, {"source": manifest.source_lang, "target": manifest.target_lang}
+        pair = {"source": manifest.source_lang, "target": manifest.target_lang}
+        return rate, [line for line, _ in read], pair
 
 
 def _served(
     command: list[str], port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
 ) -> tuple[float, list[float]]:
     """Return sentences a second, and the seconds that each request took."""
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log) as process:
         try:
+            while not _listens(port):
+                if process.poll() is not None:
+                    log.seek(0)
+                    raise SystemExit(f"{' '.join(command[:2])} ... ended:\n{log.read()}")
+                time.sleep(0.1)
             return asyncio.run(_load(port, lines, clients, pair))
         finally:
             process.terminate()
 
 
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
 async def _load(
     port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
 ) -> tuple[float, list[float]]:
-    for _ in range(200):
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.1)
-        else:
-            writer.close()
-            break
     waiting, times = iter(lines), list[float]()
     await asyncio.gather(
         *(_client(port, iter(lines[:2]), [], pair) for _ in range(clients))

@@ -330,7 +330,8 @@ def test_the_curl_line_that_it_prints_works(toy_bundle, tmp_path):
 
 def test_it_never_imports_tensorflow(toy_bundle, tmp_path):
     code = (
-        "import sys; from nmt_cli.server.app import Settings, create; "
+        "import sys; from nmt_cli.server.app import create; "
+        "from nmt_cli.server.settings import Settings; "
         f"create(Settings(models=[{str(toy_bundle)!r}])); "
         "sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
     )

@@ -5,12 +5,13 @@ import time
 
 import pytest
 
-from nmt_cli.server.batching import Batcher, QueueFullError
+from nmt_cli.server.batching import Batcher
+from nmt_cli.server.requests import QueueFullError
 
 
 def batcher(run, **changes):
     settings = {"threads": 1, "batch_characters": 1000, "wait": 0.0, "queue_characters": 10_000}
-    return Batcher(run, **settings | changes)
+    return Batcher(run, name="test", **settings | changes)
 
 
 def shout(texts, _options):
@@ -126,6 +127,14 @@ def test_closing_answers_what_waits():
     futures = [found.submit([text], 0) for text in "abcdef"]
     found.close()
     assert [future.result(0) for future in futures] == [[text] for text in "abcdef"]
+
+
+def test_after_its_end_it_refuses():
+    """A model may be replaced while a request is on its way to it."""
+    found = batcher(shout)
+    found.close()
+    with pytest.raises(QueueFullError):
+        found.submit(["a"], 0)
 
 
 def test_a_batch_with_a_result_too_few_ends_its_requests_and_no_thread():

@@ -10,8 +10,9 @@ from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError
 from nmt_cli.evaluation.evaluator import read_examples
 from nmt_cli.search.loading import EngineOptions
-from nmt_cli.server.metrics import Metrics
-from nmt_cli.server.serving import Limits, ServedModels
+from nmt_cli.server.requests import RequestError
+from nmt_cli.server.serving import ServedModels
+from nmt_cli.server.settings import Settings
 from nmt_cli.server.translating import translate
 
 CONFIG = """\
@@ -120,11 +121,13 @@ def test_commands_take_and_refuse_languages(bundle, run_nmt, tmp_path):
 
 
 def test_a_server_translates_each_way(bundle):
-    limits = Limits()
-    served = ServedModels([str(bundle.path)], EngineOptions(threads=1), limits, Metrics())
+    settings = Settings(models=[str(bundle.path)], engine=EngineOptions(threads=1))
+    served = ServedModels(settings)
     try:
-        (model, way), none = served.for_pair("EN", "xx"), served.for_pair("de", "xx")
-        assert (model.ways, way, none) == ([("en", "de"), ("en", "xx")], ("en", "xx"), None)
+        model, way = served.for_pair("EN", "xx")
+        assert (model.ways, way) == ([("en", "de"), ("en", "xx")], ("en", "xx"))
+        with pytest.raises(RequestError, match=r"from 'de' to 'xx' \(served: en-de, en-xx\)"):
+            served.for_pair("de", "xx")
         found = asyncio.run(translate(served, ["dog"], (None, "xx")))
         assert found[0].source.language == "en"
         assert found[0].text == Model(bundle).translate(["dog"], to="xx")[0].text
