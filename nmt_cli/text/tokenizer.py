@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # A literal marker is escaped with two private-use characters, and the first of these with two more,
 # so that every text stays different from every other.
 _ESCAPE, _ESCAPED_MARKER, _ESCAPED_ESCAPE = "\ue000", "\ue000\ue001", "\ue000\ue002"
-_CACHED_WORDS = 2000  # the default, 10,000, grows for a hundred thousand lines and is no faster
+_CACHED_WORDS = 500  # more (10,000 is the default) are no faster, and memory grows for long
 _WORDS = (
     rf"{WORD_MARKER}?[\p{{L}}\p{{M}}]+|{WORD_MARKER}?\p{{N}}"
     rf"|{WORD_MARKER}?[^{WORD_MARKER}\p{{L}}\p{{M}}\p{{N}}]|{WORD_MARKER}"

@@ -33,6 +33,7 @@ bundle = find_bundle(sys.argv[1])
 form = bundle.ctranslate2_folder(None)
 translator = ctranslate2.Translator(str(form), inter_threads=2, intra_threads=1)
 tokenizer = tokenizers.Tokenizer.from_file(str(bundle.path / "tokenizer.json"))
+longest = bundle.manifest.model["max_length"]
 beam = nmt_cli.load(sys.argv[1]).search_options().beam_size
 class Body(BaseModel):
     q: str
@@ -40,7 +41,7 @@ app = FastAPI()
 @app.post("/translate")
 def translate(body: Body):
     tokens = tokenizer.encode(body.q, add_special_tokens=False).tokens + ["</s>"]
-    (found,) = translator.translate_batch([tokens], beam_size=beam)
+    (found,) = translator.translate_batch([tokens], beam_size=beam, max_decoding_length=longest)
     ids = [tokenizer.token_to_id(token) for token in found.hypotheses[0]]
     return {"translatedText": tokenizer.decode(ids)}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
@@ -96,11 +97,13 @@ def _served(
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log) as process:
         try:
             while not _listens(port):
-                if process.poll() is not None:
-                    log.seek(0)
-                    raise SystemExit(f"{' '.join(command[:2])} ... ended:\n{log.read()}")
+                assert process.poll() is None, "the server ended"
                 time.sleep(0.1)
             return asyncio.run(_load(port, lines, clients, pair))
+        except AssertionError:
+            log.seek(0)
+            print(log.read(), file=sys.stderr)
+            raise
         finally:
             process.terminate()
 
