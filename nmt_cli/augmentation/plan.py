@@ -144,7 +144,8 @@ class Augmentation:
         # Who names languages may know that the model has other codes for those of the text.
         known = {*languages.source, *languages.target}
         known |= set() if self.to or self.from_ else {*wanted}
-        if any(a and b in known and a != b for a, b in zip(there, wanted, strict=True)):
+        told = ((a, b) for a, b in zip(there, wanted, strict=True) if a and b)
+        if any(a != b and b in known for a, b in told):
             raise ConfigError(
                 f"--method {self.method} needs a model {_arrow(wanted)}; "
                 f"{bundle.path} translates {_arrow(there)}"

@@ -53,6 +53,7 @@ def test_a_model_of_several_languages_is_told_which(plan_of, several):
     plan_of(models=several, to="de", from_="en")
     plan_of("data.target_lang=xx", models=several, to="xx")
     plan_of("data.target_lang=deu", models=several, to="de")  # another code for the same
+    plan_of("data.source_lang=''", "data.target_lang=''", models=several, to="xx")  # not told
 
 
 @pytest.mark.parametrize(
