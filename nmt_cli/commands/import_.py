@@ -3,9 +3,7 @@
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
@@ -15,17 +13,11 @@ if TYPE_CHECKING:
 
 
 def import_model(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A folder, an archive, or a name on the hub.")
-    ],
-    folder: Annotated[
-        str | None,
-        typer.Argument(metavar="[DIR]", help="The model's folder; runs/NAME/model if left out."),
-    ] = None,
-    revision: Annotated[
-        str | None,
-        typer.Option("--revision", metavar="R", help="A branch, tag or commit of the hub."),
-    ] = None,
+    source: str = opt.argument(
+        "SOURCE", "A folder, an archive, or a name on the hub.", default=...
+    ),
+    folder: str | None = opt.argument("[DIR]", "The model's folder; runs/NAME/model if left out."),
+    revision: str | None = opt.option("R", "A branch, tag or commit of the hub."),
     json: opt.Json = False,
 ) -> None:
     """Import a pretrained model: from the Hugging Face hub, or a folder or archive on disk.

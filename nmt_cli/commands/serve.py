@@ -2,57 +2,28 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
 
 def serve(
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", "-m", metavar="DIR", help="A model; may be repeated."),
-    ] = None,
-    host: Annotated[
-        str, typer.Option("--host", metavar="H", help="Address to listen on; 0.0.0.0 is all.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", "-p", metavar="N", help="Port; 0 takes a free one.")
-    ] = 5000,
-    api_key_file: Annotated[
-        str | None,
-        typer.Option("--api-key-file", metavar="FILE", help="API keys to accept, one per line."),
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option("--allow-origin", metavar="URL", help="Accept requests from its pages."),
-    ] = None,
-    suggestions: Annotated[
-        str | None,
-        typer.Option("--suggestions", metavar="FILE", help="Save suggestions as JSONL."),
-    ] = None,
+    model: list[str] | None = opt.option("DIR", "A model; may be repeated.", "--model -m"),
+    host: str = opt.option("H", "Address to listen on; 0.0.0.0 is all.", default="127.0.0.1"),
+    port: int = opt.option("N", "Port; 0 takes a free one.", "--port -p", default=5000),
+    api_key_file: str | None = opt.option("FILE", "API keys to accept, one per line."),
+    allow_origin: list[str] | None = opt.option("URL", "Accept requests from its pages."),
+    suggestions: str | None = opt.option("FILE", "Save suggestions as JSONL."),
     batch_tokens: opt.Batch = None,
-    batch_wait: Annotated[
-        float, typer.Option("--batch-wait", metavar="MS", help="Wait this long for more texts.")
-    ] = 2.0,
-    max_characters: Annotated[
-        int, typer.Option("--max-characters", metavar="N", help="Limit for one request.")
-    ] = 100_000,
-    queue_characters: Annotated[
-        int, typer.Option("--queue-characters", metavar="N", help="Limit for waiting texts.")
-    ] = 200_000,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="Seconds per request.")
-    ] = 60.0,
+    batch_wait: float = opt.option("MS", "Wait this long for more texts.", default=2.0),
+    max_characters: int = opt.option("N", "Limit for one request.", default=100_000),
+    queue_characters: int = opt.option("N", "Limit for waiting texts.", default=200_000),
+    timeout: float = opt.option("S", "Seconds per request.", default=60.0),
     number_format: opt.Format = None,
     threads: opt.Threads = None,
     device: opt.Device = "auto",
-    log_text: Annotated[
-        bool, typer.Option("--log-text", help="Write the texts of requests to the log.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings only.")] = False,
+    log_text: bool = opt.switch("--log-text", "Write the texts of requests to the log."),
+    quiet: bool = opt.switch("--quiet -q", "Log warnings only."),
 ) -> None:
     """Serve models to programs that speak LibreTranslate, OpenAI or DeepL, and to a browser.
 
