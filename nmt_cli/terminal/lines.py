@@ -97,7 +97,7 @@ def input_windows(
 
     if part is not None:
         return full_windows(part.items, _WINDOW_LINES)
-    if text:
+    if text and column is None:
         return full_windows(map(_one_line, text))
     lines = input_lines(input_file, mend, encoding, column)
     is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
