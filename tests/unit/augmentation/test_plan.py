@@ -109,8 +109,8 @@ def test_a_forecast_counts_the_lines_to_translate_and_all_stages(plan_of, mono):
     assert first.startswith("backward-1: train 70 + 50 + 300 steps, about ")
     assert "; translate 2 lines, about 0s" in first
     assert last.startswith("together about ")
-    (first, _) = foretell(plan_of(time_limit="20s"))
-    assert first.startswith("forward-1: train up to 300 steps, about 20s; translate 1,500 lines")
+    (first, _) = foretell(plan_of(time_limit="5s"))
+    assert first.startswith("forward-1: train up to 300 steps, about 5s; translate 1,500 lines")
 
 
 def test_a_forecast_is_of_what_is_left_and_of_the_model_that_is_given(
