@@ -32,6 +32,7 @@ KEYS = {
     "activation_function": "activation",
     **{kind: kind for kind in _DROPOUT},
 }
+_LARGEST = 1 << 17  # of any size: tables of positions are made before anything is compared
 _SIZES = ("d_model", "d_ff", "num_heads", "encoder_layers", "decoder_layers", "max_length")
 
 
@@ -95,8 +96,9 @@ def section_by(
                 f"{path}: the activation {value} is not supported",
                 hint=f"these are: {', '.join(_ACTIVATIONS)}",
             )
-        if ours in _SIZES and (type(value) is not int or value < 1):
-            raise ModelFileError(f"{path}: {theirs} must be a whole number above 0, not {value!r}")
+        if ours in _SIZES and (type(value) is not int or not 1 <= value <= _LARGEST):
+            wanted = f"a whole number from 1 to {_LARGEST:,}"
+            raise ModelFileError(f"{path}: {theirs} must be {wanted}, not {value!r}")
         is_other = model.setdefault(ours, value) != value
         refuse(path, {f"a decoder of another {theirs[8:]}": is_other})
     model = defaults | model
