@@ -65,17 +65,11 @@ _SYLLABIC = (  # codec and first bytes of what is in common use; what else is
 
 
 class Found(NamedTuple):
-    """What a file is encoded in.
+    """What a file is encoded in."""
 
-    Attributes:
-        encoding: The name, as Python and iconv know it.
-        language: What its text seems to be, may be empty.
-        is_certain: Whether nothing else comes near.
-    """
-
-    encoding: str
-    language: str = ""
-    is_certain: bool = True
+    encoding: str  # the name, as Python and iconv know it
+    language: str = ""  # what its text seems to be, may be empty
+    is_certain: bool = True  # whether nothing else comes near
 
     def __str__(self) -> str:
         about = f" ({self.language})" if self.language else ""

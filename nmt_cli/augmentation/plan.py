@@ -64,21 +64,6 @@ class Line(NamedTuple):
 class Augmentation:
     """What to make, from what; checked, and nothing is written.
 
-    Attributes:
-        loaded: The configuration of the text, and of the models to train.
-        method: One of `METHODS`.
-        copies: How many models to train in each direction that the method needs.
-        models: Models to use instead of trained ones, as `nmt_cli.load` takes them; to distil, they
-            are one ensemble.
-        to: The language that these translate to, where they know several; `from_` what from.
-        monolingual: A file of lines in the target language, to translate back, or in the source
-            language, to distil.
-        is_sampled: Draw back-translations instead of searching for the best.
-        tag: Put in front of the source of each made pair.
-        drop: Share of each model's pairs to drop, those that it finds the least likely.
-        time_limit: Of each training, as `nmt train --time` takes it.
-        is_fresh: Start over.
-
     Raises:
         ConfigError: Two of them do not go together; or a model does not know a language, or
             translates another way.
@@ -86,18 +71,23 @@ class Augmentation:
         ModelFileError: A model is missing or damaged, or not for translation.
     """
 
-    loaded: LoadedConfig
-    method: str
-    copies: int = 1
+    loaded: LoadedConfig  # the configuration of the text, and of the models to train
+    method: str  # one of `METHODS`
+    copies: int = 1  # how many models to train in each direction that the method needs
+    # models to use instead of trained ones, as `nmt_cli.load` takes them; to distil, they are one
+    # ensemble
     models: Sequence[str] = ()
+    # the language that these translate to, where they know several; `from_` what from
     to: str | None = None
     from_: str | None = None
+    # a file of lines in the target language, to translate back, or in the source language, to
+    # distil
     monolingual: Path | None = None
-    is_sampled: bool = False
-    tag: str = ""
-    drop: float = 0.02
-    time_limit: str | None = None
-    is_fresh: bool = False
+    is_sampled: bool = False  # draw back-translations instead of searching for the best
+    tag: str = ""  # put in front of the source of each made pair
+    drop: float = 0.02  # share of each model's pairs to drop, those that it finds the least likely
+    time_limit: str | None = None  # of each training, as `nmt train --time` takes it
+    is_fresh: bool = False  # start over
 
     def __post_init__(self) -> None:
         self._check_options()

@@ -10,19 +10,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of a set.
+    """One file of a set."""
 
-    Attributes:
-        path: Its path below the set's address. A mirror may hold it at the end of that path alone.
-        name: Its name here.
-        sha256: Of its bytes; None where the publisher may put other bytes there.
-        members: For a zip archive: members to unpack, and their names here. The archive itself does
-            not stay.
-    """
-
+    # Its path below the set's address. A mirror may hold it at the end of that path alone.
     path: str
-    name: str
-    sha256: str | None = None
+    name: str  # its name here
+    sha256: str | None = None  # of its bytes; None where the publisher may put other bytes there
+    # For a zip archive: members to unpack, and their names here. The archive itself does not stay.
     members: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -33,33 +27,19 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """One public set.
+    """One public set."""
 
-    Attributes:
-        name: What `nmt data get` calls it; a bundled configuration of that name trains on it.
-        about: What kind of text it is, in a few words.
-        task: "translation" or "chat".
-        languages: Source and target.
-        pairs: Training pairs; None where the publisher's next version may have more.
-        megabytes: About what is downloaded.
-        licence: Under what terms, in the publisher's words as far as they are short.
-        citation: Whom to cite.
-        homepage: Where a person reads more.
-        address: What the paths of the files are below.
-        files: Its files.
-    """
-
-    name: str
-    about: str
-    task: str
-    languages: tuple[str, str]
-    pairs: int | None
-    megabytes: float
-    licence: str
-    citation: str
-    homepage: str
-    address: str
-    files: tuple[RemoteFile, ...]
+    name: str  # what `nmt data get` calls it; a bundled configuration of that name trains on it
+    about: str  # what kind of text it is, in a few words
+    task: str  # "translation" or "chat"
+    languages: tuple[str, str]  # source and target
+    pairs: int | None  # training pairs; None where the publisher's next version may have more
+    megabytes: float  # about what is downloaded
+    licence: str  # under what terms, in the publisher's words as far as they are short
+    citation: str  # whom to cite
+    homepage: str  # where a person reads more
+    address: str  # what the paths of the files are below
+    files: tuple[RemoteFile, ...]  # its files
 
     @property
     def folder(self) -> Path:

@@ -31,21 +31,13 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True)
 class Draft:
-    """A configuration in the making; every choice is told.
+    """A configuration in the making; every choice is told."""
 
-    Attributes:
-        path: The file that it is for, whose folder names of files start from.
-        task: What it is for; None finds out.
-        tell: Called with a line about each choice.
-        warn: Called with a line about what may be wrong.
-        has_noise: Whether the model shall learn to read text as people type it.
-    """
-
-    path: Path
-    task: TaskFacts | None
-    tell: Callable[[str], None]
-    warn: Callable[[str], None]
-    has_noise: bool = False
+    path: Path  # the file that it is for, whose folder names of files start from
+    task: TaskFacts | None  # what it is for; None finds out
+    tell: Callable[[str], None]  # called with a line about each choice
+    warn: Callable[[str], None]  # called with a line about what may be wrong
+    has_noise: bool = False  # whether the model shall learn to read text as people type it
 
     def of_files(self, files: Mapping[str, tuple[str, str] | None]) -> Tree:
         """Return the keys for files that the user named: two for each split, or one table.

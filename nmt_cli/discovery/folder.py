@@ -36,25 +36,16 @@ _OTHER_SIDE = ("source", "source_lang", "target_lang", "target")
 
 
 class Found(NamedTuple):
-    """The corpora of a folder.
+    """The corpora of a folder."""
 
-    Attributes:
-        task: What it is for.
-        languages: Codes of source and target; "" where unknown.
-        corpora: Split -> entries as `data` of the configuration has them.
-        labels: Of classification, sorted.
-        unused: What looks like text and is left out: files, and folders (they end in "/").
-        reason: Why this side is the source.
-        doubt: What was guessed and may be wrong; "" for nothing.
-    """
-
-    task: TaskFacts
-    languages: tuple[str, str]
+    task: TaskFacts  # what it is for
+    languages: tuple[str, str]  # codes of source and target; "" where unknown
+    # split -> entries as `data` of the configuration has them
     corpora: dict[str, list[dict[str, Any]]]
-    labels: tuple[str, ...]
-    unused: list[str]
-    reason: str
-    doubt: str
+    labels: tuple[str, ...]  # of classification, sorted
+    unused: list[str]  # what looks like text and is left out: files, and folders (they end in "/")
+    reason: str  # why this side is the source
+    doubt: str  # what was guessed and may be wrong; "" for nothing
 
     def reversed(self) -> "Found":
         """Return the same two texts with source and target swapped."""

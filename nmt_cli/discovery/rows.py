@@ -15,17 +15,11 @@ _MOST_HELD_OUT = 0.34  # of the rows, for dev or for test
 
 
 class TrainRows(NamedTuple):
-    """What was read of train.
+    """What was read of train."""
 
-    Attributes:
-        number: The rows that are not blank.
-        sample: Source and target of the first of them.
-        problems: What is wrong with lines that are no rows.
-    """
-
-    number: int
-    sample: list[tuple[str, str]]
-    problems: list[str]
+    number: int  # the rows that are not blank
+    sample: list[tuple[str, str]]  # source and target of the first of them
+    problems: list[str]  # what is wrong with lines that are no rows
 
 
 def read_train(config: Config, data_dir: Path) -> TrainRows:

@@ -27,25 +27,15 @@ class Side(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """A corpus that was found.
+    """A corpus that was found."""
 
-    Attributes:
-        split: "train", "dev" or "test".
-        entry: As `data` of the configuration has it.
-        files: Names of its files.
-        sides: Source and target; the text and its labels.
-        reason: Why it is taken so.
-        task: What it is for.
-        labels: All that occur in it, sorted, when it is for classification.
-    """
-
-    split: str
-    entry: dict[str, Any]
-    files: tuple[str, ...]
-    sides: tuple[Side, Side]
-    reason: str
-    task: TaskFacts
-    labels: tuple[str, ...] = ()
+    split: str  # "train", "dev" or "test"
+    entry: dict[str, Any]  # as `data` of the configuration has it
+    files: tuple[str, ...]  # names of its files
+    sides: tuple[Side, Side]  # source and target; the text and its labels
+    reason: str  # why it is taken so
+    task: TaskFacts  # what it is for
+    labels: tuple[str, ...] = ()  # all that occur in it, sorted, when it is for classification
 
     @property
     def languages(self) -> tuple[str, str]:

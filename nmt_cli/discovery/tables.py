@@ -32,17 +32,11 @@ _FEWEST_BELOW = 10  # rows that tell that a heading stands above them
 
 
 class _Column(NamedTuple):
-    """A column, or a key of JSON records.
+    """A column, or a key of JSON records."""
 
-    Attributes:
-        key: As the configuration names it.
-        side: Its heading and the beginning of what is below.
-        values: Makes all that is below.
-    """
-
-    key: str | int
-    side: Side
-    values: Callable[[], Iterator[str]]
+    key: str | int  # as the configuration names it
+    side: Side  # its heading and the beginning of what is below
+    values: Callable[[], Iterator[str]]  # makes all that is below
 
     @property
     def marker(self) -> str:

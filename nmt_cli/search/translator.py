@@ -284,17 +284,11 @@ def score_pairs(
 
 @dataclass(frozen=True)
 class ExplainedWord:
-    """A word of a translation.
+    """A word of a translation."""
 
-    Attributes:
-        text: The word.
-        probability: Of its tokens together, given the source and the words before it.
-        source: The source word that it attends to most; "" where there is none.
-    """
-
-    text: str
-    probability: float
-    source: str
+    text: str  # the word
+    probability: float  # of its tokens together, given the source and the words before it
+    source: str  # the source word that it attends to most; "" where there is none
 
 
 def explain_pair(

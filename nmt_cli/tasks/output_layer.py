@@ -27,18 +27,12 @@ _SMALLEST = 1.2e-38  # normal float32
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How far two passes over the same text shall agree in what they predict, p and q.
+    """How far two passes over the same text shall agree in what they predict, p and q."""
 
-    Attributes:
-        shares: Of the cross-entropy of each pass in the loss.
-        forward: The weight of KL(p || q).
-        backward: The weight of KL(q || p).
-        cutoff: Share of the tokens, on both sides, whose embeddings the second pass does not see.
-    """
-
-    shares: tuple[float, float]
-    forward: float
-    backward: float
+    shares: tuple[float, float]  # of the cross-entropy of each pass in the loss
+    forward: float  # the weight of KL(p || q)
+    backward: float  # the weight of KL(q || p)
+    # share of the tokens, on both sides, whose embeddings the second pass does not see
     cutoff: float
 
 

@@ -172,14 +172,10 @@ _BLOCK = 1_000_000  # examples whose lengths are looked at together
 
 
 class Batch(NamedTuple):
-    """A padded micro-batch; id 0 is padding.
+    """A padded micro-batch; id 0 is padding."""
 
-    Attributes:
-        source: [B, S] int32 source ids, each row ending in `</s>`.
-        target: [B, T] int32 target ids, each row ending in `</s>`; or the numbers of its labels.
-    """
-
-    source: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]  # [B, S] int32 source ids, each row ending in `</s>`
+    # [B, T] int32 target ids, each row ending in `</s>`; or the numbers of its labels
     target: npt.NDArray[np.int32]
 
     @property
@@ -200,17 +196,11 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """The order of one window.
+    """The order of one window."""
 
-    Attributes:
-        order: Indices of the usable examples, batch by batch.
-        starts: [M + 1] where each micro-batch begins in `order`, plus the end.
-        accumulate_steps: Micro-batches that make one effective batch.
-    """
-
-    order: Indices
-    starts: Indices
-    accumulate_steps: int
+    order: Indices  # indices of the usable examples, batch by batch
+    starts: Indices  # [M + 1] where each micro-batch begins in `order`, plus the end
+    accumulate_steps: int  # micro-batches that make one effective batch
 
     @property
     def num_steps(self) -> int:

@@ -49,25 +49,16 @@ _CHECKSUMS = "crc32.json"
 
 @dataclass(frozen=True)
 class Encoder:
-    """Examples -> ids, with the vocabulary of each side (the same object twice when joint).
+    """Examples -> ids, with the vocabulary of each side (the same object twice when joint)."""
 
-    Attributes:
-        is_chat: Whether the source is a conversation (see `template.py`).
-        persona: The persona line of a chat, or None.
-        chat_format: How turns are joined (see `template.py`).
-        max_length: Longest conversation in tokens, with `</s>`; other sides are never cut.
-        languages: What says which languages are meant.
-        has_labels: Whether targets are no text, but numbers of labels.
-    """
-
-    has_labels: ClassVar[bool] = False
+    has_labels: ClassVar[bool] = False  # whether targets are no text, but numbers of labels
     source: Subwords
     target: Subwords
-    is_chat: bool
-    persona: str | None
-    max_length: int
-    languages: Languages = NO_LANGUAGES
-    chat_format: str = NMT
+    is_chat: bool  # whether the source is a conversation (see `template.py`)
+    persona: str | None  # the persona line of a chat, or None
+    max_length: int  # longest conversation in tokens, with `</s>`; other sides are never cut
+    languages: Languages = NO_LANGUAGES  # what says which languages are meant
+    chat_format: str = NMT  # how turns are joined (see `template.py`)
 
     @property
     def vocabularies(self) -> Vocabularies:
@@ -183,21 +174,17 @@ def build_encoder(
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """One split's ids.
+    """One split's ids."""
 
-    Attributes:
-        source: [all source tokens] ids, memory-mapped; `target` likewise.
-        source_offsets: [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`.
-        sizes: How many examples each corpus of the split has, in their order; empty for one corpus.
-        has_labels: Whether the targets are numbers of labels.
-    """
-
+    # [all source tokens] ids, memory-mapped; `target` likewise
     source: npt.NDArray[np.unsignedinteger[Any]]
+    # [N + 1] int64; example i is `source[source_offsets[i]:source_offsets[i+1]]`
     source_offsets: npt.NDArray[np.int64]
     target: npt.NDArray[np.unsignedinteger[Any]]
     target_offsets: npt.NDArray[np.int64]
+    # how many examples each corpus of the split has, in their order; empty for one corpus
     sizes: tuple[int, ...] = ()
-    has_labels: bool = False
+    has_labels: bool = False  # whether the targets are numbers of labels
 
     def __len__(self) -> int:
         return len(self.source_offsets) - 1

@@ -22,17 +22,11 @@ from nmt_cli.training.run_folder import RunFolder
 
 
 class Stage(NamedTuple):
-    """A training that is about to begin.
+    """A training that is about to begin."""
 
-    Attributes:
-        loaded: Its configuration.
-        time_limit: Seconds that it may take.
-        ends_at: When these are over, on the clock of `time.monotonic`.
-    """
-
-    loaded: LoadedConfig
-    time_limit: float
-    ends_at: float
+    loaded: LoadedConfig  # its configuration
+    time_limit: float  # seconds that it may take
+    ends_at: float  # when these are over, on the clock of `time.monotonic`
 
 
 def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
