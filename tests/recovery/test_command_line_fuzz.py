@@ -26,8 +26,8 @@ from nmt_cli.cli import app, main
 LIMIT_S = 120
 TOLD = {0, 2, 3, 4, 5}
 NOT_TRIED = {"serve", "data get", "bench"}  # for ever, over the network, long
-ALWAYS = {"train": ["--dry-run"], "init": ["--yes"]}
-OTHERWISE = {name: ["nmt.yaml"] for name in ("train", "check", "tokenize")}
+ALWAYS = {"train": ["--dry-run"], "augment": ["--dry-run"], "init": ["--yes"]}
+OTHERWISE = {name: ["nmt.yaml"] for name in ("train", "augment", "check", "tokenize")}
 SLOW = {"--app", "--saved-model", "--workers", "--worker-index", "--engine"}
 NUMBERS = ["0", "-1", "1", "3", "1e3", "nan", "inf", "-inf", "1e-300", "2147483648", "9" * 30, "٣"]
 TEXTS = ["", " ", "red dog", "-5 degrees", "\x1b[31m", "a\udc80", "x=y", "=", "ä" * 300, "{}", "😀"]
