@@ -36,8 +36,6 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
-    from nmt_cli.terminal.prompts import ClassifyPrompt
-
     mend = text_lines.mend_of(on_error)
     if text and input_file:
         raise ConfigError("give either texts or --input, not both")
@@ -57,6 +55,8 @@ def classify(
     labeller = loaded.labeller
     lines = text_lines.LabelLines(labeller.labels, top=top, proba=proba, json=json)
     if not text and input_file is None and sys.stdin.isatty():
+        from nmt_cli.terminal.prompts import ClassifyPrompt
+
         ClassifyPrompt(labeller, lines).run()
         return
     part = None

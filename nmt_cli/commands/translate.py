@@ -50,7 +50,6 @@ def translate(
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
     from nmt_cli.search.translator import suppressed_ids
-    from nmt_cli.terminal.prompts import TranslatePrompt
 
     mend = text_lines.mend_of(on_error)
     if text and input_file:
@@ -92,6 +91,8 @@ def translate(
         loaded, json=json, n_best=bool(n_best), align=align, scores=token_scores
     )
     if not text and input_file is None and sys.stdin.isatty():
+        from nmt_cli.terminal.prompts import TranslatePrompt
+
         TranslatePrompt(translator, options, lines).run()
         return
     part = None
