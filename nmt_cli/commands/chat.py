@@ -8,7 +8,6 @@ from nmt_cli.config.tasks import CHAT
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding, show_attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +47,7 @@ def chat(
     from nmt_cli.files import read_lines
     from nmt_cli.search.options import OF_SAMPLING
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
+    from nmt_cli.terminal.lines import checked_encoding, show_attention
     from nmt_cli.terminal.prompts import ChatPrompt
 
     if text and os.path.isdir(text[0]):  # noqa: PTH112 - false for a text too long for a name

@@ -6,7 +6,6 @@ import sys
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
 
@@ -36,6 +35,8 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
+    from nmt_cli.terminal import lines as text_lines
+
     mend = text_lines.mend_of(on_error)
     if text and input_file:
         raise ConfigError("give either texts or --input, not both")

@@ -5,7 +5,6 @@ from pathlib import Path
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
-from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
 
 def evaluate(
@@ -55,6 +54,7 @@ def evaluate(
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.tasks import task_of
     from nmt_cli.terminal.evaluation_view import show_evaluation
+    from nmt_cli.terminal.lines import checked_encoding, pair_columns
     from nmt_cli.text.noise import CHANGES
 
     encoding = checked_encoding(encoding)

@@ -6,7 +6,6 @@ from pathlib import Path
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
 
@@ -37,6 +36,7 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
+    from nmt_cli.terminal import lines as text_lines
     from nmt_cli.text.corpus import column_texts, read_parallel
 
     columns = text_lines.pair_columns(column, source, target)

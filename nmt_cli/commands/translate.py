@@ -6,7 +6,6 @@ import sys
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal import lines as text_lines
 from nmt_cli.terminal import options as opt
 
 
@@ -50,6 +49,7 @@ def translate(
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
     from nmt_cli.search.translator import suppressed_ids
+    from nmt_cli.terminal import lines as text_lines
 
     mend = text_lines.mend_of(on_error)
     if text and input_file:

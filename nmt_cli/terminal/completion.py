@@ -12,7 +12,6 @@ from typing import Any
 import typer
 
 from nmt_cli.resources import RUNS_DIR, bundled_configs
-from nmt_cli.search.options import ChatOptions, SearchOptions
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _VARIABLE = "_NMT_COMPLETE"
@@ -41,17 +40,28 @@ def _keys() -> Iterable[str]:
         yield from (f"{name}.{key}=" for key in within or ()) if within else [f"{name}="]
 
 
-_SEARCH_KEYS = [f"{name}=" for name in SearchOptions.names()]  # as `--set` takes them
-_CHAT_KEYS = [*_SEARCH_KEYS, *(f"{name}=" for name in ChatOptions.names())]
+def _search_keys() -> list[str]:
+    """Return every search option, as `--set` takes it."""
+    from nmt_cli.search.options import SearchOptions
+
+    return [f"{name}=" for name in SearchOptions.names()]
+
+
+def _chat_keys() -> list[str]:
+    from nmt_cli.search.options import ChatOptions
+
+    return [*_search_keys(), *(f"{name}=" for name in ChatOptions.names())]
+
+
 _VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "config": lambda: [*bundled_configs(), *map(str, Path().glob("*.y*ml"))],
     "preset": bundled_configs,
     "model": lambda: [str(path.parent) for path in RUNS_DIR.glob("*/model")],
     "model_option": lambda: _VALUES["model"](),
     "overrides": _keys,
-    "settings": lambda: _SEARCH_KEYS,
-    "chat settings": lambda: _CHAT_KEYS,
-    "evaluate settings": lambda: _CHAT_KEYS,
+    "settings": _search_keys,
+    "chat settings": _chat_keys,
+    "evaluate settings": _chat_keys,
 }
 
 
