@@ -25,7 +25,7 @@ from nmt_cli.text.tokenizer import Subwords
 
 COMPARED, LEARNED = 2000, 10_000
 SIZE = 4000
-ROLES = {"pad": 0, "start": 1, "eos": 2}
+ROLES = (1, 2, 0)  # the ids of the first token, the last and padding
 
 
 def learn_words(lines: list[str], folder: Path) -> None:
@@ -108,7 +108,7 @@ def check(path: Path) -> int:
             model = spm.SentencePieceProcessor(model_file=f"{name}/m.model")
             pieces = piece_names(Path(name, "m.model"))
             names = ["<pad>", *pieces[1:3], "<unk>", *pieces[3:]]
-            order, tokens = bart.numbered(names, Path(name), **ROLES)
+            order, tokens = bart.numbered(names, ROLES, Path(name))
             ours = read_subwords(Path(name, "m.model"), tokens)
             ids = {piece: i for i, piece in enumerate(names)}
 
@@ -125,9 +125,9 @@ def check(path: Path) -> int:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             learn(lines, folder)
-            source = Published(folder, {})
+            source = Published(folder)
             names = tokenizer_file.read_names(source)
-            order, tokens = bart.numbered(names, folder, **ROLES)
+            order, tokens = bart.numbered(names, ROLES, folder)
             ours = read(source, tokens, unknown, **options)
             ours, added = ours if isinstance(ours, tuple) else (ours, 0)
             order += [names.index(unknown)] * added
