@@ -80,7 +80,7 @@ def of_job() -> tuple[list[str], dict[str, str]]:
         "Indexed",
         str(job["spec"]["completions"]),
     )
-    there = {"/work/in/*.en.gz": "in.txt", "/work/big.de": "out.txt"}
+    there = {"/texts/in/*.en.gz": "in.txt", "/texts/big.de": "out.txt"}
     arguments = [there.get(argument, argument) for argument in shard["args"]]
     command = [sys.executable, "-m", "nmt_cli", shard["command"][2], *arguments]
     return command, {"JOB_COMPLETION_INDEX": "1", total["name"]: total["value"]}
