@@ -65,7 +65,6 @@ def classify(
         made_with = {
             "lines": {"json": json, "top": top, "proba": proba},
             "input": [encoding, column, on_error],
-            "engine": number_format,
         }
         read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
         part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)

@@ -68,10 +68,9 @@ def score(
             "search": [length_penalty, to, from_],
             "lines": json,
             "input": [encoding, columns],
-            "engine": [engine, number_format],
         }
         part = text_lines.part_of(shard, (source, output_file), loaded, made_with, read)
-    pairs = read() if part is None else part.items
+    pairs = read() if part is None else part.begin()
     scores = loaded.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_)
     lines = text_lines.ScoreLines(json)
     text_lines.write("scoring", scores, lines, source, output_file, part)

@@ -102,7 +102,6 @@ def translate(
             "lines": {"json": json, "n_best": bool(n_best), "align": align, "scores": token_scores},
             "split": not no_split,
             "input": [encoding, column, on_error],
-            "engine": [engine, number_format],
         }
         read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
         part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
@@ -110,7 +109,7 @@ def translate(
     translations = translator.translate_windows(windows, options)
     last = text_lines.write("translating", translations, lines, input_file, output_file, part)
     if attention is not None and last is not None:
-        part, *others = last.hypotheses[0].parts
+        first, *others = last.hypotheses[0].parts
         if others:
             console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
-        text_lines.show_attention(loaded, (part.source, part.target), attention)
+        text_lines.show_attention(loaded, (first.source, first.target), attention)

@@ -136,9 +136,8 @@ class Part:
             return False
         return _read_record(self._record) == self._facts | {_HASH: sha256_of(self.path)}
 
-    @property
-    def items(self) -> Iterator[Any]:
-        """The lines, or pairs of lines, of this share."""
+    def begin(self) -> Iterator[Any]:
+        """Return the lines, or pairs of lines, of this share; what was made before is void."""
         self._record.unlink(missing_ok=True)
         return itertools.islice(self._read(), *self._range)
 

@@ -96,7 +96,7 @@ def input_windows(
     from nmt_cli.search.translator import arriving_windows, full_windows
 
     if part is not None:
-        return full_windows(part.items, _WINDOW_LINES)
+        return full_windows(part.begin(), _WINDOW_LINES)
     if text and column is None:
         return full_windows(map(_one_line, text))
     lines = input_lines(input_file, mend, encoding, column)
@@ -136,7 +136,7 @@ def part_of(
         shard: See `share_of`.
         files: The input and the output.
         model: What makes the output.
-        options: All that the output depends on beside model and input, as JSON.
+        options: All that the output depends on beside model, engine and input, as JSON.
         read: See `Part`.
 
     Raises:
@@ -146,7 +146,9 @@ def part_of(
 
     if not {None, "-"}.isdisjoint(files):
         raise ConfigError("--shard needs --input and --output with files")
-    made_with = {"model": model.bundle.identity, "options": options}
+    own_format = model.bundle.manifest.ctranslate2.get("auto")  # may be another one tomorrow
+    engine = [model.options.engine, model.options.number_format or own_format]
+    made_with = {"model": model.bundle.identity, "engine": engine, "options": options}
     part = Part(share_of(shard), Path(str(files[1])), made_with, read)
     if part.is_made:
         console.note(f"{part.path} is there already")

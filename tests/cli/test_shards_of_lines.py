@@ -107,6 +107,11 @@ def _other_options(parts, run):
     run("2/2", "--beam", "1")
 
 
+def _other_format(parts, run):
+    run("1/2", "--format", "int8")
+    run("2/2", "--format", "float32")
+
+
 def _other_input(parts, run):
     with (parts.parent / "in" / "a.txt").open("a") as stream:
         stream.write("dog\n")
@@ -127,6 +132,7 @@ def _no_record(parts, run):
         (_missing, "part 2-of-2 is missing"),
         (_changed, "out.parts/2-of-2: is not as it was written"),
         (_other_options, "parts 1-of-2 and 2-of-2 differ in their options"),
+        (_other_format, "parts 1-of-2 and 2-of-2 differ in their engine"),
         (_other_input, "parts 1-of-2 and 2-of-2 differ in their input"),
         (_other_number, "has parts of 2 and of 3"),
         (_no_record, "1-of-2.json: cannot be read"),
