@@ -184,11 +184,14 @@ class Model:
         Args:
             texts: Texts, or pairs of texts if the model reads two.
         """
-        check_task(self.bundle, CLASSIFICATION)
         rows = ["\t".join(text) if isinstance(text, tuple) else text for text in texts]
         with self._lock:
-            lines = [*_one_line_each(rows)]
-            return [*self.labeller.label_windows([lines], on_warning=self._on_warning)]
+            return [*self.iter_labels([[*_one_line_each(rows)]])]
+
+    def iter_labels(self, windows: Iterable[list[str]]) -> "Iterator[Labelled]":
+        """Yield the labels of each line of windows of lines; two texts have a tab between them."""
+        check_task(self.bundle, CLASSIFICATION)
+        return self.labeller.label_windows(windows, on_warning=self._on_warning)
 
     def chat(self, *, seed: int | None = None, **options: Any) -> "ChatSession":
         """Return a new conversation.

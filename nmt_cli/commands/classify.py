@@ -1,6 +1,5 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
-import functools
 import sys
 
 from nmt_cli.config.tasks import CLASSIFICATION
@@ -21,6 +20,8 @@ def classify(
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
     shard: opt.Shard = None,
+    ray: opt.Ray = None,
+    ray_workers: opt.RayWorkers = None,
     number_format: opt.Format = None,
     threads: opt.Threads = None,
     device: opt.Device = "auto",
@@ -35,9 +36,10 @@ def classify(
 
     Example: nmt classify "I love this." --top 3 --proba --attention attention.html
     """
+    from nmt_cli.lines.work import Labelling
     from nmt_cli.terminal import lines as text_lines
 
-    mend = text_lines.mend_of(on_error)
+    source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
         raise ConfigError("give either texts or --input, not both")
     if top is not None and top < 1:
@@ -53,23 +55,13 @@ def classify(
         raise ConfigError(f"{input_file} is a table", hint=hint)
     if verbose:
         console.note_engine(loaded.engine_description)
-    labeller = loaded.labeller
-    lines = text_lines.LabelLines(labeller.labels, top=top, proba=proba, json=json)
+    work = Labelling(model=loaded, json=json, top=top, proba=proba)
     if not text and input_file is None and sys.stdin.isatty():
         from nmt_cli.terminal.prompts import ClassifyPrompt
 
-        ClassifyPrompt(labeller, lines).run()
+        ClassifyPrompt(work).run()
         return
-    part = None
-    if shard is not None:
-        made_with = {
-            "lines": {"json": json, "top": top, "proba": proba},
-            "input": [encoding, column, on_error],
-        }
-        read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
-        part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
-    windows = text_lines.input_windows(text, input_file, mend, encoding, column, part)
-    labelled = labeller.label_windows(windows, on_warning=console.warn)
-    last = text_lines.write("classifying", labelled, lines, input_file, output_file, part)
+    where = text_lines.Where(shard, ray, ray_workers)
+    last = text_lines.run("classifying", work, source, output_file, where)
     if attention is not None:
         text_lines.show_label_attention(loaded, last, attention)

@@ -1,8 +1,5 @@
 """`nmt score`: how likely a model finds given translations."""
 
-from collections.abc import Iterable
-from pathlib import Path
-
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -19,6 +16,8 @@ def score(
     from_: opt.From = None,
     column: opt.PairColumns = None,
     shard: opt.Shard = None,
+    ray: opt.Ray = None,
+    ray_workers: opt.RayWorkers = None,
     length_penalty: opt.LengthPenalty = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -36,8 +35,8 @@ def score(
 
     Example: nmt score "The old man reads a book." "Der alte Mann liest ein Buch."
     """
+    from nmt_cli.lines.work import Scoring
     from nmt_cli.terminal import lines as text_lines
-    from nmt_cli.text.corpus import column_texts, read_parallel
 
     columns = text_lines.pair_columns(column, source, target)
     is_half = (source is None) != (target is None) and not columns
@@ -51,26 +50,8 @@ def score(
     loaded = opt.open_model(model, TRANSLATION, engine=engine, **where)
     if verbose:
         console.note_engine(loaded.engine_description)
-
-    def read() -> Iterable[tuple[str, str]]:
-        if texts:
-            return [(texts[0], texts[1])]
-        name = text_lines.checked_encoding(encoding)
-        if columns:
-            rows = column_texts(Path(str(source)), columns[:2], name)
-            return ((left, right) for left, right in rows)
-        examples = read_parallel(Path(str(source)), Path(str(target)), name)
-        return ((example.source[0], example.target) for example in examples)
-
-    part = None
-    if shard is not None:
-        made_with = {
-            "search": [length_penalty, to, from_],
-            "lines": json,
-            "input": [encoding, columns],
-        }
-        part = text_lines.part_of(shard, (source, output_file), loaded, made_with, read)
-    pairs = read() if part is None else part.begin()
-    scores = loaded.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_)
-    lines = text_lines.ScoreLines(json)
-    text_lines.write("scoring", scores, lines, source, output_file, part)
+    search = {"length_penalty": length_penalty, "to": to, "from_": from_}
+    work = Scoring(model=loaded, json=json, options=search)
+    pairs = text_lines.Pairs(texts, source, target, columns, encoding)
+    place = text_lines.Where(shard, ray, ray_workers)
+    text_lines.run("scoring", work, pairs, output_file, place)

@@ -1,6 +1,5 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
-import functools
 import sys
 
 from nmt_cli.config.tasks import TRANSLATION
@@ -31,6 +30,8 @@ def translate(
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
     shard: opt.Shard = None,
+    ray: opt.Ray = None,
+    ray_workers: opt.RayWorkers = None,
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -48,10 +49,11 @@ def translate(
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
     """
+    from nmt_cli.lines.work import Translating
     from nmt_cli.search.translator import suppressed_ids
     from nmt_cli.terminal import lines as text_lines
 
-    mend = text_lines.mend_of(on_error)
+    source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
     if token_scores and not json:
@@ -86,28 +88,22 @@ def translate(
         prefix=tuple(target.encode(prefix)) if prefix else None,
         suppressed=suppressed_ids(target, suppress) if suppress else None,
     )
-    translator = loaded.translator(split=not no_split)
-    lines = text_lines.TranslationLines(
-        loaded, json=json, n_best=bool(n_best), align=align, scores=token_scores
+    work = Translating(
+        model=loaded,
+        json=json,
+        options=options,
+        split=not no_split,
+        n_best=bool(n_best),
+        align=align,
+        token_scores=token_scores,
     )
     if not text and input_file is None and sys.stdin.isatty():
         from nmt_cli.terminal.prompts import TranslatePrompt
 
-        TranslatePrompt(translator, options, lines).run()
+        TranslatePrompt(work).run()
         return
-    part = None
-    if shard is not None:
-        made_with = {
-            "search": vars(options),
-            "lines": {"json": json, "n_best": bool(n_best), "align": align, "scores": token_scores},
-            "split": not no_split,
-            "input": [encoding, column, on_error],
-        }
-        read = functools.partial(text_lines.input_lines, input_file, mend, encoding, column)
-        part = text_lines.part_of(shard, (input_file, output_file), loaded, made_with, read)
-    windows = text_lines.input_windows(text, input_file, mend, encoding, column, part)
-    translations = translator.translate_windows(windows, options)
-    last = text_lines.write("translating", translations, lines, input_file, output_file, part)
+    where = text_lines.Where(shard, ray, ray_workers)
+    last = text_lines.run("translating", work, source, output_file, where)
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:

@@ -1,7 +1,4 @@
-"""Lines in, lines out: what the commands that work on every line of an input share.
-
-An output line is plain text, the n best with scores, labels with probabilities, or JSON.
-"""
+"""Where the commands that work on every line of an input read it, and write their output."""
 
 import contextlib
 import functools
@@ -10,12 +7,10 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-
-import typer
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
@@ -23,10 +18,9 @@ from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
-    from nmt_cli.distributed.parts import Part
+    from nmt_cli.lines.parts import Division
+    from nmt_cli.lines.work import Work
     from nmt_cli.search.labeller import Labelled
-    from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
-    from nmt_cli.text.labels import Labels
 
 
 _WINDOW_LINES = 512  # of a file, translated together
@@ -35,23 +29,6 @@ _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "replace": lambda raw: raw.decode("utf-8", errors="replace"),
     "skip-as-blank": lambda raw: "",
 }
-
-
-def mend_of(on_error: str) -> Callable[[bytes], str] | None:
-    """Return what makes text of a line that is not UTF-8; None stops there."""
-    if on_error not in _MENDS:
-        hint = did_you_mean(on_error, _MENDS)
-        raise ConfigError(f"--on-error must be {', '.join(_MENDS)} (it is {on_error}).{hint}")
-    return _MENDS[on_error]
-
-
-def checked_encoding(name: str) -> str:
-    """Return the value of `--encoding`; ConfigError when it is none."""
-    try:
-        check_encoding(name)
-    except ValueError as error:
-        raise ConfigError(f"--encoding: {error}") from error
-    return name
 
 
 def check_attention(text: list[str] | None, output: str) -> None:
@@ -79,81 +56,230 @@ def show_label_attention(model: "Model", labelled: "Labelled", output: str) -> N
     console.show(attention_of(attended), output)
 
 
-def input_windows(
-    text: list[str] | None,
-    input_file: str | None,
-    mend: Callable[[bytes], str] | None,
-    encoding: str,
-    column: str | None = None,
-    part: "Part | None" = None,
-) -> Iterable[list[str]]:
-    """Return the input lines, in windows: of a file as full as may be, of a pipe as they come.
+class Source(Protocol):
+    """The input of a command, of which each line, or pair of lines, gives a line of output."""
 
-    They are the texts that were given as arguments, else those of a file, of the files that match a
-    pattern, or `-` or None for standard input, with `mend` as `mend_of` returns it; of a table, one
-    column. A `part` has only some of them.
+    @property
+    def file(self) -> str | None:
+        """What `--input` named: a file, a pattern of names, `-` or None for standard input."""
+
+    def of(self, file: str) -> Self:
+        """Return the same with another file."""
+
+    def facts(self) -> list[Any]:
+        """Return the settings that decide how the input is read; as JSON."""
+
+    def items(self) -> Iterable[Any]:
+        """Return the lines or pairs."""
+
+    def windows(self) -> Iterable[list[Any]]:
+        """Return them in windows, which are worked on together."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Texts that were given as arguments, else the lines of files, else those of standard input.
+
+    ConfigError: a value is none of those that an option takes.
     """
-    from nmt_cli.search.translator import arriving_windows, full_windows
 
-    if part is not None:
-        return full_windows(part.begin(), _WINDOW_LINES)
-    if text and column is None:
-        return full_windows(map(_one_line, text))
-    lines = input_lines(input_file, mend, encoding, column)
-    is_whole = input_file not in (None, "-") or stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
-    return full_windows(lines, _WINDOW_LINES) if is_whole else arriving_windows(lines)
+    text: list[str] | None
+    file: str | None
+    on_error: str
+    encoding: str
+    column: str | None  # of a table
+
+    def __post_init__(self) -> None:
+        if self.on_error not in _MENDS:
+            hint = did_you_mean(self.on_error, _MENDS)
+            known = ", ".join(_MENDS)
+            raise ConfigError(f"--on-error must be {known} (it is {self.on_error}).{hint}")
+
+    def of(self, file: str) -> Self:
+        """Return the same with another file."""
+        return replace(self, file=file)
+
+    def facts(self) -> list[Any]:
+        """Return how files are read."""
+        return [self.encoding, self.column, self.on_error]
+
+    def items(self) -> Iterator[str]:
+        """Return the lines of the files."""
+        from nmt_cli.files import read_lines
+        from nmt_cli.lines.parts import input_files
+
+        checked_encoding(self.encoding)
+        files = input_files(self.file or "-")
+        if self.column is not None:
+            read_one = functools.partial(_cells, column=self.column, encoding=self.encoding)
+        else:
+            mend = _MENDS[self.on_error]
+            read_one = functools.partial(read_lines, mend=mend, encoding=self.encoding)
+        return itertools.chain.from_iterable(map(read_one, files))
+
+    def windows(self) -> Iterable[list[str]]:
+        """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
+        from nmt_cli.search.translator import arriving_windows, full_windows
+
+        if self.text and self.column is None:
+            return full_windows(map(_one_line, self.text))
+        stdin = sys.stdin.fileno
+        is_whole = self.file not in (None, "-") or stat.S_ISREG(os.fstat(stdin()).st_mode)
+        if is_whole:
+            return full_windows(self.items(), _WINDOW_LINES)
+        return arriving_windows(self.items())
 
 
-def input_lines(
-    input_file: str | None,
-    mend: Callable[[bytes], str] | None,
-    encoding: str,
-    column: str | None = None,
-) -> Iterator[str]:
-    """Return the lines of the input; see `input_windows`."""
-    from nmt_cli.distributed.parts import input_files
-    from nmt_cli.files import read_lines
+@dataclass(frozen=True)
+class Pairs:
+    """A sentence and its translation as arguments, else those of two files or of a table."""
 
-    checked_encoding(encoding)
-    files = input_files(input_file or "-")
-    if column is not None:
-        read_one = functools.partial(_column_lines, column=column, encoding=encoding)
-    else:
-        read_one = functools.partial(read_lines, mend=mend, encoding=encoding)
-    return itertools.chain.from_iterable(map(read_one, files))
+    text: list[str] | None
+    file: str | None
+    reference: str | None
+    columns: list[str]  # of a table; none are there for two files
+    encoding: str
+
+    def of(self, file: str) -> Self:
+        """Return the same with another file."""
+        return replace(self, file=file)
+
+    def facts(self) -> list[Any]:
+        """Return how files are read."""
+        return [self.encoding, self.columns]
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """Return the pairs."""
+        from nmt_cli.text.corpus import column_texts, read_parallel
+
+        if self.text:
+            return [(self.text[0], self.text[1])]
+        checked_encoding(self.encoding)
+        source = Path(str(self.file))
+        if self.columns:
+            rows = column_texts(source, self.columns[:2], self.encoding)
+            return ((left, right) for left, right in rows)
+        examples = read_parallel(source, Path(str(self.reference)), self.encoding)
+        return ((example.source[0], example.target) for example in examples)
+
+    def windows(self) -> Iterable[list[tuple[str, str]]]:
+        """Return the pairs one by one: scoring makes batches of them by itself."""
+        return ([pair] for pair in self.items())
 
 
-def part_of(
-    shard: str,
-    files: tuple[str | None, str | None],
-    model: "Model",
-    options: Mapping[str, Any],
-    read: Callable[[], Iterable[Any]],
-) -> "Part":
-    """Return the part of the output that `--shard` asks for.
+@dataclass(frozen=True)
+class Where:
+    """Where lines are worked on: here, unless one of these says otherwise."""
+
+    shard: str | None = None  # only a share of them, as `share_of` takes it
+    ray: str | None = None  # on a cluster of Ray, at this address
+    ray_workers: int | None = None  # in so many processes there
+
+
+def run(what: str, work: "Work", source: Source, output: str | None, where: Where = Where()) -> Any:
+    """Write a line of output for each line of a source.
 
     Args:
-        shard: See `share_of`.
-        files: The input and the output.
-        model: What makes the output.
-        options: All that the output depends on beside model, engine and input, as JSON.
-        read: See `Part`.
+        what: Is being done, for the progress line.
+        work: Makes the lines.
+        source: The input.
+        output: The file to write; a folder gets a file for each of the input; None is standard
+            output.
+        where: The work is done.
 
-    Raises:
-        typer.Exit: It is there already, and of the same input and options.
+    Returns:
+        What was found for the last line; None if there was none, or it was found elsewhere.
     """
-    from nmt_cli.distributed.parts import Part, share_of
+    if where.ray is not None and where.shard is not None:
+        raise ConfigError("give either --ray or --shard, not both")
+    pairs = _with_outputs(source, output)
+    if where.ray is not None:
+        return _run_on_ray(what, work, pairs, where)
+    last = None
+    for one, file in pairs:
+        if where.shard is not None:
+            last = _run_share(what, work, one, file, where.shard)
+        else:
+            with output_stream(file) as stream:
+                last = _write(what, work, one.windows(), one.file, stream)
+    return last
 
-    if not {None, "-"}.isdisjoint(files):
-        raise ConfigError("--shard needs --input and --output with files")
-    own_format = model.bundle.manifest.ctranslate2.get("auto")  # may be another one tomorrow
-    engine = [model.options.engine, model.options.number_format or own_format]
-    made_with = {"model": model.bundle.identity, "engine": engine, "options": options}
-    part = Part(share_of(shard), Path(str(files[1])), made_with, read)
+
+def _with_outputs(source: Source, output: str | None) -> list[tuple[Source, str | None]]:
+    """Return each input with its output: all of a folder, or one of all files."""
+    from nmt_cli.lines.parts import input_files
+
+    if output is None or not (output.endswith("/") or Path(output).is_dir()):
+        return [(source, output)]
+    if source.file in (None, "-"):
+        raise ConfigError(f"--output {output} is a folder: name the files with --input")
+    files = input_files(str(source.file))
+    names = [Path(file).name for file in files]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"--output {output}: several inputs are called {twice[0]}")
+    return [
+        (source.of(file), str(Path(output) / name)) for file, name in zip(files, names, strict=True)
+    ]
+
+
+def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:
+    from nmt_cli.lines.parts import share_of
+    from nmt_cli.search.translator import full_windows
+
+    share = share_of(shard)
+    part = _division("--shard", work, source, output, share.of).part(share)
     if part.is_made:
         console.note(f"{part.path} is there already")
-        raise typer.Exit
-    return part
+        return None
+    items = itertools.islice(source.items(), part.lines.start, part.lines.stop)
+    with part.written() as stream:
+        return _write(what, work, full_windows(items, _WINDOW_LINES), source.file, stream)
+
+
+def _run_on_ray(
+    what: str, work: "Work", pairs: list[tuple[Source, str | None]], where: Where
+) -> None:
+    from nmt_cli.files import remove_dir
+    from nmt_cli.lines import on_ray
+    from nmt_cli.lines.parts import folder_of, join
+
+    cluster = on_ray.Cluster(
+        address=str(where.ray), workers=where.ray_workers, threads=work.model.options.threads or 1
+    )
+    divisions = [_division("--ray", work, one, output) for one, output in pairs]
+    with console.counting() as count:
+        on_ray.run(work, divisions, cluster, on_done=functools.partial(count, what))
+    for division in divisions:
+        join(division.output)
+        remove_dir(folder_of(division.output))
+        console.note(f"wrote {division.output}")
+
+
+def _division(
+    option: str, work: "Work", source: Source, output: str | None, number: int | None = None
+) -> "Division":
+    """Return the parts of an output, as many as `number`; ConfigError if there are no files."""
+    from nmt_cli.lines.parts import Division
+
+    if not {None, "-"}.isdisjoint((source.file, output)):
+        raise ConfigError(f"{option} needs --input and --output with files")
+    made_with = work.depends_on()
+    made_with["options"]["input"] = source.facts()
+    return Division(Path(str(output)), made_with, source.items, number)
+
+
+def _write(
+    what: str, work: "Work", windows: Iterable[list[Any]], file: str | None, stream: IO[str]
+) -> Any:
+    """Write the line of each output as it comes; return what was found for the last."""
+    last = None
+    with file_progress(what, file, is_shown=stream is not sys.stdout) as advance:
+        for last in work.found(windows):
+            stream.write(work.line(last))
+            if stream is sys.stdout:
+                stream.flush()
+            advance(last.source)
+    return last
 
 
 def is_table(file: str) -> bool:
@@ -182,7 +308,16 @@ def _check_table(file: str | None) -> None:
         raise ConfigError("--column needs --input with a .tsv or .csv file")
 
 
-def _column_lines(file: str, column: str, encoding: str) -> Iterator[str]:
+def checked_encoding(name: str) -> str:
+    """Return the value of `--encoding`; ConfigError when it is none."""
+    try:
+        check_encoding(name)
+    except ValueError as error:
+        raise ConfigError(f"--encoding: {error}") from error
+    return name
+
+
+def _cells(file: str, column: str, encoding: str) -> Iterator[str]:
     from nmt_cli.text.corpus import column_texts
 
     _check_table(file)
@@ -212,14 +347,14 @@ def output_stream(path: str | None) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def file_progress(
-    what: str, input_file: str | None, output_file: str | None
+    what: str, input_file: str | None, *, is_shown: bool
 ) -> Iterator[Callable[[str], None]]:
     """Show lines, rate and time left while a file is written; results on a terminal show enough.
 
     The size of the input file is the whole. Yields what to call with each of its lines when it is
     done.
     """
-    if output_file is None:
+    if not is_shown:
         yield lambda _: None
         return
     started, lines, facts = time.monotonic(), 0, "{task.fields[facts]}"
@@ -235,146 +370,9 @@ def file_progress(
         yield advance
 
 
-@dataclass(frozen=True)
-class ScoreLines:
-    """Makes output lines of scores; with `json`, objects with the tokens' log-probabilities."""
-
-    json: bool
-
-    def of(self, found: "PairScore") -> str:
-        """Return the line of a pair."""
-        import json
-
-        if not self.json:
-            return f"{found.score:.4f}\n"
-        record = {"score": found.score, "tokens": found.tokens, "log_probs": found.log_probs}
-        return json.dumps(record, ensure_ascii=False) + "\n"
-
-
 def _size(input_file: str | None) -> int | None:
     """Return the bytes to be read, or None where they cannot be known."""
     if input_file in (None, "-") or str(input_file).endswith(".gz"):
         return None
     path = Path(str(input_file))
     return path.stat().st_size if path.is_file() else None
-
-
-@dataclass(frozen=True)
-class LabelLines:
-    """Makes output lines of labels."""
-
-    labels: "Labels"  # of the model
-    top: int | None = None  # so many of the likeliest; None is those that the text got
-    proba: bool = False  # each has its probability beside it
-    json: bool = False  # one JSON object a line
-
-    def of(self, found: "Labelled") -> str:
-        """Return the line for a text, with its line feed."""
-        if self.json:
-            return self._json(found)
-        names = found.labels if self.top is None else list(found.probabilities)[: self.top]
-        if self.proba:
-            return "\t".join(f"{name}\t{found.probabilities[name]:.4f}" for name in names) + "\n"
-        if self.top is not None:
-            return "\t".join(names) + "\n"
-        return (self.labels.separator or "").join(names) + "\n"
-
-    def _json(self, found: "Labelled") -> str:
-        import json
-
-        likeliest = dict(list(found.probabilities.items())[: self.top])
-        record = {"source": found.source, "labels": found.labels, "probabilities": likeliest}
-        return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-@dataclass(frozen=True)
-class TranslationLines:
-    """Makes output lines of translations."""
-
-    model: "Model"  # gives attention and the tokens' scores when these are wanted
-    json: bool  # one JSON object a line
-    n_best: bool  # all hypotheses with rank and score
-    align: bool  # word pairs, and with `json` the attention between tokens
-    scores: bool  # each token's log-probability, with `json`
-
-    def of(self, translation: "Translation") -> str:
-        """Return the output of one input line."""
-        import json
-
-        if self.json:
-            found = [self._record(hypothesis) for hypothesis in translation.hypotheses]
-            record = {"source": translation.source, "hypotheses": found}
-            return json.dumps(record, ensure_ascii=False) + "\n"
-        if self.n_best:
-            rows = enumerate(translation.hypotheses, start=1)
-            return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
-        return self._plain(translation.hypotheses[0]) + "\n"
-
-    def _plain(self, hypothesis: "TextHypothesis") -> str:
-        if not self.align:
-            return hypothesis.text
-        pairs, _ = self._alignment(hypothesis)
-        return f"{hypothesis.text}\t{' '.join(f'{s}-{t}' for s, t in pairs)}"
-
-    def _record(self, hypothesis: "TextHypothesis") -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "text": hypothesis.text,
-            "score": hypothesis.score,
-            "tokens": hypothesis.tokens,
-        }
-        sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
-        if self.scores:
-            found = self.model.engine.score(*sides) if sides else []
-            record["token_scores"] = [score for row in found for score in row]
-        if self.align:
-            pairs, maps = self._alignment(hypothesis)
-            record["alignment"] = pairs
-            record["attention"] = maps
-        return record
-
-    def _alignment(
-        self, hypothesis: "TextHypothesis"
-    ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
-        """Return word pairs over the whole line, and for each part its tokens and attention."""
-        from nmt_cli.search.alignment import word_attention, word_pairs, words_of
-
-        pairs, maps = [], []
-        words_before = [0, 0]
-        for part in hypothesis.parts:
-            (attention,) = self.model.engine.attention([part.source], [part.target])
-            source = self.model.vocabularies.source.tokens(part.source)
-            target = self.model.vocabularies.target.tokens(part.target)
-            tags = self.model.vocabularies.languages.tokens
-            words = words_of(source, tags), words_of(target, tags)
-            for s, t in word_pairs(word_attention(attention, *words)):
-                pairs.append((s + words_before[0], t + words_before[1]))
-            words_before[0] += len(words[0])
-            words_before[1] += len(words[1])
-            maps.append({"source": source, "target": target, "weights": attention})
-        return pairs, maps
-
-
-def write(
-    what: str,
-    found: Iterable[Any],
-    lines: "LabelLines | TranslationLines | ScoreLines",
-    input_file: str | None,
-    output_file: str | None,
-    part: "Part | None" = None,
-) -> Any:
-    """Write the line of each output as it comes; return the last output, None if there is none.
-
-    With a part, that is what is written.
-    """
-    last = None
-    output_file = output_file if part is None else str(part.path)
-    progress = file_progress(what, input_file, output_file)
-    with output_stream(output_file) as stream, progress as advance:
-        for last in found:
-            stream.write(lines.of(last))
-            if stream is sys.stdout:
-                stream.flush()
-            advance(last.source)
-    if part is not None:
-        part.finish()
-    return last

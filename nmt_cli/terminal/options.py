@@ -84,12 +84,20 @@ Source = Annotated[str | None, named("--input -i", "FILE", "Source lines.")]
 Reference = Annotated[
     str | None, named("--reference", "FILE", "Reference lines (or labels) for --input.")
 ]
-Output = Annotated[str | None, named("--output -o", "FILE", "Write lines to this file.")]
+Output = Annotated[
+    str | None, named("--output -o", "FILE", "Write lines to this file, or into a folder.")
+]
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
 ]
 Shard = Annotated[
     str | None, named("--shard", "K/N", "Only the K-th of N shares of the lines; see nmt join.")
+]
+Ray = Annotated[
+    str | None, named("--ray", "ADDRESS", "Work on a Ray cluster; auto finds or starts one.")
+]
+RayWorkers = Annotated[
+    int | None, named("--ray-workers", "N", "Processes on the cluster; default: all cores.")
 ]
 OnError = Annotated[str, named("--on-error", "WHAT", "If not UTF-8: stop, replace, skip-as-blank.")]
 Encoding = Annotated[str, named("--encoding", "NAME", "Encoding of the input: cp949, auto, ...")]

@@ -4,7 +4,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nmt_cli.terminal import console
 from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyBindings
 
-    from nmt_cli.search.labeller import Labeller
-    from nmt_cli.search.options import SearchOptions
-    from nmt_cli.search.translator import Translator
+    from nmt_cli.lines.work import Labelling, Translating
     from nmt_cli.terminal.chat_conversation import Conversation
-    from nmt_cli.terminal.lines import LabelLines, TranslationLines
 
 _QUOTES = '"""'
 _SHOWN_AGAIN = 4  # turns of a conversation that goes on
@@ -122,26 +119,24 @@ class ClassifyPrompt(_LinePrompt):
         "/exit": "leave (so does Ctrl-D)",
     }
 
-    def __init__(self, labeller: "Labeller", lines: "LabelLines") -> None:
-        self._labeller = labeller
-        self._lines = lines
+    def __init__(self, work: "Labelling") -> None:
+        self._work = work
 
     def _outputs(self, line: str) -> Iterable[str]:
-        found = self._labeller.label_windows([[line]], on_warning=console.warn)
-        return map(self._lines.of, found)
+        return map(self._work.line, self._work.found([[line]]))
 
     def _carry_out(self, name: str, value: str) -> bool:
         from nmt_cli.errors import ConfigError
 
         match name:
             case "/labels":
-                console.note(", ".join(self._labeller.labels.names))
+                console.note(", ".join(self._work.model.labeller.labels.names))
             case "/proba":
-                self._lines = replace(self._lines, proba=not self._lines.proba)
+                self._work = replace(self._work, proba=not self._work.proba)
             case "/top":
                 if value and not (value.strip().isdecimal() and int(value) > 0):
                     raise ConfigError(f"/top takes a number of at least 1 (it is {value.strip()})")
-                self._lines = replace(self._lines, top=int(value) if value else None)
+                self._work = replace(self._work, top=int(value) if value else None)
             case _:
                 return False
         return True
@@ -167,20 +162,16 @@ class TranslatePrompt(_LinePrompt):
         "/exit": "leave (so does Ctrl-D)",
     }
 
-    def __init__(
-        self, translator: "Translator", options: "SearchOptions", lines: "TranslationLines"
-    ) -> None:
-        self._translator = translator
-        self._options = options
-        self._lines = lines
+    def __init__(self, work: "Translating") -> None:
+        self._work = work
 
     def _outputs(self, line: str) -> Iterable[str]:
-        return map(self._lines.of, self._translator.translate([line], self._options))
+        return map(self._work.line, self._work.found([[line]]))
 
     def _carry_out(self, name: str, value: str) -> bool:
         from nmt_cli.search.translator import suppressed_ids
 
-        target = self._lines.model.vocabularies.target
+        target = self._work.model.vocabularies.target
         match name:
             case "/beam" | "/n-best" | "/length-penalty" | "/max-length":
                 key = "beam_size" if name == "/beam" else name[1:].replace("-", "_")
@@ -190,16 +181,16 @@ class TranslatePrompt(_LinePrompt):
             case "/set":
                 self._set(value.replace(" ", "=", 1) if "=" not in value else value)
             case "/show":
-                for option, setting in vars(self._options).items():
+                for option, setting in vars(self._work.options).items():
                     console.note(f"{option:<21} {setting}")
             case "/align":
-                self._lines = replace(self._lines, align=not self._lines.align)
+                self._work = replace(self._work, align=not self._work.align)
             case "/prefix":
                 prefix = tuple(target.encode(value) if value else ())
-                self._options = replace(self._options, prefix=prefix)
+                self._search(prefix=prefix)
             case "/suppress":
                 rows = suppressed_ids(target, [value]) if value else ()
-                self._options = replace(self._options, suppressed=rows)
+                self._search(suppressed=rows)
             case _:
                 return False
         return True
@@ -208,12 +199,15 @@ class TranslatePrompt(_LinePrompt):
         """Change one option; a wider beam comes along where more hypotheses are asked for."""
         key, _, value = setting.partition("=")
         settings = [setting]
-        if key == "n_best" and value.isdigit() and int(value) > self._options.beam_size:
+        options = self._work.options
+        if key == "n_best" and value.isdigit() and int(value) > options.beam_size:
             settings.append(f"beam_size={value}")
-        options = self._options.override(**self._options.parse(settings))
-        self._lines.model.vocabularies.direction(options.from_, options.to)  # or the error
-        self._options = options
-        self._lines = replace(self._lines, n_best=options.n_best > 1)
+        options = options.override(**options.parse(settings))
+        self._work.model.vocabularies.direction(options.from_, options.to)  # or the error
+        self._work = replace(self._work, options=options, n_best=options.n_best > 1)
+
+    def _search(self, **changes: Any) -> None:
+        self._work = replace(self._work, options=replace(self._work.options, **changes))
 
 
 class ChatPrompt:

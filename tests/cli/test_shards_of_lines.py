@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from nmt_cli.distributed.parts import Share, input_files, share_of
 from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.lines.parts import Share, input_files, share_of
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
 
@@ -61,6 +61,48 @@ def test_what_was_killed_is_made_again(toy_bundle, folder):
     subprocess.run(command, cwd=folder, check=True)
     with gzip.open(folder / "out.de.gz.parts" / "1-of-2.gz", "rt") as stream:
         assert len(stream.readlines()) == 200
+
+
+def test_seven_parts_in_random_order_with_kills_are_the_whole(run_nmt, toy_bundle, folder):
+    chance = random.Random(7)
+    command = ("translate", "-m", str(toy_bundle), "-i", "in/*", "--format", "float32", "-o")
+    assert run_nmt(*command, "whole.de", cwd=folder).returncode == 0
+    waiting = chance.sample(range(1, 8), 7)
+    killed = 0
+    while waiting:
+        shard = ("out.de", "--shard", f"{waiting[0]}/7")
+        process = subprocess.Popen([sys.executable, "-m", "nmt_cli", *command, *shard], cwd=folder)
+        try:
+            assert process.wait(timeout=chance.uniform(0.05, 1) if killed < 7 else None) == 0
+            waiting.pop(0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            killed += 1
+            chance.shuffle(waiting)
+    assert killed
+    assert run_nmt("join", "out.de", cwd=folder).returncode == 0
+    assert (folder / "out.de").read_bytes() == (folder / "whole.de").read_bytes()
+
+
+def test_a_folder_gets_a_file_for_each_of_the_input(run_nmt, toy_bundle, folder):
+    command = ("translate", "-m", str(toy_bundle), "--format", "float32")
+    assert run_nmt(*command, "-i", "in/*", "-o", "out/", cwd=folder).returncode == 0
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["a.txt", "b.txt.gz"]
+    for name in ("a.txt", "b.txt.gz"):
+        assert run_nmt(*command, "-i", f"in/{name}", "-o", name, cwd=folder).returncode == 0
+        with gzip.open(folder / name) if name.endswith("gz") else (folder / name).open("rb") as one:
+            expected = one.read()
+        other = folder / "out" / name
+        with gzip.open(other) if name.endswith("gz") else other.open("rb") as one:
+            assert one.read() == expected
+
+
+def test_two_files_of_one_name_do_not_share_a_folder(run_nmt, toy_bundle, folder):
+    (folder / "more").mkdir()
+    shutil.copy(folder / "in" / "a.txt", folder / "more" / "a.txt")
+    done = run_nmt("translate", "-m", str(toy_bundle), "-i", "*/a.txt", "-o", "out/", cwd=folder)
+    assert (done.returncode, "several inputs are called a.txt" in done.stderr) == (2, True)
 
 
 def test_labels_and_scores_have_shards_too(run_nmt, label_bundle, toy_bundle, folder):

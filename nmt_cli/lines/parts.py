@@ -1,4 +1,4 @@
-"""One input on many machines: each takes a share of its lines and writes a part of the output.
+"""An output in parts, which many processes make, each of a share of the input's lines.
 
 Shares are ranges of lines, so the parts in their order are the whole output. The parts of OUT lie
 in the folder OUT.parts, each with a record of what it was made of, `2-of-8.json`. The record is
@@ -6,6 +6,7 @@ written last: a part that has one is whole, and is not made again. `join` checks
 there, belong together and are undamaged.
 """
 
+import contextlib
 import glob
 import hashlib
 import itertools
@@ -15,16 +16,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.files import atomic_text, open_bytes, os_errors_as, sha256_of, write_text
 
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _RECORD = re.compile(r"(\d+)-of-(\d+)[.]json")
+LINES = 5_000  # of a part, where nobody says how many parts there are
 _INPUT, _LINES, _HASH = "input", "lines", "sha256"
-
-Item = TypeVar("Item")
 
 
 class Share(NamedTuple):
@@ -97,54 +97,90 @@ def input_files(pattern: str) -> list[str]:
     raise DataError(f"{pattern}: no file matches")
 
 
-class Part:
-    """A part of an output, and the items of the input that it is made of.
+class Division:
+    """An output in parts, and the input that they are made of.
 
-    Making one reads all of the input once, to count it and to know it again.
+    Making one reads all of the input once, to count its items and to know it again.
 
     Args:
-        share: Which part.
         output: The whole output.
         made_with: What the output depends on beside the input, by what people call it; as JSON.
         read: Returns an iterator over the input, lines or pairs of lines; called for each reading.
-
-    Attributes:
-        path: The file to write; compressed if the output is.
+        number: How many parts there are; None makes them of `LINES` items each, at most.
     """
 
     def __init__(
         self,
-        share: Share,
         output: Path,
         made_with: Mapping[str, Any],
-        read: Callable[[], Iterable[Item]],
+        read: Callable[[], Iterable[Any]],
+        number: int | None = None,
     ) -> None:
-        self.path = part_file(output, share)
-        self._record = folder_of(output) / f"{share}.json"
-        self._read = read
+        self.output = output
+        self.read = read
         digest, total = hashlib.sha256(), 0
         for total, item in enumerate(read(), start=1):  # noqa: B007
             digest.update(f"{item}\n".encode(errors="surrogatepass"))
-        self._range = share.range_of(total)
-        facts = {**made_with, _INPUT: digest.hexdigest(), _LINES: [*self._range, total]}
+        self.total = total
+        self._number = number or max(1, -(-total // LINES))
+        facts = {**made_with, _INPUT: digest.hexdigest()}
         self._facts: dict[str, Any] = json.loads(json.dumps(facts))  # as it will be read
+
+    def part(self, share: Share) -> "Part":
+        """Return the part that is a share of the output."""
+        first, end = share.range_of(self.total)
+        facts = self._facts | {_LINES: [first, end, self.total]}
+        return Part(self.output, share, facts, range(first, end))
+
+    def missing(self) -> list["Part"]:
+        """Return the parts that are not there; parts of another division are deleted."""
+        parts = [self.part(Share(k, self._number)) for k in range(1, self._number + 1)]
+        names = {part.record.name for part in parts}
+        for record in folder_of(self.output).glob("*.json"):
+            if _RECORD.fullmatch(record.name) and record.name not in names:
+                record.unlink()
+        return [part for part in parts if not part.is_made]
+
+    def with_items(self, parts: Iterable["Part"]) -> Iterator[tuple["Part", list[Any]]]:
+        """Yield some of the parts, in order, each with its items, in one reading of the input."""
+        items, place = iter(self.read()), 0
+        for part in parts:
+            before = part.lines.start - place
+            yield part, [*itertools.islice(items, before, before + len(part.lines))]
+            place = part.lines.stop
+
+
+class Part:
+    """A part of an output.
+
+    Attributes:
+        path: The file to write; compressed if the output is.
+        lines: Numbers of the items of the input that it is made of, from 0.
+        record: The file that says what it is made of.
+    """
+
+    def __init__(self, output: Path, share: Share, facts: dict[str, Any], lines: range) -> None:
+        self.path = part_file(output, share)
+        self.record = folder_of(output) / f"{share}.json"
+        self.lines = lines
+        self._facts = facts
 
     @property
     def is_made(self) -> bool:
         """Whether the part is there already, whole, of the same input and made in the same way."""
-        if not self._record.is_file() or not self.path.is_file():
+        if not self.record.is_file() or not self.path.is_file():
             return False
-        return _read_record(self._record) == self._facts | {_HASH: sha256_of(self.path)}
+        return _read_record(self.record) == self._facts | {_HASH: sha256_of(self.path)}
 
-    def begin(self) -> Iterator[Any]:
-        """Return the lines, or pairs of lines, of this share; what was made before is void."""
-        self._record.unlink(missing_ok=True)
-        return itertools.islice(self._read(), *self._range)
-
-    def finish(self) -> None:
-        """Write the record of the part, whose file is written."""
+    @contextlib.contextmanager
+    def written(self) -> Iterator[IO[str]]:
+        """Give the file to write; with its end, the part is made. What was before is void."""
+        self.record.unlink(missing_ok=True)
+        failed = f"{self.path}: cannot be written"
+        with os_errors_as(DataError, failed), atomic_text(self.path) as stream:
+            yield stream
         facts = self._facts | {_HASH: sha256_of(self.path)}
-        write_text(self._record, json.dumps(facts, indent=1) + "\n")
+        write_text(self.record, json.dumps(facts, indent=1) + "\n")
 
 
 def join(output: Path) -> int:

@@ -1,0 +1,213 @@
+"""Lines on a Ray cluster: the parts of outputs are made by processes on all its machines.
+
+Each process holds the model. This one reads the input and sends a part's lines to whichever process
+is free; so the input is read once, two parts a process are in memory, and what the machines have in
+common is nothing but Ray and `nmt` itself. Parts are written here, as `lines.parts` says: what was
+made before a crash is not made again. A process that dies is started anew, and its part is given to
+it again.
+"""
+
+import collections
+import dataclasses
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.api.model import Model, load
+from nmt_cli.bundle.manifest import MANIFEST
+from nmt_cli.errors import ConfigError, NmtError, TrainingError
+from nmt_cli.files import sha256_of
+from nmt_cli.lines.parts import Division, Part
+from nmt_cli.lines.work import Work
+from nmt_cli.search.translator import full_windows
+
+AUTO = "auto"
+_AHEAD = 2  # parts that a process has: one in work, and the next
+_RETRIES = 3  # of a part whose process died
+_WINDOW_LINES = 512  # worked on together
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Which cluster, and how many processes there.
+
+    ConfigError: a number is below 1.
+    """
+
+    address: str = AUTO  # of its head, such as ray://host:10001; `auto` finds or starts one
+    workers: int | None = None  # None is as many as there are cores, or GPUs
+    threads: int = 1  # cores of each
+
+    def __post_init__(self) -> None:
+        if min(self.workers or 1, self.threads) < 1:
+            raise ConfigError("--ray-workers and --threads must be at least 1")
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A model folder that travels; where it is on the disk already, only its name does."""
+
+    path: str
+    manifest: str  # hash of the manifest, which has those of the other files
+    files: dict[str, bytes]  # empty where all is on one machine
+
+    @classmethod
+    def of(cls, path: Path, *, with_files: bool) -> "_Folder":
+        path = path.resolve()
+        found = (file for file in path.rglob("*") if with_files and file.is_file())
+        files = {str(file.relative_to(path)): file.read_bytes() for file in found}
+        return cls(str(path), sha256_of(path / MANIFEST), files)
+
+    def here(self) -> str:
+        """Return a path of the folder on this machine."""
+        manifest = Path(self.path) / MANIFEST
+        if not self.files or (manifest.is_file() and sha256_of(manifest) == self.manifest):
+            return self.path
+        copy = Path(tempfile.mkdtemp(prefix="nmt-model-"))
+        for name, content in self.files.items():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes(content)
+        return str(copy)
+
+
+class _Worker:
+    """A process on the cluster, which holds the model."""
+
+    def __init__(self, kind: type[Work], settings: dict[str, Any], options: dict[str, Any]) -> None:
+        self._begin = lambda model: kind(model=model, **settings)
+        self._options = options
+        self._work: Work | None = None
+
+    def output(self, items: list[Any], folders: list[Any]) -> str:
+        """Return the output of lines; `folders` are references to what `_shared` gave to Ray."""
+        import ray
+
+        # Not when it is started: Ray would not start it anew with references.
+        if self._work is None:
+            paths = [folder.here() for folder in ray.get(folders)]
+            self._work = self._begin(load(paths, **self._options))
+        found = self._work.found(full_windows(items, _WINDOW_LINES))
+        return "".join(map(self._work.line, found))
+
+
+def run(
+    work: Work,
+    divisions: Iterable[Division],
+    cluster: Cluster,
+    *,
+    on_done: Callable[[int, int], None] = lambda *_: None,
+) -> None:
+    """Make all parts of outputs that are not there.
+
+    Args:
+        work: What to do with each line.
+        divisions: The outputs.
+        cluster: Where.
+        on_done: Called with how many lines are done, and of how many.
+
+    Raises:
+        NmtError: Ray is not installed, or its cluster cannot be reached; a line or the model is
+            faulty; or processes died again and again.
+    """
+    ray = _connected(cluster)
+    try:
+        workers, folders = _started(ray, work, cluster), _shared(ray, work.model)
+        missing = [(division, division.missing()) for division in divisions]
+        total = sum(len(part.lines) for _, parts in missing for part in parts)
+        tasks = chain.from_iterable(division.with_items(parts) for division, parts in missing)
+        done = 0
+        for part, output in _made(ray, workers, folders, tasks):
+            with part.written() as stream:
+                stream.write(output)
+            done += len(part.lines)
+            on_done(done, total)
+    finally:
+        ray.shutdown()
+
+
+def _connected(cluster: Cluster) -> Any:
+    """Return Ray, connected to a cluster; `auto` starts one on this machine if there is none."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    try:
+        import ray
+    except ImportError:
+        hint = "pip install 'nmt-cli[ray]'"
+        raise NmtError("--ray needs Ray, which is not installed", hint=hint) from None
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    try:
+        try:
+            ray.init(address=cluster.address, **quiet)
+        except ConnectionError:
+            if cluster.address != AUTO:
+                raise
+            ray.init(include_dashboard=False, **quiet)
+    except Exception as error:  # Ray itself raises nothing more exact
+        reason = str(error).splitlines()[0]
+        raise NmtError(f"--ray {cluster.address}: no cluster can be reached: {reason}") from error
+    return ray
+
+
+def _shared(ray: Any, model: Model) -> list[Any]:
+    """Return references to the folders of a model or ensemble, which all machines can get."""
+    is_far = sum(node["Alive"] for node in ray.nodes()) > 1
+    bundles = (model.bundle, *model.bundle.partners)
+    return [ray.put(_Folder.of(one.path, with_files=is_far)) for one in bundles]
+
+
+def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
+    """Return the processes; Ray starts them, and starts those that die anew."""
+    options = work.model.options
+    is_gpu = options.device == "gpu"
+    there = ray.cluster_resources()
+    most = int(there.get("GPU", 0) if is_gpu else there.get("CPU", 0) // cluster.threads)
+    if cluster.workers is None and not most:
+        raise ConfigError("--ray: the cluster has no " + ("GPU" if is_gpu else "free core"))
+    settings = {f.name: getattr(work, f.name) for f in dataclasses.fields(work)}
+    del settings["model"]
+    actor = ray.remote(_Worker).options(
+        num_cpus=cluster.threads,
+        num_gpus=1 if is_gpu else 0,
+        max_restarts=-1,
+        max_task_retries=_RETRIES,
+    )
+    of_engine = vars(options) | {"threads": cluster.threads}
+    return [actor.remote(type(work), settings, of_engine) for _ in range(cluster.workers or most)]
+
+
+def _made(
+    ray: Any, workers: list[Any], folders: list[Any], tasks: Iterator[tuple[Part, list[Any]]]
+) -> Iterator[tuple[Part, str]]:
+    """Yield parts with their output, as they are made; each process is given two at a time."""
+    free = collections.deque(workers * _AHEAD)
+    begun: dict[Any, tuple[Part, Any]] = {}
+    while True:
+        for part, items in itertools.islice(tasks, len(free)):
+            worker = free.popleft()
+            begun[worker.output.remote(items, folders)] = part, worker
+        if not begun:
+            return
+        (done,), _ = ray.wait(list(begun), num_returns=1)
+        part, worker = begun.pop(done)
+        yield part, _result(ray, done)
+        free.append(worker)
+
+
+def _result(ray: Any, done: Any) -> str:
+    """Return the output of a part; what went wrong where it was made is raised here."""
+    try:
+        output: str = ray.get(done)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, NmtError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayActorError as error:
+        hint = "there may be too little memory for so many: --ray-workers gives their number"
+        raise TrainingError(
+            f"--ray: the process of a part died {_RETRIES + 1} times", hint=hint
+        ) from error
+    return output

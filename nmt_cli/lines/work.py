@@ -1,0 +1,162 @@
+"""What is done with each line of an input: it is translated, scored or given labels.
+
+Each kind of work makes an output line of every input line, in order. It is pickled with its model
+and settings, so other processes can do it, and it knows all that its output depends on.
+"""
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli.api.model import Model
+from nmt_cli.search.alignment import word_attention, word_pairs, words_of
+from nmt_cli.search.options import SearchOptions
+
+if TYPE_CHECKING:
+    from nmt_cli.search.labeller import Labelled
+    from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(ABC):
+    """Makes output lines: plain text, or with `json` one object a line."""
+
+    model: Model
+    json: bool = False
+
+    @abstractmethod
+    def found(self, windows: Iterable[list[Any]]) -> Iterator[Any]:
+        """Yield what the model finds for each line of windows of lines, in order."""
+
+    @abstractmethod
+    def line(self, found: Any) -> str:
+        """Return the output for one line, with its line feed."""
+
+    def depends_on(self) -> dict[str, Any]:
+        """Return all that decides the output beside the input, by what people call it; as JSON."""
+        manifest, options = self.model.bundle.manifest, self.model.options
+        own_format = manifest.ctranslate2.get("auto")  # may be another one tomorrow
+        settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del settings["model"]
+        return {
+            "model": self.model.bundle.identity,
+            "engine": [options.engine, options.number_format or own_format],
+            "options": json.loads(json.dumps(settings, default=vars)),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring(Work):
+    """Scores pairs of lines; with `json`, the tokens' log-probabilities too."""
+
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)  # of `Model.iter_scores`
+
+    def found(self, windows: Iterable[list[Any]]) -> "Iterator[PairScore]":
+        """Yield the score of each pair."""
+        return self.model.iter_scores(chain.from_iterable(windows), **self.options)
+
+    def line(self, found: "PairScore") -> str:
+        """Return the line of a pair."""
+        if not self.json:
+            return f"{found.score:.4f}\n"
+        record = {"score": found.score, "tokens": found.tokens, "log_probs": found.log_probs}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelling(Work):
+    """Gives labels to texts."""
+
+    top: int | None = None  # so many of the likeliest; None is those that the text got
+    proba: bool = False  # each has its probability beside it
+
+    def found(self, windows: Iterable[list[str]]) -> "Iterator[Labelled]":
+        """Yield the labels of each text."""
+        return self.model.iter_labels(windows)
+
+    def line(self, found: "Labelled") -> str:
+        """Return the line of a text."""
+        if self.json:
+            return self._json(found)
+        names = found.labels if self.top is None else list(found.probabilities)[: self.top]
+        if self.proba:
+            return "\t".join(f"{name}\t{found.probabilities[name]:.4f}" for name in names) + "\n"
+        if self.top is not None:
+            return "\t".join(names) + "\n"
+        return (self.model.labeller.labels.separator or "").join(names) + "\n"
+
+    def _json(self, found: "Labelled") -> str:
+        likeliest = dict(list(found.probabilities.items())[: self.top])
+        record = {"source": found.source, "labels": found.labels, "probabilities": likeliest}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translating(Work):
+    """Translates lines."""
+
+    options: SearchOptions
+    split: bool = True  # split long lines into sentences
+    n_best: bool = False  # write all hypotheses with rank and score
+    align: bool = False  # write word pairs, and with `json` the attention between tokens
+    token_scores: bool = False  # write each token's log-probability, with `json`
+
+    def found(self, windows: Iterable[list[str]]) -> "Iterator[Translation]":
+        """Yield the translation of each line."""
+        return self.model.translator(split=self.split).translate_windows(windows, self.options)
+
+    def line(self, found: "Translation") -> str:
+        """Return the output of a line; there are several lines with `n_best`."""
+        if self.json:
+            hypotheses = [self._record(hypothesis) for hypothesis in found.hypotheses]
+            record = {"source": found.source, "hypotheses": hypotheses}
+            return json.dumps(record, ensure_ascii=False) + "\n"
+        if self.n_best:
+            rows = enumerate(found.hypotheses, start=1)
+            return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
+        return self._plain(found.hypotheses[0]) + "\n"
+
+    def _plain(self, hypothesis: "TextHypothesis") -> str:
+        if not self.align:
+            return hypothesis.text
+        pairs, _ = self._alignment(hypothesis)
+        return f"{hypothesis.text}\t{' '.join(f'{s}-{t}' for s, t in pairs)}"
+
+    def _record(self, hypothesis: "TextHypothesis") -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "text": hypothesis.text,
+            "score": hypothesis.score,
+            "tokens": hypothesis.tokens,
+        }
+        sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
+        if self.token_scores:
+            found = self.model.engine.score(*sides) if sides else []
+            record["token_scores"] = [score for row in found for score in row]
+        if self.align:
+            pairs, maps = self._alignment(hypothesis)
+            record["alignment"] = pairs
+            record["attention"] = maps
+        return record
+
+    def _alignment(
+        self, hypothesis: "TextHypothesis"
+    ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
+        """Return word pairs over the whole line, and for each part its tokens and attention."""
+        pairs, maps = [], []
+        words_before = [0, 0]
+        for part in hypothesis.parts:
+            (attention,) = self.model.engine.attention([part.source], [part.target])
+            source = self.model.vocabularies.source.tokens(part.source)
+            target = self.model.vocabularies.target.tokens(part.target)
+            tags = self.model.vocabularies.languages.tokens
+            words = words_of(source, tags), words_of(target, tags)
+            for s, t in word_pairs(word_attention(attention, *words)):
+                pairs.append((s + words_before[0], t + words_before[1]))
+            words_before[0] += len(words[0])
+            words_before[1] += len(words[1])
+            maps.append({"source": source, "target": target, "weights": attention})
+        return pairs, maps
