@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nmt_cli import events
     from nmt_cli.api.functions import check, evaluate, tokenize, train
     from nmt_cli.api.model import Model, load
+    from nmt_cli.documents.translating import translate_document
     from nmt_cli.errors import NmtError
     from nmt_cli.pretrained.importing import import_model
 
@@ -29,6 +30,7 @@ __all__ = [
     "load",
     "tokenize",
     "train",
+    "translate_document",
 ]
 
 _HOMES = {
@@ -40,6 +42,7 @@ _HOMES = {
     "evaluate": "nmt_cli.api.functions",
     "tokenize": "nmt_cli.api.functions",
     "train": "nmt_cli.api.functions",
+    "translate_document": "nmt_cli.documents.translating",
 }
 
 

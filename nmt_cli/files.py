@@ -268,6 +268,12 @@ def write_text(path: Path, text: str) -> None:
         stream.write(text)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file atomically; a text, but for its line ends and encoding."""
+    with atomic_text(path) as stream:
+        stream.buffer.write(content)
+
+
 @contextlib.contextmanager
 def atomic_dir(path: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes `path`, whole, when the block ends.

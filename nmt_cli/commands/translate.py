@@ -29,6 +29,11 @@ def translate(
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
+    from_format: str | None = opt.option(
+        "KIND", "A document: html, markdown, subtitles, catalogue or word."
+    ),
+    protect: list[str] | None = opt.option("REGEX", "In documents, words that stay as they are."),
+    all_texts: bool = opt.switch("--all", "Also translate what a catalogue has translations of."),
     shard: opt.Shard = None,
     ray: opt.Ray = None,
     ray_workers: opt.RayWorkers = None,
@@ -40,17 +45,23 @@ def translate(
     json: opt.Json = False,
     verbose: opt.Verbose = False,
 ) -> None:
-    """Translate sentences, a file, standard input, or what you type at a prompt.
+    """Translate sentences, a file, a document, standard input, or what you type at a prompt.
 
     Every input line gives one output line, in order. Lines longer than those of the training text
     are split into sentences. A model of several languages needs --to, and may need --from. --set
     sets every search option: sample, temperature, top_k, top_p, seed, coverage_penalty, min_length,
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
+    Web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents keep all
+    that is not text; the kind follows from the name, or --from-format says it.
+
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
+
+    Example: nmt translate report.docx -o report.de.docx
     """
     from nmt_cli.lines.work import Translating
     from nmt_cli.search.translator import suppressed_ids
+    from nmt_cli.terminal import documents
     from nmt_cli.terminal import lines as text_lines
 
     source = text_lines.Lines(text, input_file, on_error, encoding, column)
@@ -88,6 +99,14 @@ def translate(
         prefix=tuple(target.encode(prefix)) if prefix else None,
         suppressed=suppressed_ids(target, suppress) if suppress else None,
     )
+    file = documents.file_of(text, input_file, from_format)
+    if file is not None:
+        documents.translate(
+            loaded,
+            options,
+            documents.Wanted(file, output_file, from_format, protect or (), all_texts),
+        )
+        return
     work = Translating(
         model=loaded,
         json=json,

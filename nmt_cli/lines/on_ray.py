@@ -79,7 +79,7 @@ class _Worker:
     """A process on the cluster, which holds the model."""
 
     def __init__(self, kind: type[Work], settings: dict[str, Any], options: dict[str, Any]) -> None:
-        self._begin = lambda model: kind(model=model, **settings)
+        self._kind, self._settings = kind, settings
         self._options = options
         self._work: Work | None = None
 
@@ -90,7 +90,8 @@ class _Worker:
         # Not when it is started: Ray would not start it anew with references.
         if self._work is None:
             paths = [folder.here() for folder in ray.get(folders)]
-            self._work = self._begin(load(paths, **self._options))
+            model = load(paths, **self._options)
+            self._work = self._kind(model=model, **self._settings)
         found = self._work.found(full_windows(items, _WINDOW_LINES))
         return "".join(map(self._work.line, found))
 

@@ -192,7 +192,8 @@ def run(what: str, work: "Work", source: Source, output: str | None, where: Wher
     """
     if where.ray is not None and where.shard is not None:
         raise ConfigError("give either --ray or --shard, not both")
-    pairs = _with_outputs(source, output)
+    found = destinations(source.file, output)
+    pairs = [(source.of(file) if file else source, name) for file, name in found]
     if where.ray is not None:
         return _run_on_ray(what, work, pairs, where)
     last = None
@@ -205,21 +206,24 @@ def run(what: str, work: "Work", source: Source, output: str | None, where: Wher
     return last
 
 
-def _with_outputs(source: Source, output: str | None) -> list[tuple[Source, str | None]]:
-    """Return each input with its output: all of a folder, or one of all files."""
+def destinations(file: str | None, output: str | None) -> list[tuple[str | None, str | None]]:
+    """Return each input with its output: all files of a folder, or one of all files.
+
+    Args:
+        file: See `Source.file`.
+        output: What `--output` named.
+    """
     from nmt_cli.lines.parts import input_files
 
     if output is None or not (output.endswith("/") or Path(output).is_dir()):
-        return [(source, output)]
-    if source.file in (None, "-"):
+        return [(file, output)]
+    if file in (None, "-"):
         raise ConfigError(f"--output {output} is a folder: name the files with --input")
-    files = input_files(str(source.file))
-    names = [Path(file).name for file in files]
+    files = input_files(str(file))
+    names = [Path(one).name for one in files]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"--output {output}: several inputs are called {twice[0]}")
-    return [
-        (source.of(file), str(Path(output) / name)) for file, name in zip(files, names, strict=True)
-    ]
+    return [(one, str(Path(output) / Path(one).name)) for one in files]
 
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:

@@ -29,6 +29,7 @@ PAGES = {
         "nmt_cli/server/README.md",
         "nmt_cli/training/README.md",
         "nmt_cli/augmentation/README.md",
+        "nmt_cli/documents/README.md",
         "nmt_cli/pretrained/README.md",
         "tests/benchmarks/README.md",
         "tests/benchmarks/EXPERIMENTS.md",
@@ -151,6 +152,7 @@ def write_user_files(folder: Path) -> None:
     published = ROOT / "tests" / "data" / "pretrained"
     shutil.copytree(published / "marian", folder / "downloads" / "opus-mt-en-de")
     shutil.make_archive(str(folder / "downloads" / "blenderbot"), "zip", published / "blenderbot")
+    (folder / "notes.md").write_text("# A *dog*\n\nThe old man reads a book, see ACME-12.\n")
     (folder / "input.en").write_text("The old man reads a book.\n")
 
 

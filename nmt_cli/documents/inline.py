@@ -1,0 +1,273 @@
+"""A stretch of text with what must come out of a translation as it went in, and putting it back.
+
+Marks are spans of a source text: markup around words, markup at a place, or words that stay as they
+are, such as an address or `{name}`. The text is translated without them. Each mark then goes to the
+words of the output that the model made of its words, as its attention says.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+_WORD = re.compile(r"\S+")
+_NO_EDGE = r"\w<>{}%$@#/\\"  # characters that are no punctuation around a word
+_HEAD, _TAIL = re.compile(rf"[^{_NO_EDGE}]*"), re.compile(rf"[^{_NO_EDGE}]*\Z")
+_GAP = 1  # words of an output that may stand between others of a mark
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which words of an output the model made of which words of a source; white space ends one."""
+
+    pairs: Sequence[tuple[int, int]] = ()  # (source word, the output word that was made of it)
+    # source word -> the output word that looks at it most, which may be made of another one
+    nearest: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What belongs to the characters `start` to `end` of a text; `start` == `end` is a place."""
+
+    start: int
+    end: int
+    before: str = ""  # written in front of them
+    after: str = ""  # written behind them
+    is_kept: bool = False  # the characters stay as they are
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Inline:
+    """A text to translate, and its marks: each in another or beside it, the outer ones first."""
+
+    text: str
+    marks: Sequence[Mark] = ()
+    escape: Callable[[str], str] = _as_it_is  # makes of a text what stands in the file
+
+    def filled(self, output: str, alignment: Alignment) -> "Filled":
+        """Return an output with all marks, placed as its words say, as the file has it."""
+        return _Filling(self, output, alignment).result()
+
+    def unchanged(self) -> "Filled":
+        """Return the text itself with all marks."""
+        words = range(len(self.text.split()))
+        return self.filled(self.text, Alignment([(word, word) for word in words]))
+
+
+@dataclass(frozen=True)
+class Filled:
+    """An output with its marks."""
+
+    text: str
+    # what no word of the output belonged to; it stands at the best place that its neighbours give
+    guessed: list[str]
+
+
+class Builder:
+    """Collects a text and its marks while a file is read."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._marks: list[Mark] = []
+        self._open: list[tuple[str, int]] = []  # (name, number of the mark)
+
+    def point(self, markup: str) -> None:
+        """Add markup at a place."""
+        self._marks.append(Mark(len(self.text), len(self.text), markup))
+
+    def open(self, name: str, markup: str) -> None:
+        """Add the beginning of markup around words."""
+        self._open.append((name, len(self._marks)))
+        self.point(markup)
+
+    def close(self, name: str, markup: str) -> None:
+        """Add the end of what was opened last; of anything else it is markup at a place."""
+        if not self._open or self._open[-1][0] != name:
+            self.point(markup)
+            return
+        _, number = self._open.pop()
+        self._marks[number] = replace(self._marks[number], end=len(self.text), after=markup)
+
+    def is_open(self, name: str) -> bool:
+        """Return whether markup of that name was opened last."""
+        return bool(self._open) and self._open[-1][0] == name
+
+    def keep(self, text: str, before: str = "", after: str = "") -> None:
+        """Add words that stay as they are, and markup around them."""
+        start = len(self.text)
+        self.text += text
+        self._marks.append(Mark(start, len(self.text), before, after, is_kept=True))
+
+    def inline(self, escape: Callable[[str], str] = _as_it_is) -> Inline:
+        """Return what was collected."""
+        return Inline(self.text, self._marks, escape)
+
+
+@dataclass
+class _Node:
+    """A mark, those in it, and the characters of the output that it gets."""
+
+    mark: Mark
+    inner: "list[_Node]" = field(default_factory=list)
+    span: tuple[int, int] = (0, 0)
+
+
+class _Filling:
+    """Finds the place of each mark of a text in its translation."""
+
+    def __init__(self, source: Inline, output: str, alignment: Alignment) -> None:
+        self._source = source
+        self._output = output
+        self._words = [found.span() for found in _WORD.finditer(source.text)]
+        self._output_words = [found.span() for found in _WORD.finditer(output)]
+        there = len(self._words), len(self._output_words)
+        pairs = alignment.pairs
+        self._pairs = [(s, t) for s, t in pairs if s < there[0] and t < there[1]]
+        self._nearest = {s: t for s, t in alignment.nearest.items() if t < there[1]}
+        self._taken: list[tuple[int, int]] = []  # spans of the output that kept words have
+        self._guessed: list[str] = []
+
+    def result(self) -> Filled:
+        """Return the output with all marks."""
+        roots = _tree(self._source.marks)
+        nodes = _inner_first(roots)
+        missing = [node for node in nodes if not (node.mark.is_kept and self._finds(node))]
+        for node in missing:
+            node.span = self._around(node)
+            if node.mark.is_kept:
+                if not self._is_free(*node.span):
+                    node.span = node.span[1], node.span[1]
+                self._taken.append(node.span)
+        _apart(roots)
+        return Filled(self._written(roots, 0, len(self._output)), self._guessed)
+
+    def _finds(self, node: _Node) -> bool:
+        """Return whether words that stay are in the output as they were; take their place then."""
+        text = self._source.text[node.mark.start : node.mark.end]
+        for found in re.finditer(re.escape(text), self._output):
+            if self._is_free(*found.span()):
+                node.span = found.span()
+                self._taken.append(node.span)
+                return True
+        return False
+
+    def _is_free(self, start: int, end: int) -> bool:
+        return all(end <= a or start >= b for a, b in self._taken)
+
+    def _around(self, node: _Node) -> tuple[int, int]:
+        """Return the characters of the output that belong to a mark, with those of inner marks."""
+        mark = node.mark
+        own = [i for i, (a, b) in enumerate(self._words) if a < mark.end and b > mark.start]
+        found = sorted(t for s, t in self._pairs if s in own)
+        if not found and not mark.is_kept:
+            found = sorted(self._nearest[s] for s in own if s in self._nearest)
+        if mark.start == mark.end or not own or not found:
+            if mark.is_kept or own:
+                self._guessed.append(self._source.text[mark.start : mark.end] or mark.before)
+            place = self._place(mark.start)
+            span = (place, place)
+        else:
+            span = self._trimmed(_longest_run(found), own, mark)
+        inner = [child.span for child in node.inner]
+        if inner and span[0] == span[1]:
+            return min(a for a, _ in inner), max(b for _, b in inner)
+        return min([span[0], *(a for a, _ in inner)]), max([span[1], *(b for _, b in inner)])
+
+    def _trimmed(self, run: list[int], own: list[int], mark: Mark) -> tuple[int, int]:
+        """Return the characters of words, without the punctuation that the mark does not have."""
+        start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
+        outside = mark.start - self._words[own[0]][0], self._words[own[-1]][1] - mark.end
+        if outside[0] > 0:
+            start += min(outside[0], _length(_HEAD.match(self._output[start:end])))
+        if outside[1] > 0:
+            end -= min(outside[1], _length(_TAIL.search(self._output[start:end])))
+        return start, max(start, end)
+
+    def _place(self, position: int) -> int:
+        """Return the place in the output that fits a place in the source: behind its last words."""
+        if position == 0:
+            return 0
+        before = [i for i, (a, _) in enumerate(self._words) if a < position]
+        if len(before) == len(self._words) and position >= self._words[-1][1]:
+            return len(self._output)
+        ends = [t for s, t in self._pairs if before and s == before[-1]]
+        ends = ends or [t for s, t in self._pairs if s in before]
+        if not ends:
+            return 0
+        is_inside = self._words[before[-1]][1] >= position
+        word = self._output_words[max(ends)]
+        return word[1] if is_inside else min(word[1] + 1, len(self._output))
+
+    def _written(self, nodes: list[_Node], start: int, end: int) -> str:
+        """Return the output between two characters, with the marks there."""
+        parts = []
+        for node in nodes:
+            a, b = node.span
+            mark = node.mark
+            parts.append(self._source.escape(self._output[start:a]))
+            if mark.is_kept:
+                text = self._source.escape(self._source.text[mark.start : mark.end])
+                parts.append(self._spaced(a, b, mark.before + text + mark.after))
+            else:
+                parts += [mark.before, self._written(node.inner, a, b), mark.after]
+            start = b
+        return "".join([*parts, self._source.escape(self._output[start:end])])
+
+    def _spaced(self, start: int, end: int, text: str) -> str:
+        """Return kept words with a space to their neighbours, where they were put in between."""
+        if start < end:
+            return text
+        before = " " if start and not self._output[start - 1].isspace() else ""
+        after = " " if self._output[end : end + 1].isalnum() else ""
+        return before + text + after
+
+
+def _length(found: re.Match[str] | None) -> int:
+    return len(found[0]) if found else 0
+
+
+def _tree(marks: Sequence[Mark]) -> list[_Node]:
+    """Return the outermost marks, each with those in it."""
+    roots: list[_Node] = []
+    open_: list[_Node] = []
+    for mark in marks:
+        while open_ and not (open_[-1].mark.start <= mark.start and mark.end <= open_[-1].mark.end):
+            open_.pop()
+        if open_ and open_[-1].mark.start == open_[-1].mark.end:
+            open_.pop()
+        node = _Node(mark)
+        (open_[-1].inner if open_ else roots).append(node)
+        open_.append(node)
+    return roots
+
+
+def _inner_first(nodes: list[_Node]) -> list[_Node]:
+    return [one for node in nodes for one in (*_inner_first(node.inner), node)]
+
+
+def _apart(nodes: list[_Node]) -> None:
+    """Put marks that stand beside each other in the order of the output, and cut what overlaps."""
+    nodes.sort(key=lambda node: node.span)
+    for left, right in pairwise(nodes):
+        if right.span[0] < left.span[1]:
+            start = left.span[1]
+            right.span = start, max(start, right.span[1])
+    for node in nodes:
+        a, b = node.span
+        for inner in node.inner:
+            inner.span = min(max(inner.span[0], a), b), min(max(inner.span[1], a), b)
+        _apart(node.inner)
+
+
+def _longest_run(words: list[int]) -> list[int]:
+    """Return the longest row of words that stand together, of some that are in order."""
+    runs = [[words[0]]]
+    for word in words[1:]:
+        if word - runs[-1][-1] > _GAP + 1:
+            runs.append([])
+        runs[-1].append(word)
+    return max(runs, key=len)

@@ -1,0 +1,127 @@
+"""Which files are documents, and how each kind is read."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from nmt_cli.documents.inline import Inline
+from nmt_cli.errors import ConfigError, DataError, NmtError
+
+HTML, MARKDOWN, SUBTITLES, CATALOGUE, WORD = "html", "markdown", "subtitles", "catalogue", "word"
+LINES = "lines"
+KINDS = (HTML, MARKDOWN, SUBTITLES, CATALOGUE, WORD)
+_KIND_OF = {
+    ".html": HTML, ".htm": HTML, ".xhtml": HTML,
+    ".md": MARKDOWN, ".markdown": MARKDOWN,
+    ".srt": SUBTITLES, ".vtt": SUBTITLES,
+    ".po": CATALOGUE, ".pot": CATALOGUE, ".xlf": CATALOGUE, ".xliff": CATALOGUE, ".ts": CATALOGUE,
+    ".properties": CATALOGUE, ".json": CATALOGUE, ".yaml": CATALOGUE, ".yml": CATALOGUE,
+    ".xml": CATALOGUE,
+    ".docx": WORD,
+}  # fmt: skip
+_LARGEST = 1 << 27  # bytes of a file
+
+
+class Document(Protocol):
+    """A file in parts."""
+
+    @property
+    def texts(self) -> Sequence[Inline]:
+        """What is to be translated."""
+
+    def filled(self, texts: Sequence[str]) -> bytes:
+        """Return the file with other texts, which are as it has them, in place of its own."""
+
+
+def kind_of(file: str | Path, wanted: str | None = None) -> str:
+    """Return the kind of a file: what is wanted, else what its name says; LINES is no document.
+
+    Raises:
+        ConfigError: There is no such kind.
+    """
+    if wanted is not None and wanted not in (*KINDS, LINES):
+        raise ConfigError(f"--from-format must be {', '.join((*KINDS, LINES))} (it is {wanted})")
+    return wanted or _KIND_OF.get(Path(file).suffix.lower(), LINES)
+
+
+def open_document(
+    path: Path, kind: str, words: re.Pattern[str], *, with_translated: bool = False
+) -> Document:
+    """Return a document.
+
+    Args:
+        path: The file.
+        kind: See `kind_of`.
+        words: Finds what stays as it is in plain texts; see `protected`.
+        with_translated: Also take the texts of a catalogue that have a translation.
+
+    Raises:
+        DataError: It cannot be read, is damaged, or larger than 128 MB.
+        NmtError: A package is missing.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise DataError(f"{path}: is larger than 128 MB", hint="split it")
+        return _open(path, kind, words, with_translated)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ImportError as error:
+        hint = "pip install 'nmt-cli[documents]'"
+        raise NmtError(f"{path}: needs {error.name}, which is not installed", hint=hint) from error
+
+
+def _open(path: Path, kind: str, words: re.Pattern[str], with_translated: bool) -> Document:
+    if kind == CATALOGUE:
+        from nmt_cli.documents import catalogue, xliff
+
+        if b"<!ENTITY" in path.read_bytes():  # they can name other files, or grow without end
+            raise DataError(f"{path}: defines entities, which are not read")
+        reader = xliff.Page if path.suffix.lower() in xliff.ENDINGS else catalogue.Page
+        return reader(path, words, with_translated=with_translated)
+    if kind == WORD:
+        from nmt_cli.documents import word
+
+        return word.Page(path)
+    return _TextFile(path, kind)
+
+
+class _Page(Protocol):
+    """A text in parts."""
+
+    texts: list[Inline]
+
+    def filled(self, texts: Sequence[str]) -> str:
+        """Return the text with others in place of its own."""
+
+
+class _TextFile:
+    """A document that is text in UTF-8; its line ends stay."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: not valid UTF-8 (byte {error.start + 1})") from error
+        self._has_returns = "\r\n" in text
+        self._page = _page(text.replace("\r\n", "\n"), kind)
+        self.texts: Sequence[Inline] = self._page.texts
+
+    def filled(self, texts: Sequence[str]) -> bytes:
+        """Return the file."""
+        text = self._page.filled(texts)
+        return (text.replace("\n", "\r\n") if self._has_returns else text).encode()
+
+
+def _page(text: str, kind: str) -> _Page:
+    if kind == HTML:
+        from nmt_cli.documents import html
+
+        return html.Page(text)
+    if kind == MARKDOWN:
+        from nmt_cli.documents import markdown
+
+        return markdown.Page(text)
+    from nmt_cli.documents import subtitles
+
+    return subtitles.Page(text)

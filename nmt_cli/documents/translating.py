@@ -1,0 +1,133 @@
+"""A document through a model: its texts are translated, their marks placed, the file written."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_cli.api.model import Model
+from nmt_cli.documents.inline import Alignment, Filled, Inline
+from nmt_cli.documents.opening import Document, kind_of, open_document
+from nmt_cli.documents.protected import protector
+from nmt_cli.errors import ConfigError
+from nmt_cli.files import write_bytes
+from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import Part, TextHypothesis
+
+_WINDOW_TEXTS = 512  # texts that are translated together
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a document."""
+
+    num_texts: int
+    # what was put at the best place that its neighbours gave, since no word belonged to it: the
+    # number of its text, and it
+    guessed: list[tuple[int, str]]
+
+
+def translate_document(
+    source: str | Path,
+    output: str | Path,
+    model: Model,
+    options: SearchOptions | None = None,
+    *,
+    kind: str | None = None,
+    protect: Iterable[str] = (),
+    with_translated: bool = False,
+    on_done: Callable[[int, int], None] = lambda *_: None,
+) -> Outcome:
+    """Translate a document; all but its text stays as it was.
+
+    Args:
+        source: The file.
+        output: The file to write.
+        model: A translation model.
+        options: How to search, as `model.search_options` gives it; None is the model's own way.
+        kind: One of `opening.KINDS`; None is what the name of the file says.
+        protect: Regular expressions of words that stay as they are, in catalogues.
+        with_translated: Also translate the texts of a catalogue that have a translation.
+        on_done: Called with how many texts are done, and of how many.
+
+    Raises:
+        ConfigError: A pattern is no regular expression, the kind is unknown, or the output is the
+            input.
+        DataError: The document cannot be read, is damaged or too large.
+        NmtError: A package is missing.
+    """
+    if Path(source).resolve() == Path(output).resolve():
+        raise ConfigError(f"{output}: the output is the input")
+    try:
+        words = protector(protect)
+    except re.error as error:
+        raise ConfigError(f"a pattern of words to protect: {error}") from error
+    path = Path(source)
+    document = open_document(path, kind_of(path, kind), words, with_translated=with_translated)
+    filled: list[Filled] = []
+    for one in _filled(document, model, options or model.search_options()):
+        filled.append(one)
+        on_done(len(filled), len(document.texts))
+    write_bytes(Path(output), document.filled([one.text for one in filled]))
+    guessed = [(i, what) for i, one in enumerate(filled, start=1) for what in one.guessed]
+    return Outcome(len(filled), guessed)
+
+
+def _filled(document: Document, model: Model, options: SearchOptions) -> Iterator[Filled]:
+    """Yield each text of a document, translated, with its marks; one without a letter stays."""
+    translator = model.translator()
+    for start in range(0, len(document.texts), _WINDOW_TEXTS):
+        window = document.texts[start : start + _WINDOW_TEXTS]
+        wordy = [inline for inline in window if _has_words(inline)]
+        found = [*translator.translate_windows([[inline.text for inline in wordy]], options)]
+        marked = [i for i, inline in enumerate(wordy) if inline.marks]
+        alignments = dict(
+            zip(marked, _alignments(model, [found[i].hypotheses[0] for i in marked]), strict=True)
+        )
+        translated = iter(
+            inline.filled(found[i].text, alignments.get(i, Alignment()))
+            for i, inline in enumerate(wordy)
+        )
+        for inline in window:
+            yield next(translated) if _has_words(inline) else inline.unchanged()
+
+
+def _has_words(inline: Inline) -> bool:
+    """Return whether a text has a letter outside of what stays as it is."""
+    text = inline.text
+    for mark in inline.marks:
+        if mark.is_kept:
+            text = text[: mark.start] + " " * (mark.end - mark.start) + text[mark.end :]
+    return any(map(str.isalpha, text))
+
+
+def _alignments(model: Model, found: Sequence[TextHypothesis]) -> list[Alignment]:
+    """Return which words each hypothesis was made of; those of its parts one after the other."""
+    parts = [part for hypothesis in found for part in hypothesis.parts]
+    sources, targets = model.vocabularies.source, model.vocabularies.target
+    tags = model.vocabularies.languages.tokens
+    attention = iter(_attention(model, parts))
+    rows = []
+    for hypothesis in found:
+        pairs: list[tuple[int, int]] = []
+        nearest: dict[int, int] = {}
+        before = [0, 0]
+        for part in hypothesis.parts:
+            words = (
+                words_of(sources.tokens(part.source), tags),
+                words_of(targets.tokens(part.target), tags),
+            )
+            weights = word_attention(next(attention), *words)
+            pairs += [(s + before[0], t + before[1]) for s, t in word_pairs(weights)]
+            for s, column in enumerate(zip(*weights, strict=True)):
+                nearest[s + before[0]] = column.index(max(column)) + before[1]
+            before = [before[0] + len(words[0]), before[1] + len(words[1])]
+        rows.append(Alignment(pairs, nearest))
+    return rows
+
+
+def _attention(model: Model, parts: Sequence[Part]) -> list[Matrix]:
+    if not parts:
+        return []
+    return model.engine.attention([p.source for p in parts], [p.target for p in parts])

@@ -1,0 +1,321 @@
+"""Documents of each kind: what is translated, and that the rest stays as it was."""
+
+import io
+import json
+import re
+import zipfile
+
+import docx
+import pytest
+from markdown_it import MarkdownIt
+from translate.storage import po, xliff
+
+from nmt_cli.documents.inline import Alignment
+from nmt_cli.documents.opening import kind_of, open_document
+from nmt_cli.documents.protected import protector
+from nmt_cli.errors import ConfigError, DataError
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>A &amp; B</title><style>p > b {}</style></head>
+<body>
+<h1 class="x">The <em>small</em> dog</h1>
+<!-- no text -->
+<p>He <b>runs <i>fast</i></b>, <a href="/?a=1&amp;b=2">see</a>.<br> Then <code>x &lt; 1</code>.</p>
+<script>if (a < b) { "text" }</script><pre>kept  as it is</pre>
+<ul><li>One<li>Two <img src="a.png" alt="x"> three</ul>
+<p></p><p> <b></b> </p>
+unclosed <b>bold
+</body></html>
+"""
+MARKDOWN = """---
+title: not this
+---
+# The *small* dog
+
+A paragraph with [a **link**](https://x.org "title"), `code`, ![image](a.png) and a foot[^1]
+that goes on in a second line.
+
+> A quotation of
+> two lines.
+
+- one
+- two \\* three
+
+| left | right |
+|---|---|
+| a | `b` |
+
+```python
+code = "stays"
+```
+
+    so does this
+
+<div class="x">and this</div>
+
+[^1]: The note.
+"""
+SRT = """1
+00:00:01,000 --> 00:00:02,000
+<i>The old man</i>
+reads a book
+
+2
+00:00:02,500 --> 00:00:04,000
+in the garden.
+
+3
+00:00:05,000 --> 00:00:06,000
+- Hi!
+- Hello.
+"""
+VTT = """WEBVTT
+
+NOTE no text
+
+intro
+00:01.000 --> 00:02.000 align:start
+A dog <c.loud>barks</c>.
+"""
+PO = """# A comment.
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n==2 ? 1 : 2);\\n"
+
+#. for translators
+#: a.c:1
+#, c-format
+msgid "Open %s"
+msgstr ""
+
+#, fuzzy
+msgid "Draft"
+msgstr "Entwurf"
+
+msgctxt "menu"
+msgid "Done"
+msgstr "Fertig"
+
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+msgstr[2] ""
+"""
+XLIFF = """<?xml version="1.0" encoding="utf-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en" target-language="de" datatype="plaintext" original="f"><body>
+<trans-unit id="1"><source>Open</source></trans-unit>
+<trans-unit id="3"><source>A <g id="1">red</g> car<x id="2"/> &lt; %s</source></trans-unit>
+<trans-unit id="2"><source>Shut</source><target>Zu</target></trans-unit></body></file></xliff>
+"""
+
+
+def _opened(tmp_path, name, content, **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return open_document(path, kind_of(path), protector(), **options)
+
+
+def _unchanged(document):
+    return document.filled([text.unchanged().text for text in document.texts])
+
+
+def _texts(document):
+    return [text.text for text in document.texts]
+
+
+def test_a_page_without_changes_is_as_it_was(tmp_path):
+    document = _opened(tmp_path, "a.html", PAGE)
+    assert _texts(document) == [
+        "A & B", "The small dog", "He runs fast, see. Then x < 1.", "One", "Two  three",
+        "unclosed bold",
+    ]  # fmt: skip
+    assert _unchanged(document).decode() == PAGE
+
+
+def test_a_break_ends_a_word(tmp_path):
+    document = _opened(tmp_path, "a.html", "<p>one<br>two<br/>\nthree</p>")
+    assert _texts(document) == ["one two three"]
+    assert _unchanged(document) == b"<p>one<br> two<br/> three</p>"
+
+
+def test_tags_of_a_page_follow_their_words(tmp_path):
+    document = _opened(tmp_path, "a.html", "<p>a <b>red</b> car &lt; 3</p>")
+    (text,) = document.texts
+    filled = text.filled(
+        "une voiture rouge < 3", Alignment([(0, 0), (2, 1), (1, 2), (3, 3), (4, 4)])
+    )
+    assert document.filled([filled.text]).decode() == "<p>une voiture <b>rouge</b> &lt; 3</p>"
+
+
+def test_markdown_without_changes_renders_as_it_did(tmp_path):
+    document = _opened(tmp_path, "a.md", MARKDOWN)
+    texts = _texts(document)
+    assert texts[0] == "The small dog"
+    assert texts[1].startswith("A paragraph with a link, `code`, image and a foot[^1] that goes on")
+    assert "two * three" in texts
+    assert not [text for text in texts if "stays" in text or "this" in text or "title" in text]
+    made = _unchanged(document).decode()
+    assert made.startswith("---\ntitle: not this\n---\n# The *small* dog\n")
+    parser = MarkdownIt("commonmark").enable("table")
+    assert parser.render(made).split() == parser.render(MARKDOWN).split()
+
+
+def test_markdown_lines_stay_as_long_as_they_were(tmp_path):
+    document = _opened(tmp_path, "a.md", "> one two\n> three four\n\n* x\n")
+    made = document.filled(["eins zwei drei vier fuenf sechs sieben acht", "y"]).decode()
+    assert made.endswith("\n\n* y\n")
+    assert all(line.startswith("> ") for line in made.split("\n\n")[0].split("\n"))
+    assert max(map(len, made.split("\n"))) <= 22
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.srt", SRT), ("a.vtt", VTT)])
+def test_subtitles_without_changes_are_as_they_were(tmp_path, name, content):
+    assert _unchanged(_opened(tmp_path, name, content)).decode() == content
+
+
+def test_a_sentence_over_subtitles_is_one_text(tmp_path):
+    document = _opened(tmp_path, "a.srt", SRT)
+    assert _texts(document) == ["The old man reads a book in the garden.", "Hi!", "Hello."]
+    made = document.filled(["Im Garten liest der alte Mann ein Buch.", "- Oh!", "- Ah."]).decode()
+    assert re.findall(r"\d\d:.*", made) == re.findall(r"\d\d:.*", SRT)
+    first, second = made.split("\n\n")[:2]
+    words = " ".join(first.split("\n")[2:] + second.split("\n")[2:])
+    assert words == "Im Garten liest der alte Mann ein Buch."
+    assert second.split("\n")[2]
+
+
+def test_a_catalogue_keeps_what_people_translated(tmp_path):
+    document = _opened(tmp_path, "a.po", PO)
+    assert _texts(document) == ["Open %s", "%d file", "%d files"]
+    made = document.filled(["Öffne %s", "%d Datei", "%d Dateien"])
+    store = po.pofile.parsestring(made)
+    units = {str(unit.source): unit for unit in store.units}
+    assert str(units["Open %s"].target) == "Öffne %s"
+    assert units["Draft"].isfuzzy()
+    assert (str(units["Draft"].target), str(units["Done"].target)) == ("Entwurf", "Fertig")
+    plural = units["%d file"].target.strings
+    assert plural == ["%d Datei", "%d Dateien", "%d Dateien"]
+    assert b"#. for translators\n#: a.c:1\n#, c-format\n" in made
+    everything = _opened(tmp_path, "a.po", PO, with_translated=True)
+    assert "Done" in _texts(everything)
+
+
+def test_translations_by_a_machine_are_not_approved(tmp_path):
+    document = _opened(tmp_path, "a.xlf", XLIFF)
+    assert _texts(document) == ["Open", "A red car < %s"]
+    store = xliff.xlifffile.parsestring(document.filled(["Auf", "Ein Auto"]))
+    assert [str(unit.target) for unit in store.units] == ["Auf", "Ein Auto", "Zu"]
+    assert not store.units[0].isapproved()
+
+
+def test_elements_in_a_text_of_xliff_follow_their_words(tmp_path):
+    document = _opened(tmp_path, "a.xlf", XLIFF)
+    words = Alignment([(0, 0), (2, 1), (1, 2), (3, 3)])
+    text = document.texts[1].filled("une voiture rouge < %s", words).text
+    made = document.filled(["Auf", text]).decode()
+    assert 'une voiture<x id="2"/> <g id="1">rouge</g> &lt; %s</target>' in made
+
+
+def test_texts_of_programs_are_replaced_where_they_stand(tmp_path):
+    content = {"a": "Hello {name}", "b": {"c": "Two\nlines", "n": 3}}
+    document = _opened(tmp_path, "a.json", json.dumps(content))
+    made = document.filled([text.replace("Two", "Zwei") for text in _texts(document)])
+    assert json.loads(made) == {"a": "Hello {name}", "b": {"c": "Zwei\nlines", "n": 3}}
+    document = _opened(tmp_path, "a.properties", "# note\nhello=Hello {0}\n")
+    assert document.filled(["Hallo {0}"]) == b"# note\nhello=Hallo {0}\n"
+    document = _opened(tmp_path, "a.yaml", "# note\na: Hello\nb:\n  - World\n")
+    assert document.filled(["Hallo", "Welt"]).split() == b"# note a: Hallo b: - Welt".split()
+
+
+def _word(tmp_path):
+    document = docx.Document()
+    document.add_heading("The title", 0)
+    paragraph = document.add_paragraph("A plain text with ")
+    paragraph.add_run("bold").bold = True
+    paragraph.add_run(" and some ")
+    paragraph.add_run("italic words").italic = True
+    paragraph.add_run(".\tEnd")
+    cells = document.add_table(1, 2).rows[0].cells
+    cells[0].text, cells[1].text = "cell one", "cell two"
+    document.sections[0].header.paragraphs[0].text = "The header"
+    document.add_paragraph("An item", style="List Bullet")
+    document.save(str(tmp_path / "a.docx"))
+    return open_document(tmp_path / "a.docx", "word", protector())
+
+
+def test_a_word_document_keeps_styles_and_formatting(tmp_path):
+    document = _word(tmp_path)
+    assert _texts(document) == [
+        "The title", "A plain text with bold and some italic words.\tEnd", "cell one", "cell two",
+        "An item", "The header",
+    ]  # fmt: skip
+    text = document.texts[1]
+    pairs = [(0, 0), (1, 1), (7, 2), (8, 3), (5, 4), (4, 5)]
+    output = text.filled("Ein Text mit kursiven und fettem", Alignment(pairs))
+    made = docx.Document(
+        io.BytesIO(
+            document.filled(
+                [output.text if one is text else one.unchanged().text for one in document.texts]
+            )
+        )
+    )
+    runs = [(run.text, run.bold, run.italic) for run in made.paragraphs[1].runs]
+    assert [run for run in runs if run[1] or run[2]] == [
+        ("mit kursiven", None, True),
+        ("fettem", True, None),
+    ]
+    assert "".join(run[0] for run in runs) == "Ein Text mit kursiven und fettem"
+    assert made.paragraphs[2].style.name == "List Bullet"
+    assert [cell.text for cell in made.tables[0].rows[0].cells] == ["cell one", "cell two"]
+
+
+def test_returns_at_line_ends_stay(tmp_path):
+    content = SRT.replace("\n", "\r\n")
+    assert _unchanged(_opened(tmp_path, "a.srt", content)).decode() == content
+
+
+def _bomb():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * (1 << 29) + b" ")
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.docx", b"\xd0\xcf\x11\xe0 with a password", "is no Word document"),
+        ("a.docx", PAGE.encode(), "is no Word document"),
+        ("a.xlf", b"<xliff><file>", "cannot be read as XLIFF"),
+        ("a.json", b"{", "cannot be read as .json"),
+        ("a.html", b"<p>\xff</p>", "not valid UTF-8 (byte 4)"),
+    ],
+)
+def test_a_damaged_file_is_told(tmp_path, name, content, told):
+    with pytest.raises(DataError, match=re.escape(told)):
+        _opened(tmp_path, name, content)
+
+
+def test_a_document_that_unpacks_to_too_much_is_not_read(tmp_path):
+    with pytest.raises(DataError, match="unpacks to more than 512 MB"):
+        _opened(tmp_path, "a.docx", _bomb())
+
+
+def test_an_external_entity_is_never_read(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    entity = f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{tmp_path}/secret">]>'
+    content = XLIFF.replace("<xliff", entity + "<xliff", 1).replace("Open", "Open &e;")
+    with pytest.raises(DataError, match="defines entities"):
+        _opened(tmp_path, "a.xlf", content)
+
+
+def test_kinds_go_by_name_unless_told():
+    assert [kind_of(name) for name in ("a.MD", "a.txt", "a.jsonl", "a")] == [
+        "markdown", "lines", "lines", "lines",
+    ]  # fmt: skip
+    assert kind_of("a.md", "lines") == "lines"
+    with pytest.raises(ConfigError, match="--from-format must be"):
+        kind_of("a.md", "pdf")
