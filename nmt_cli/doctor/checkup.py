@@ -1,7 +1,7 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +70,8 @@ def check_up(
         findings += _repeat_findings(found, config.facts)
     else:
         for number in range(len(found)):
-            chunks = _chunks(corpora, found, number)  # which also notes what is no row
-            findings += (finding for chunk in chunks for finding in _undecoded(chunk))
+            for rows in _chunks(corpora, found, number):  # which also notes what is no row
+                findings += _undecoded(rows)
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
     strange = _other_encodings(corpora, found)
@@ -133,13 +133,9 @@ def _vocabulary(
         config, _ = choose(config, auto, Situation(text, tokens, "cpu"))
     if known is not None:
         return config, known, False
-    if config.tokenizer.joint:
-        joint = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
-        return config, Vocabularies(joint, joint), True
-    source, target = (
-        Subwords.train(list(texts(sample, name)), config.tokenizer) for name in ("source", "target")
-    )
-    return config, Vocabularies(source, target), True
+    sides = ("joint",) if config.tokenizer.joint else ("source", "target")
+    found = [Subwords.train(list(texts(sample, side)), config.tokenizer) for side in sides]
+    return config, Vocabularies(found[0], found[-1]), True
 
 
 def _test(
@@ -152,9 +148,7 @@ def _test(
 ) -> None:
     """Run the tests of rows on all corpora; count the labels of a classifier."""
     done, config = 0, corpora.config
-    chunks: Iterator[Rows] = chain.from_iterable(
-        _chunks(corpora, found, n) for n in range(len(found))
-    )
+    chunks = (rows for number in range(len(found)) for rows in _chunks(corpora, found, number))
     if config.facts.has_labels:
         chunks = counted(chunks, labels, found, config.classification)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
@@ -173,9 +167,8 @@ def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Fi
     strange: dict[Path, Finding] = {}
     for file in dict.fromkeys(file for corpus in found for file in corpus.files):
         encoding = find_encoding(file)
-        if encoding is None or encoding.encoding == UTF8:
-            continue
-        if corpora.encoding == UTF8 or not encoding.is_certain:
+        is_other = encoding is not None and encoding.encoding != UTF8
+        if encoding and is_other and (corpora.encoding == UTF8 or not encoding.is_certain):
             mend = f"set data.encoding: {encoding.encoding}, or {conversion(encoding, file)}"
             message = f"{encoding}, not UTF-8: {mend}"
             strange[file] = Finding("files", "error", message, file)
@@ -233,19 +226,20 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
         for file in corpus.files
     )
     corpus.shift = shift_of(source, target, model)
-    if corpus.shift is not None:
-        lacking = corpus.files[int(len(target) < len(source))].name
-        gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
-        place = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
-        if corpus.shift == 1:
-            where = f"{place} at its beginning: the ends fit together"
-        elif corpus.shift > shorter:
-            where = f"{place} at its end: the beginnings fit together"
-        else:
-            where = f"{place} at about line {corpus.shift}, where they get out of step"
-        message = f"{counts[0].message}; probably {where}"
-        corpus.broken.remove(counts[0])
-        corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
+    if corpus.shift is None:
+        return
+    lacking = corpus.files[int(len(target) < len(source))].name
+    gap = abs(len(source) - len(target))
+    if corpus.shift == 1:
+        where = "its beginning: the ends fit together"
+    elif corpus.shift > min(len(source), len(target)):
+        where = "its end: the beginnings fit together"
+    else:
+        where = f"about line {corpus.shift}, where they get out of step"
+    missing = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
+    message = f"{counts[0].message}; probably {missing} at {where}"
+    corpus.broken.remove(counts[0])
+    corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
 
 
 def _repeat_findings(found: list[CorpusRows], facts: TaskFacts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ be in a third language.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,7 +112,7 @@ def build_model(side: Side, language: str) -> SideModel:
     return SideModel(log_probs, usual, spread or math.inf, known)
 
 
-def are_separable(models: tuple[SideModel, SideModel], chunk: Chunk) -> bool:
+def are_separable(models: Sequence[SideModel], chunk: Chunk) -> bool:
     """Return whether the models tell the sides of a sample apart: they are not in one language."""
     for number, side in enumerate(chunk.sides):
         advantage, lengths, _ = _compare(models, number, side)
@@ -123,7 +123,7 @@ def are_separable(models: tuple[SideModel, SideModel], chunk: Chunk) -> bool:
 
 
 def wrong_language(
-    chunk: Chunk, models: tuple[SideModel, SideModel], *, separable: bool
+    chunk: Chunk, models: Sequence[SideModel], *, separable: bool
 ) -> Iterator[Marks]:
     """Find lines in the language of the other side, in a third one, or in none."""
     for number, side in enumerate(chunk.sides):
@@ -145,9 +145,7 @@ def wrong_language(
         yield marks._replace(ranks=deviation[marks.rows])
 
 
-def _compare(
-    models: tuple[SideModel, SideModel], number: int, side: Side
-) -> tuple[Floats, Ints, Floats]:
+def _compare(models: Sequence[SideModel], number: int, side: Side) -> tuple[Floats, Ints, Floats]:
     """Return by line: how much better its own model is, trigrams, deviation below the usual."""
     grams = _trigrams(side)
     own, lengths = _means(models[number].log_probs, grams, len(side.lines))

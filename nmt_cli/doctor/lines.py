@@ -1,6 +1,6 @@
 """All tests of a row, run on chunks of rows; what goes back is small."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -68,23 +68,19 @@ class Profile:
     """What the tests of a row go by."""
 
     is_chat: bool  # sides are not translations of each other, so they are not compared
-    # number of each side's main script in `scripts.NAMES`; 0 where none is
-    main_script: tuple[int, int]
-    usual_scripts: tuple[Ints, Ints]  # numbers of the scripts that each side uses
-    models: tuple[SideModel, SideModel]  # the trigrams of each side
+    # by side: the number of its main script in `scripts.NAMES`, 0 where none is, and of all it uses
+    scripts: Sequence[tuple[int, Ints]]
+    models: Sequence[SideModel]  # the trigrams of each side
     separable: bool  # whether the models tell the sides apart
     lengths: LengthModel | None  # the usual ratio of lengths; None when unknown
 
 
 def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) -> Profile:
     """Return the profile of a sample; the codes of its sides' languages are "" where unknown."""
-    (main, usual), (target_main, target_usual) = map(_scripts, chunk.sides, languages)
-    source_model, target_model = map(build_model, chunk.sides, languages)
-    models = (source_model, target_model)
+    models = [*map(build_model, chunk.sides, languages)]
     return Profile(
         is_chat,
-        (main, target_main),
-        (usual, target_usual),
+        [*map(_scripts, chunk.sides, languages)],
         models,
         separable=not is_chat and are_separable(models, chunk),
         lengths=None if is_chat else build_length_model(chunk),
@@ -94,10 +90,10 @@ def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) ->
 def _scripts(side: Side, language: str) -> tuple[int, Ints]:
     """Return the number of a side's main script, and of all that it uses."""
     shares = script_shares(side)
-    main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
-    expected = script_of(language)
-    if expected is not None:
+    if expected := script_of(language):
         main = NAMES.index(expected)
+    else:
+        main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
     # Names and abbreviations in Latin letters belong to any text.
     return main, np.union1d(np.flatnonzero(shares >= USUAL_SCRIPT), [main, NAMES.index("Latin")])
 
@@ -126,12 +122,11 @@ def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Row
 def _all_marks(
     chunk: Chunk, same: npt.NDArray[np.bool_], profile: Profile, counter: TokenCounter | None
 ) -> Iterator[Marks]:
-    yield from characters.broken_bytes(chunk)
     yield from characters.strange_characters(chunk)
     yield from characters.blank_sides(chunk)
     yield from characters.white_space(chunk)
     yield from characters.identical_sides(chunk, same)
-    yield from characters.wrong_script(chunk, profile.main_script, profile.usual_scripts)
+    yield from characters.wrong_script(chunk, profile.scripts)
     yield from characters.repetition(chunk)
     yield from mojibake.garbled(chunk)
     yield from patterns.markup(chunk)

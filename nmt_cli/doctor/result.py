@@ -42,10 +42,8 @@ class CorpusRows:
     def add(self, tested: Tested) -> None:
         """Take what the tests found in the next rows."""
         self._parts.append(tested.rows)
-        self.visible = (
-            self.visible[0] + tested.visible[0],
-            self.visible[1] + tested.visible[1],
-        )
+        ours, theirs = self.visible, tested.visible
+        self.visible = (ours[0] + theirs[0], ours[1] + theirs[1])
         for side, finding in tested.worst:
             self.note(side, finding)
 
@@ -67,11 +65,8 @@ class CorpusRows:
         """Return file and line of a side of a row."""
         return self.files[-side], int(self.rows["line"][row])
 
-    def has(self, check: str) -> npt.NDArray[np.bool_]:
-        """Return [N] whether a test found something in a row."""
-        return self._has_any([check])
-
-    def _has_any(self, checks: Iterable[str]) -> npt.NDArray[np.bool_]:
+    def has(self, *checks: str) -> npt.NDArray[np.bool_]:
+        """Return [N] whether one of these tests found something in a row."""
         mask = np.uint32(sum(1 << BIT[check] for check in checks))
         found: npt.NDArray[np.bool_] = (self.rows["found"] & mask) != 0
         return found
@@ -85,7 +80,7 @@ class CorpusRows:
     def flagged(self) -> npt.NDArray[np.bool_]:
         """[N] whether a row has an error or a warning."""
         told = (check for check in CHECKS if check.severity != "info" and not self.is_trait(check))
-        return self._has_any(check.name for check in told)
+        return self.has(*(check.name for check in told))
 
     def findings(self) -> Iterator[Finding]:
         """Yield what the tests of rows found, the worst of each test first."""
@@ -96,17 +91,13 @@ class CorpusRows:
             if self.shift is not None and check.name in _COMPARISONS:
                 worst = [finding for finding in worst if (finding.line or 0) < self.shift]
             if worst and self.is_trait(check):
-                yield self._trait(check, worst[0])
-            else:
-                yield from worst
-
-    def _trait(self, check: Check, example: Finding) -> Finding:
-        count = int(self.has(check.name).sum())
-        message = (
-            f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
-            f"line {example.line}: {example.message}"
-        )
-        return Finding(check.name, "info", message, example.file)
+                count, example = int(self.has(check.name).sum()), worst[0]
+                message = (
+                    f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
+                    f"line {example.line}: {example.message}"
+                )
+                worst = [Finding(check.name, "info", message, example.file)]
+            yield from worst
 
 
 @dataclass(frozen=True)
