@@ -6,6 +6,7 @@ as eight, and would let a later duplicate of a key win silently.
 
 import functools
 import json
+import operator
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -95,12 +96,9 @@ _Loader.add_constructor("tag:yaml.org,2002:str", _construct_text)
 def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedConfig:
     """Read a configuration file, apply `--set` overrides, and check everything.
 
-    Args:
-        name: A path, or the name of a bundled configuration; None is `quickstart`.
-        overrides: `section.key=value` strings; list items are reached by number.
-
-    Raises:
-        ConfigError: The file is missing, is not YAML, or has problems; all are listed.
+    The name is a path or that of a bundled configuration, the overrides are `section.key=value`;
+    list items are reached by number. ConfigError: the file is missing, is not YAML, or has
+    problems; all are listed.
     """
     path = _find(name or DEFAULT_CONFIG)
     is_bundled = path in bundled_configs().values()
@@ -283,13 +281,13 @@ def _validated(
     tree: dict[str, Any], places: dict[Location, str], shown: str, problems: list[str]
 ) -> Config:
     """Return the configuration of a tree; raise ConfigError for all problems together."""
+    found: list[str] = []
     try:
         config = Config.model_validate(tree)
     except ValidationError as error:
         found = [_problem(dict(item), places, shown) for item in error.errors()]
-        raise ConfigError("\n".join([*problems, *dict.fromkeys(found)])) from None
-    if problems:
-        raise ConfigError("\n".join(problems))
+    if problems or found:
+        raise ConfigError("\n".join([*problems, *dict.fromkeys(found)]))
     return config
 
 
@@ -318,7 +316,7 @@ def _what(error: dict[str, Any], loc: Location) -> str:
 
 def _meant_key(loc: Location) -> str:
     """Return which key was meant: one of a section, where that was left out."""
-    within = [f"{section}.{key}" for section, key, _ in _section_keys() if key == loc[0]]
+    within = [name for name in _keys() if name.endswith(f".{loc[0]}")]
     if len(loc) == 1 and within:
         return f" Did you mean '{' or '.join(within)}'?"
     model: type[Section] = Config
@@ -337,14 +335,13 @@ def _section_of(field: FieldInfo) -> type[Section] | None:
 
 
 @functools.cache
-def _section_keys() -> list[tuple[str, str, FieldInfo]]:
-    """Return the section, the name and the declaration of every key that is in a section."""
-    return [
-        (name, key, inner)
-        for name, field in Config.model_fields.items()
-        if (section := _section_of(field))
-        for key, inner in section.model_fields.items()
-    ]
+def _keys() -> dict[str, FieldInfo]:
+    """Return the declaration of each key by its dotted name, those in no section first."""
+    found = {name: field for name, field in Config.model_fields.items() if not _section_of(field)}
+    for name, field in Config.model_fields.items():
+        if section := _section_of(field):
+            found |= {f"{name}.{key}": inner for key, inner in section.model_fields.items()}
+    return found
 
 
 def _dotted(loc: Location) -> str:
@@ -354,8 +351,7 @@ def _dotted(loc: Location) -> str:
 def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Config:
     """Return a configuration with other values for some keys (`section.key`), checked again.
 
-    Raises:
-        ConfigError: They do not fit the others; the message names their origin.
+    ConfigError: they do not fit the others; the message names their origin.
     """
     tree = config.model_dump()
     for name, value in values.items():
@@ -367,8 +363,7 @@ def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Confi
 def checked(tree: dict[str, Any], origin: str) -> Config:
     """Return the configuration of a mapping such as YAML gives, with no `auto` in it.
 
-    Raises:
-        ConfigError: It is not a configuration; all problems are listed, with their origin.
+    ConfigError: it is not a configuration; all problems are listed, with their origin.
     """
     return _validated(tree, {}, origin, [])
 
@@ -486,19 +481,17 @@ def json_schema() -> dict[str, Any]:
 
 def _allow_auto(key: dict[str, Any]) -> None:
     """Let a key of a schema be `auto` beside what it may be already."""
-    kept: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
+    about = {n: key.pop(n) for n in ("description", "default") if n in key}
     inner = dict(key)
     key.clear()
-    key.update(kept, anyOf=[inner, {"const": AUTO}])
+    key.update(about, anyOf=[inner, {"const": AUTO}])
 
 
 def reference_markdown() -> str:
     """Return the table of all keys in `configs/README.md`."""
     rows = ["| key | default | meaning |", "|---|---|---|"]
-    keys = {name: f for name, f in Config.model_fields.items() if not _section_of(f)}
-    keys |= {f"{section}.{key}": field for section, key, field in _section_keys()}
-    keys |= {f"data.train.N.{key}": field for key, field in CorpusConfig.model_fields.items()}
-    for name, field in keys.items():
+    of_corpora = {f"data.train.N.{key}": f for key, f in CorpusConfig.model_fields.items()}
+    for name, field in (_keys() | of_corpora).items():
         default = "required" if field.is_required() else f"`{_flow(field.default)}`"
         rows.append(f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |")
     return "\n".join(rows) + "\n"
@@ -507,20 +500,16 @@ def reference_markdown() -> str:
 def fixed_keys(config: Config) -> dict[str, Any]:
     """Return the keys that a run may not change midway, as dotted name -> JSON value."""
     tree = config.model_dump(mode="json")
-    own = {name: field for name, field in Config.model_fields.items() if not _section_of(field)}
-    found = {name: tree[name] for name, field in own.items() if not _extra(field, "may_change")}
-    return found | {
-        f"{section}.{key}": tree[section][key]
-        for section, key, field in _section_keys()
-        if not _extra(field, "may_change")
-    }
+    fixed = (name for name, field in _keys().items() if not _extra(field, "may_change"))
+    return {name: functools.reduce(operator.getitem, name.split("."), tree) for name in fixed}
 
 
 @functools.cache
 def auto_keys() -> dict[str, list[str]]:
     """Return the keys that may say `auto`: section -> its keys."""
     found: dict[str, list[str]] = {}
-    for section, key, field in _section_keys():
+    for name, field in _keys().items():
+        section, _, key = name.partition(".")
         if _extra(field, "may_be_auto"):
             found.setdefault(section, []).append(key)
     return found
