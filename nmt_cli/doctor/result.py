@@ -128,9 +128,7 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by severity, then by check, the worst first."""
-
-    def key(finding: Finding) -> tuple[int, int, float]:
-        severity = SEVERITIES.index(finding.severity)
-        return severity, BIT.get(finding.check, -1), -finding.rank
-
-    return sorted(findings, key=key)
+    return sorted(
+        findings,
+        key=lambda f: (SEVERITIES.index(f.severity), BIT.get(f.check, -1), -f.rank),
+    )
