@@ -543,6 +543,11 @@ class ClassificationConfig(Section):
         "accuracy", "the score that chooses the best model"
     )
 
+    @property
+    def label_separator(self) -> str | None:
+        """What separates the labels of an example; None where each has just one."""
+        return self.separator if self.multi_label else None
+
     @field_validator("labels")
     @classmethod
     def _different_labels(cls, labels: list[str] | None) -> list[str] | None:

@@ -73,8 +73,7 @@ class _Broken(Exception):
 def missing_files(data_set: DataSet, folder: Path) -> list[RemoteFile]:
     """Return the files of a set that are not in its folder yet.
 
-    Raises:
-        DataError: A file of that name is there that is not the published one.
+    DataError: a file of that name is there that is not the published one.
     """
     missing = []
     for file in data_set.files:
@@ -160,9 +159,8 @@ def fetch(
 def unpack(archive: Path, members: dict[str, str]) -> None:
     """Put members of a zip archive beside it, by the names given for them, and remove it.
 
-    Raises:
-        FetchError: It is no zip archive, lacks a member, or is damaged.
-        DataError: They cannot be written.
+    FetchError: it is no zip archive, lacks a member, or is damaged. DataError: they cannot be
+    written.
     """
     folder = archive.parent
     parts = {folder / f".{name}.part": folder / name for name in members.values()}

@@ -150,7 +150,7 @@ def _test(
     done, config = 0, corpora.config
     chunks = (rows for number in range(len(found)) for rows in _chunks(corpora, found, number))
     if config.facts.has_labels:
-        chunks = counted(chunks, labels, found, config.classification)
+        chunks = counted(chunks, labels, found, config.classification.label_separator)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
         found[tested.corpus].add(tested)
         done += len(tested.rows)

@@ -42,15 +42,10 @@ def pair_keys(source: Keys, target: Keys) -> Keys:
 
 def duplicates(keys: Keys) -> Repeats:
     """Return the rows whose key an earlier row has; 0 is no key."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    is_new = np.ones(len(keys), np.bool_)
-    is_new[1:] = ordered[1:] != ordered[:-1]
-    heads = np.maximum.accumulate(np.where(is_new, np.arange(len(keys)), 0))
-    again = ~is_new & (ordered != 0)
-    rows, firsts = order[again], order[heads[again]]
-    back = np.argsort(rows)
-    return Repeats(rows[back], firsts[back])
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    firsts = first[which]
+    rows = np.flatnonzero((firsts < np.arange(len(keys))) & (keys != 0))
+    return Repeats(rows, firsts[rows])
 
 
 def in_both(keys: Keys, held_out: Keys) -> Repeats:
