@@ -10,19 +10,13 @@ from nmt_cli.config.auto import Situation, choose, vocab_size
 from nmt_cli.config.reading import LoadedConfig, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TaskFacts
+from nmt_cli.doctor import repeats
 from nmt_cli.doctor.chunk import Chunk
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.label_balance import Counts, counted, label_findings
 from nmt_cli.doctor.languages import language_findings
 from nmt_cli.doctor.lengths import LengthModel, shift_of
 from nmt_cli.doctor.lines import Profile, Rows, build_profile, build_tests
-from nmt_cli.doctor.repeats import (
-    SplitRows,
-    contradiction_findings,
-    note_duplicates,
-    note_leakage,
-    stock_findings,
-)
 from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
 from nmt_cli.doctor.token_counts import TokenCounter, study_tokens
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
@@ -243,12 +237,14 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
 
 
 def _repeat_findings(found: list[CorpusRows], facts: TaskFacts) -> Iterator[Finding]:
-    splits = {name: SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS}
+    splits = {
+        name: repeats.SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS
+    }
     for split in splits.values():
-        note_duplicates(split)
+        repeats.note_duplicates(split)
     for name, held_out in (("train", "dev"), ("train", "test"), ("dev", "test")):
-        yield from note_leakage(splits[name], splits[held_out], pairs=not facts.is_parallel)
+        yield from repeats.note_leakage(splits[name], splits[held_out], pairs=not facts.is_parallel)
     if facts.has_labels:
-        yield from contradiction_findings(splits["train"])
+        yield from repeats.contradiction_findings(splits["train"])
     else:
-        yield from stock_findings(splits["train"])
+        yield from repeats.stock_findings(splits["train"])

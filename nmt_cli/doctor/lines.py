@@ -9,25 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor import characters, mojibake, patterns
-from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk, Ints, Side
+from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk, Ints
 from nmt_cli.doctor.findings import BIT, CHECKS, Finding, Marks
 from nmt_cli.doctor.languages import (
-    MAIN_SCRIPT,
     SideModel,
     are_separable,
     build_model,
-    script_of,
-    script_shares,
+    usual_scripts,
     wrong_language,
 )
 from nmt_cli.doctor.lengths import LengthModel, build_length_model, odd_lengths
 from nmt_cli.doctor.token_counts import TokenCounter, too_long
 from nmt_cli.text.held_out import TELLING_LENGTH
-from nmt_cli.text.scripts import NAMES
 
 KEPT = 1000  # rows of a chunk that are described for each test, the worst ones
 EXCERPT = 160  # characters of a line that are kept to be shown
-USUAL_SCRIPT = 0.02  # share of the letters that makes a script a usual one
 
 # What is kept of each row: its line; keys of its sides, which are equal for texts with the same
 # letters and digits, 0 for none; whether its target is long enough to give a sentence away; a bit
@@ -80,22 +76,11 @@ def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) ->
     models = [*map(build_model, chunk.sides, languages)]
     return Profile(
         is_chat,
-        [*map(_scripts, chunk.sides, languages)],
+        [*map(usual_scripts, chunk.sides, languages)],
         models,
         separable=not is_chat and are_separable(models, chunk),
         lengths=None if is_chat else build_length_model(chunk),
     )
-
-
-def _scripts(side: Side, language: str) -> tuple[int, Ints]:
-    """Return the number of a side's main script, and of all that it uses."""
-    shares = script_shares(side)
-    if expected := script_of(language):
-        main = NAMES.index(expected)
-    else:
-        main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
-    # Names and abbreviations in Latin letters belong to any text.
-    return main, np.union1d(np.flatnonzero(shares >= USUAL_SCRIPT), [main, NAMES.index("Latin")])
 
 
 def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Rows], Tested]:

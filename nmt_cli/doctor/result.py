@@ -129,6 +129,5 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by severity, then by check, the worst first."""
     return sorted(
-        findings,
-        key=lambda f: (SEVERITIES.index(f.severity), BIT.get(f.check, -1), -f.rank),
+        findings, key=lambda f: (SEVERITIES.index(f.severity), BIT.get(f.check, -1), -f.rank)
     )
