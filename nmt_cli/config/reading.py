@@ -8,7 +8,7 @@ import functools
 import json
 import operator
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -181,7 +181,13 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
             return {}, {}, []
         if not isinstance(root, yaml.MappingNode):
             raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
-        _collect_lines(root, (), lines, problems, shown)
+        for loc, line in _lines_of(root):
+            if loc in lines and isinstance(loc[-1], str):
+                twice = f"given twice (first in line {lines[loc]})"
+                problems.append(f"{shown}:{line}: {_dotted(loc)}: {twice}")
+            lines[loc] = line
+            if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
+                raise ConfigError(f"{shown}: has more than {_MOST_VALUES:,} values")
         return _Loader("").construct_document(root), lines, problems
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}: not valid UTF-8 (byte {error.start + 1})") from error
@@ -199,28 +205,18 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
         raise ConfigError(f"{shown}: not valid YAML: a value does not fit its type") from error
 
 
-def _collect_lines(
-    node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
-) -> None:
-    if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
-        raise ConfigError(f"{shown}: has more than {_MOST_VALUES:,} values")
+def _lines_of(node: yaml.Node, loc: Location = ()) -> Iterator[tuple[Location, int]]:
+    """Yield each key and list item within a node with its line; make every key text."""
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            lines[(*loc, index)] = item.start_mark.line + 1
-            _collect_lines(item, (*loc, index), lines, problems, shown)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    for key_node, value_node in node.value:
-        if isinstance(key_node, yaml.ScalarNode):
-            key_node.tag = "tag:yaml.org,2002:str"  # a key is text, whatever it looks like
-        here = (*loc, str(key_node.value))
-        line = key_node.start_mark.line + 1
-        if here in lines:
-            problems.append(
-                f"{shown}:{line}: {_dotted(here)}: given twice (first in line {lines[here]})"
-            )
-        lines[here] = line
-        _collect_lines(value_node, here, lines, problems, shown)
+            yield (*loc, index), item.start_mark.line + 1
+            yield from _lines_of(item, (*loc, index))
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                key.tag = "tag:yaml.org,2002:str"  # whatever it looks like
+            yield (*loc, str(key.value)), key.start_mark.line + 1
+            yield from _lines_of(value, (*loc, str(key.value)))
 
 
 def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, str]) -> list[str]:
@@ -481,7 +477,7 @@ def json_schema() -> dict[str, Any]:
 
 def _allow_auto(key: dict[str, Any]) -> None:
     """Let a key of a schema be `auto` beside what it may be already."""
-    about = {n: key.pop(n) for n in ("description", "default") if n in key}
+    about: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
     inner = dict(key)
     key.clear()
     key.update(about, anyOf=[inner, {"const": AUTO}])

@@ -142,7 +142,7 @@ def _test(
 ) -> None:
     """Run the tests of rows on all corpora; count the labels of a classifier."""
     done, config = 0, corpora.config
-    chunks = (rows for number in range(len(found)) for rows in _chunks(corpora, found, number))
+    chunks: Iterator[Rows] = (r for n in range(len(found)) for r in _chunks(corpora, found, n))
     if config.facts.has_labels:
         chunks = counted(chunks, labels, found, config.classification.label_separator)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
