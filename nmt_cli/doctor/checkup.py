@@ -20,7 +20,7 @@ from nmt_cli.doctor.lines import Profile, Rows, build_profile, build_tests
 from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
 from nmt_cli.doctor.token_counts import TokenCounter, study_tokens
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
-from nmt_cli.errors import DataError, LineError
+from nmt_cli.errors import DataError
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.languages import Languages
@@ -32,7 +32,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 SPLITS = ("train", "dev", "test")
 _CHUNK = 10_000
-_KEPT_BROKEN = 1000  # lines of a corpus that are no row
 _VOCAB_SIZE = "tokenizer.vocab_size"
 _NEEDED = ("model.max_length", "train.tokens_per_batch")  # to tell what is too long, and padding
 
@@ -63,9 +62,8 @@ def check_up(
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
-        for number in range(len(found)):
-            for rows in _chunks(corpora, found, number):  # which also notes what is no row
-                findings += _undecoded(rows)
+        for rows in _chunks(corpora, found):  # which also notes what is no row
+            findings += _undecoded(rows)
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
     strange = _other_encodings(corpora, found)
@@ -142,7 +140,7 @@ def _test(
 ) -> None:
     """Run the tests of rows on all corpora; count the labels of a classifier."""
     done, config = 0, corpora.config
-    chunks: Iterator[Rows] = (r for n in range(len(found)) for r in _chunks(corpora, found, n))
+    chunks = _chunks(corpora, found)
     if config.facts.has_labels:
         chunks = counted(chunks, labels, found, config.classification.label_separator)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
@@ -169,26 +167,20 @@ def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Fi
     return strange
 
 
-def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:
-    """Yield the rows of a corpus; note the lines that are none."""
-    corpus = found[number]
-
-    def report(problem: LineError) -> None:
-        if len(corpus.broken) < _KEPT_BROKEN:
-            what = (problem.problem, problem.file, problem.line)
-            corpus.broken.append(Finding("format", "error", *what))
-
+def _chunks(corpora: Corpora, found: list[CorpusRows]) -> Iterator[Rows]:
+    """Yield the rows of all corpora; note the lines that are none."""
     # The last turn of a conversation; both texts of a pair to classify.
     first = 0 if corpora.config.facts.has_labels else -1
-    rows = _until_error(corpora.iter_rows(corpus.config, report), corpus)
-    while chunk := list(islice(rows, _CHUNK)):
-        yield Rows(
-            number,
-            (corpus.files[0], corpus.files[-1]),
-            [row.line for row in chunk],
-            [" ".join(row.example.source[first:]) for row in chunk],
-            [row.example.target for row in chunk],
-        )
+    for number, corpus in enumerate(found):
+        rows = _until_error(corpora.iter_rows(corpus.config, corpus.note_broken), corpus)
+        while chunk := list(islice(rows, _CHUNK)):
+            yield Rows(
+                number,
+                (corpus.files[0], corpus.files[-1]),
+                [row.line for row in chunk],
+                [" ".join(row.example.source[first:]) for row in chunk],
+                [row.example.target for row in chunk],
+            )
 
 
 def _undecoded(rows: Rows) -> Iterator[Finding]:

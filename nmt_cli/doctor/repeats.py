@@ -86,20 +86,6 @@ def stock(keys: Keys) -> Stock | None:
     return Stock(share, int(valid[first[most]]), int(counts[most]))
 
 
-def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
-    """Return how many texts have several labels, and two rows with the first of them.
-
-    Both are keys [N]; 0 is no text.
-    """
-    order = np.lexsort((labels, texts))
-    same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
-    places = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
-    if not len(places):
-        return None
-    one, other = sorted((int(order[places[0]]), int(order[places[0] + 1])))
-    return len(np.unique(texts[order][places])), one, other
-
-
 class SplitRows:
     """All rows of a split, one corpus behind the other."""
 
@@ -215,8 +201,14 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
 
 def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
     """Yield a line where the same text stands with different labels."""
-    if found := contradictions(split.keys(0), split.keys(1)):
-        count, one, other = found
+    texts, labels = split.keys(0), split.keys(1)
+    order = np.lexsort((labels, texts))
+    texts, labels = texts[order], labels[order]
+    same = (texts[1:] == texts[:-1]) & (texts[1:] != 0)
+    found = np.flatnonzero(same & (labels[1:] != labels[:-1]))
+    if len(found):
+        one, other = sorted(order[found[0] : found[0] + 2].tolist())
         places = f"{split.place(one)} and {split.place(other)}"
+        count = len(np.unique(texts[found]))
         message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
         yield Finding("labels", "warning", message)

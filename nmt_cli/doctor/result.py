@@ -11,10 +11,12 @@ import numpy.typing as npt
 from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.doctor.findings import BIT, CHECKS, SEVERITIES, Check, Finding
 from nmt_cli.doctor.lines import ROW, Tested
+from nmt_cli.errors import LineError
 
 TRAIT_SHARE = 0.05  # of the rows: so many that a test finds are a trait of the corpus
 TRAIT_ROWS = 20  # at least
 KEPT_FINDINGS = 10_000  # of a test in a corpus, the worst ones
+KEPT_BROKEN = 1000  # lines of a corpus that are no row
 MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or told
 # What a comparison of the sides finds means nothing where the files are out of step.
 _COMPARISONS = ("identical", "length-ratio", "numbers", "links")
@@ -46,6 +48,12 @@ class CorpusRows:
         self.visible = (ours[0] + theirs[0], ours[1] + theirs[1])
         for side, finding in tested.worst:
             self.note(side, finding)
+
+    def note_broken(self, problem: LineError) -> None:
+        """Keep what is wrong with a line that is no row, unless there are many."""
+        if len(self.broken) < KEPT_BROKEN:
+            what = (problem.problem, problem.file, problem.line)
+            self.broken.append(Finding("format", "error", *what))
 
     def note(self, side: int, finding: Finding) -> None:
         """Keep what a test found in a row, if it is among the worst."""

@@ -233,16 +233,14 @@ def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
 
 def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
     """Raise TrainingError when no example of a split ("train", "dev") fits `max_length` tokens."""
-    shortest, longest = [], []
-    for lengths in _longer_sides(corpus):
-        shortest.append(lengths.min())
-        longest.append(lengths.max())
-    if min(shortest) > max_length:
+    bounds = [(lengths.min(), lengths.max()) for lengths in _longer_sides(corpus)]
+    shortest, longest = min(low for low, _ in bounds), max(high for _, high in bounds)
+    if shortest > max_length:
         raise TrainingError(
             f"every pair of {split} is longer than model.max_length ({max_length} tokens); "
-            f"the shortest has {min(shortest)}",
-            hint=f"raise model.max_length or split the lines, e.g. "
-            f"--set model.max_length={max(longest)}",
+            f"the shortest has {shortest}",
+            hint="raise model.max_length or split the lines, e.g. "
+            f"--set model.max_length={longest}",
         )
 
 
