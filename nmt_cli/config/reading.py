@@ -6,8 +6,9 @@ as eight, and would let a later duplicate of a key win silently.
 
 import functools
 import json
+import operator
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -95,12 +96,9 @@ _Loader.add_constructor("tag:yaml.org,2002:str", _construct_text)
 def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedConfig:
     """Read a configuration file, apply `--set` overrides, and check everything.
 
-    Args:
-        name: A path, or the name of a bundled configuration; None is `quickstart`.
-        overrides: `section.key=value` strings; list items are reached by number.
-
-    Raises:
-        ConfigError: The file is missing, is not YAML, or has problems; all are listed.
+    The name is a path or that of a bundled configuration, the overrides are `section.key=value`;
+    list items are reached by number. ConfigError: the file is missing, is not YAML, or has
+    problems; all are listed.
     """
     path = _find(name or DEFAULT_CONFIG)
     is_bundled = path in bundled_configs().values()
@@ -183,7 +181,13 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
             return {}, {}, []
         if not isinstance(root, yaml.MappingNode):
             raise ConfigError(f"{shown}:1: a configuration is a mapping of keys to values")
-        _collect_lines(root, (), lines, problems, shown)
+        for loc, line in _lines_of(root):
+            if loc in lines and isinstance(loc[-1], str):
+                twice = f"given twice (first in line {lines[loc]})"
+                problems.append(f"{shown}:{line}: {_dotted(loc)}: {twice}")
+            lines[loc] = line
+            if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
+                raise ConfigError(f"{shown}: has more than {_MOST_VALUES:,} values")
         return _Loader("").construct_document(root), lines, problems
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}: not valid UTF-8 (byte {error.start + 1})") from error
@@ -201,28 +205,18 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
         raise ConfigError(f"{shown}: not valid YAML: a value does not fit its type") from error
 
 
-def _collect_lines(
-    node: yaml.Node, loc: Location, lines: dict[Location, int], problems: list[str], shown: str
-) -> None:
-    if len(lines) > _MOST_VALUES:  # aliases, one within another, stand for billions
-        raise ConfigError(f"{shown}: has more than {_MOST_VALUES:,} values")
+def _lines_of(node: yaml.Node, loc: Location = ()) -> Iterator[tuple[Location, int]]:
+    """Yield each key and list item within a node with its line; make every key text."""
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            lines[(*loc, index)] = item.start_mark.line + 1
-            _collect_lines(item, (*loc, index), lines, problems, shown)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    for key_node, value_node in node.value:
-        if isinstance(key_node, yaml.ScalarNode):
-            key_node.tag = "tag:yaml.org,2002:str"  # a key is text, whatever it looks like
-        here = (*loc, str(key_node.value))
-        line = key_node.start_mark.line + 1
-        if here in lines:
-            problems.append(
-                f"{shown}:{line}: {_dotted(here)}: given twice (first in line {lines[here]})"
-            )
-        lines[here] = line
-        _collect_lines(value_node, here, lines, problems, shown)
+            yield (*loc, index), item.start_mark.line + 1
+            yield from _lines_of(item, (*loc, index))
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                key.tag = "tag:yaml.org,2002:str"  # whatever it looks like
+            yield (*loc, str(key.value)), key.start_mark.line + 1
+            yield from _lines_of(value, (*loc, str(key.value)))
 
 
 def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, str]) -> list[str]:
@@ -283,13 +277,13 @@ def _validated(
     tree: dict[str, Any], places: dict[Location, str], shown: str, problems: list[str]
 ) -> Config:
     """Return the configuration of a tree; raise ConfigError for all problems together."""
+    found: list[str] = []
     try:
         config = Config.model_validate(tree)
     except ValidationError as error:
         found = [_problem(dict(item), places, shown) for item in error.errors()]
-        raise ConfigError("\n".join([*problems, *dict.fromkeys(found)])) from None
-    if problems:
-        raise ConfigError("\n".join(problems))
+    if problems or found:
+        raise ConfigError("\n".join([*problems, *dict.fromkeys(found)]))
     return config
 
 
@@ -318,7 +312,7 @@ def _what(error: dict[str, Any], loc: Location) -> str:
 
 def _meant_key(loc: Location) -> str:
     """Return which key was meant: one of a section, where that was left out."""
-    within = [f"{section}.{key}" for section, key, _ in _section_keys() if key == loc[0]]
+    within = [name for name in _keys() if name.endswith(f".{loc[0]}")]
     if len(loc) == 1 and within:
         return f" Did you mean '{' or '.join(within)}'?"
     model: type[Section] = Config
@@ -337,14 +331,13 @@ def _section_of(field: FieldInfo) -> type[Section] | None:
 
 
 @functools.cache
-def _section_keys() -> list[tuple[str, str, FieldInfo]]:
-    """Return the section, the name and the declaration of every key that is in a section."""
-    return [
-        (name, key, inner)
-        for name, field in Config.model_fields.items()
-        if (section := _section_of(field))
-        for key, inner in section.model_fields.items()
-    ]
+def _keys() -> dict[str, FieldInfo]:
+    """Return the declaration of each key by its dotted name, those in no section first."""
+    found = {name: field for name, field in Config.model_fields.items() if not _section_of(field)}
+    for name, field in Config.model_fields.items():
+        if section := _section_of(field):
+            found |= {f"{name}.{key}": inner for key, inner in section.model_fields.items()}
+    return found
 
 
 def _dotted(loc: Location) -> str:
@@ -354,8 +347,7 @@ def _dotted(loc: Location) -> str:
 def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Config:
     """Return a configuration with other values for some keys (`section.key`), checked again.
 
-    Raises:
-        ConfigError: They do not fit the others; the message names their origin.
+    ConfigError: they do not fit the others; the message names their origin.
     """
     tree = config.model_dump()
     for name, value in values.items():
@@ -367,8 +359,7 @@ def with_values(config: Config, values: Mapping[str, Any], origin: str) -> Confi
 def checked(tree: dict[str, Any], origin: str) -> Config:
     """Return the configuration of a mapping such as YAML gives, with no `auto` in it.
 
-    Raises:
-        ConfigError: It is not a configuration; all problems are listed, with their origin.
+    ConfigError: it is not a configuration; all problems are listed, with their origin.
     """
     return _validated(tree, {}, origin, [])
 
@@ -486,19 +477,17 @@ def json_schema() -> dict[str, Any]:
 
 def _allow_auto(key: dict[str, Any]) -> None:
     """Let a key of a schema be `auto` beside what it may be already."""
-    kept: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
+    about: dict[str, Any] = {n: key.pop(n) for n in ("description", "default") if n in key}
     inner = dict(key)
     key.clear()
-    key.update(kept, anyOf=[inner, {"const": AUTO}])
+    key.update(about, anyOf=[inner, {"const": AUTO}])
 
 
 def reference_markdown() -> str:
     """Return the table of all keys in `configs/README.md`."""
     rows = ["| key | default | meaning |", "|---|---|---|"]
-    keys = {name: f for name, f in Config.model_fields.items() if not _section_of(f)}
-    keys |= {f"{section}.{key}": field for section, key, field in _section_keys()}
-    keys |= {f"data.train.N.{key}": field for key, field in CorpusConfig.model_fields.items()}
-    for name, field in keys.items():
+    of_corpora = {f"data.train.N.{key}": f for key, f in CorpusConfig.model_fields.items()}
+    for name, field in (_keys() | of_corpora).items():
         default = "required" if field.is_required() else f"`{_flow(field.default)}`"
         rows.append(f"| `{name}` | {default} | {describe(field).replace('|', 'or')} |")
     return "\n".join(rows) + "\n"
@@ -507,20 +496,16 @@ def reference_markdown() -> str:
 def fixed_keys(config: Config) -> dict[str, Any]:
     """Return the keys that a run may not change midway, as dotted name -> JSON value."""
     tree = config.model_dump(mode="json")
-    own = {name: field for name, field in Config.model_fields.items() if not _section_of(field)}
-    found = {name: tree[name] for name, field in own.items() if not _extra(field, "may_change")}
-    return found | {
-        f"{section}.{key}": tree[section][key]
-        for section, key, field in _section_keys()
-        if not _extra(field, "may_change")
-    }
+    fixed = (name for name, field in _keys().items() if not _extra(field, "may_change"))
+    return {name: functools.reduce(operator.getitem, name.split("."), tree) for name in fixed}
 
 
 @functools.cache
 def auto_keys() -> dict[str, list[str]]:
     """Return the keys that may say `auto`: section -> its keys."""
     found: dict[str, list[str]] = {}
-    for section, key, field in _section_keys():
+    for name, field in _keys().items():
+        section, _, key = name.partition(".")
         if _extra(field, "may_be_auto"):
             found.setdefault(section, []).append(key)
     return found

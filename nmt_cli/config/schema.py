@@ -543,6 +543,11 @@ class ClassificationConfig(Section):
         "accuracy", "the score that chooses the best model"
     )
 
+    @property
+    def label_separator(self) -> str | None:
+        """What separates the labels of an example; None where each has just one."""
+        return self.separator if self.multi_label else None
+
     @field_validator("labels")
     @classmethod
     def _different_labels(cls, labels: list[str] | None) -> list[str] | None:
@@ -605,19 +610,13 @@ class Config(Section):
 
     @field_validator("train")
     @classmethod
-    def _no_decoder_of_labels(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
-        if info.data.get("task") == "classification":
-            if "decoder" in train.freeze:
-                raise ValueError("freeze: a classifier has no decoder")
-            if train.consistency != "none":
-                raise ValueError("consistency is for models that write text")
-        return train
-
-    @field_validator("train")
-    @classmethod
-    def _both_directions_can_be(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
+    def _can_be_trained_so(cls, train: TrainConfig, info: ValidationInfo) -> TrainConfig:
         facts, data = TASKS.get(info.data.get("task", "")), info.data.get("data")
         tokenizer = info.data.get("tokenizer")
+        if facts and facts.has_labels and "decoder" in train.freeze:
+            raise ValueError("freeze: a classifier has no decoder")
+        if facts and facts.has_labels and train.consistency != "none":
+            raise ValueError("consistency is for models that write text")
         if not any(stage.both_directions for stage in train.stages):
             return train
         if not (facts and facts.is_parallel) or not (tokenizer and tokenizer.joint):

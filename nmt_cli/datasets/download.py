@@ -7,6 +7,7 @@ name for the version of the file that it is a part of: bytes of two versions are
 
 import contextlib
 import fcntl
+import functools
 import gzip
 import http.client
 import lzma
@@ -22,6 +23,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,8 +73,7 @@ class _Broken(Exception):
 def missing_files(data_set: DataSet, folder: Path) -> list[RemoteFile]:
     """Return the files of a set that are not in its folder yet.
 
-    Raises:
-        DataError: A file of that name is there that is not the published one.
+    DataError: a file of that name is there that is not the published one.
     """
     missing = []
     for file in data_set.files:
@@ -93,35 +94,18 @@ def fetch_of_set(
     *,
     mirror: str | None = None,
     on_progress: OnProgress = lambda *_: None,
-    pause_s: float = 1.0,
 ) -> None:
-    """Put one file of a set into its folder, unpacked where it is an archive.
+    """Put one file of a set into its folder, unpacked where it is an archive; see `fetch`.
 
-    Args:
-        data_set: The set.
-        file: One of its files.
-        folder: Where to put it.
-        mirror: An address or folder to take it from instead; the file may lie there at its
-            published path, or at the end of that path, such as its name alone.
-        on_progress: As for `fetch`.
-        pause_s: As for `fetch`.
-
-    Raises:
-        FetchError: It does not come, or is not what it should be.
-        DataError: It cannot be written.
+    `mirror` is an address or folder to take it from instead; the file may lie there at its
+    published path, or at the end of that path, such as its name alone.
     """
     parts = file.path.split("/")
     depths = range(len(parts)) if mirror else range(1)
     for depth in depths:
         origin = _origin(mirror or data_set.address, parts[depth:])
         try:
-            fetch(
-                origin,
-                folder / file.name,
-                sha256=file.sha256,
-                on_progress=on_progress,
-                pause_s=pause_s,
-            )
+            fetch(origin, folder / file.name, sha256=file.sha256, on_progress=on_progress)
             break
         except NotThere:
             if depth == depths[-1]:
@@ -175,9 +159,8 @@ def fetch(
 def unpack(archive: Path, members: dict[str, str]) -> None:
     """Put members of a zip archive beside it, by the names given for them, and remove it.
 
-    Raises:
-        FetchError: It is no zip archive, lacks a member, or is damaged.
-        DataError: They cannot be written.
+    FetchError: it is no zip archive, lacks a member, or is damaged. DataError: they cannot be
+    written.
     """
     folder = archive.parent
     parts = {folder / f".{name}.part": folder / name for name in members.values()}
@@ -185,8 +168,8 @@ def unpack(archive: Path, members: dict[str, str]) -> None:
         with zipfile.ZipFile(archive) as opened:
             left = most_unpacked(archive)
             for member, part in zip(members, parts, strict=True):
-                with opened.open(member) as source, _written(part) as target:
-                    left -= _copy(source, target, left)
+                with opened.open(member) as source, _create(part) as target:
+                    left -= _copy(source, functools.partial(_write, target, folder), left)
         with os_errors_as(DataError, f"{folder}: cannot be written"):
             for part, path in parts.items():
                 _put_in_place(part, path)
@@ -198,19 +181,9 @@ def unpack(archive: Path, members: dict[str, str]) -> None:
             part.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def _written(path: Path) -> Iterator[Callable[[bytes], Any]]:
-    """Give what writes to a file; what cannot be written is told as such."""
-    doing = f"{path.parent}: cannot be written"
-    with contextlib.ExitStack() as stack:
-        with os_errors_as(DataError, doing):
-            stream = stack.enter_context(path.open("wb", buffering=0))
-
-        def write(block: bytes) -> None:
-            with os_errors_as(DataError, doing):
-                _write_all(stream, block)
-
-        yield write
+def _create(path: Path) -> IO[bytes]:
+    with os_errors_as(DataError, f"{path.parent}: cannot be written"):
+        return path.open("wb", buffering=0)
 
 
 def _copy(source: IO[bytes] | gzip.GzipFile, write: Callable[[bytes], Any], most: int) -> int:
@@ -224,10 +197,11 @@ def _copy(source: IO[bytes] | gzip.GzipFile, write: Callable[[bytes], Any], most
     return total
 
 
-def _write_all(stream: IO[bytes], block: bytes) -> None:
-    written = 0
-    while written < len(block):  # a disk that is nearly full takes less
-        written += stream.write(block[written:])
+def _write(stream: IO[bytes], place: Path, block: bytes) -> None:
+    with os_errors_as(DataError, f"{place}: cannot be written"):
+        written = 0
+        while written < len(block):  # a disk that is nearly full takes less
+            written += stream.write(block[written:])
 
 
 @contextlib.contextmanager
@@ -246,41 +220,23 @@ def _open_part(part: Path) -> Iterator[IO[bytes]]:
                 _version_file(part).unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
 class _Transfer:
-    """Brings the bytes of one file, in as many requests as it takes.
+    """Brings the bytes of one file, in as many requests as it takes; see `fetch`."""
 
-    Args:
-        origin: An address or a file.
-        stream: The part that has come of it, open for appending.
-        part: Where that part is.
-        on_progress: As for `fetch`.
-        pause_s: As for `fetch`.
-        is_known: Whether the hash of the whole will tell if a wrong part was resumed; else a
-            server that does not name versions exactly is asked for all of the file again.
-    """
-
-    def __init__(
-        self,
-        origin: str,
-        stream: IO[bytes],
-        part: Path,
-        on_progress: OnProgress,
-        pause_s: float,
-        is_known: bool,
-    ) -> None:
-        self._origin = origin
-        self._stream = stream
-        self._part = part
-        self._version_file = _version_file(part)
-        self._is_known = is_known
-        self._on_progress = on_progress
-        self._pause_s = pause_s
-        self._opener = urllib.request.build_opener(_Redirects, _Http, _Https)
+    origin: str
+    stream: IO[bytes]  # the part that has come of it, open for appending
+    part: Path  # where that part is
+    on_progress: OnProgress
+    pause_s: float
+    # Whether the hash of the whole will tell if a wrong part was resumed; else a server that does
+    # not name versions exactly is asked for all of the file again.
+    is_known: bool
 
     def run(self) -> None:
         """Bring all bytes that are not there yet."""
-        self._on_progress(self._size, None)
-        if not is_address(self._origin):
+        self.on_progress(self._size, None)
+        if not is_address(self.origin):
             self._copy()
             return
         failures = 0
@@ -293,26 +249,26 @@ class _Transfer:
                 failures = 1 if self._size >= had + _PROGRESS else failures + 1
                 if failures == _ATTEMPTS:
                     raise FetchError(
-                        f"{self._origin}: {error} (tried {failures} times)",
+                        f"{self.origin}: {error} (tried {failures} times)",
                         hint="the part already downloaded is kept: the same command resumes",
                     ) from error
-                time.sleep(self._pause_s * 2 ** (failures - 1))
+                time.sleep(self.pause_s * 2 ** (failures - 1))
 
     def start_over(self) -> None:
         """Forget what has come."""
-        self._stream.truncate(0)
-        self._version_file.unlink(missing_ok=True)
+        self.stream.truncate(0)
+        _version_file(self.part).unlink(missing_ok=True)
 
     @property
     def _size(self) -> int:
-        return self._stream.seek(0, 2)
+        return self.stream.seek(0, 2)
 
     def _copy(self) -> None:
-        if not Path(self._origin).is_file():
-            raise NotThere(f"{self._origin}: no such file")
+        if not Path(self.origin).is_file():
+            raise NotThere(f"{self.origin}: no such file")
         self.start_over()
-        with Path(self._origin).open("rb") as source:
-            size = Path(self._origin).stat().st_size
+        with Path(self.origin).open("rb") as source:
+            size = Path(self.origin).stat().st_size
             while block := source.read(_BLOCK):
                 self._write(block, size)
 
@@ -344,10 +300,10 @@ class _Transfer:
                 since, before = time.monotonic(), self._size
 
     def _check_room(self, total: int | None) -> None:
-        free = shutil.disk_usage(self._part.parent).free
+        free = shutil.disk_usage(self.part.parent).free
         if total is not None and total - self._size > free:
             raise DataError(
-                f"{self._part.parent}: no space for {self._origin}: it has {total / 1e9:.1f} GB, "
+                f"{self.part.parent}: no space for {self.origin}: it has {total / 1e9:.1f} GB, "
                 f"and {free / 1e9:.1f} GB are free"
             )
 
@@ -355,17 +311,18 @@ class _Transfer:
     def _open(self) -> Iterator[Any]:
         """Ask for the rest; yields None when there is none left to ask for."""
         try:
-            request = urllib.request.Request(self._origin, headers=self._headers())  # noqa: S310
-            response = self._opener.open(request, timeout=_TIMEOUT_S)
+            request = urllib.request.Request(self.origin, headers=self._headers())  # noqa: S310
+            opener = urllib.request.build_opener(_Redirects, _Http, _Https)
+            response = opener.open(request, timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
             with contextlib.closing(error):
                 self._check_status(error)
             yield None
             return
         except urllib.error.URLError as error:
-            raise _no_connection(self._origin, error.reason) from error
+            raise _no_connection(self.origin, error.reason) from error
         except (ValueError, http.client.InvalidURL) as error:  # of it, or of where it sends on to
-            raise FetchError(f"{self._origin}: not a web address: {error}") from error
+            raise FetchError(f"{self.origin}: not a web address: {error}") from error
         except (OSError, http.client.HTTPException) as error:
             raise _Broken(f"no answer: {error}") from error
         with response:
@@ -382,11 +339,11 @@ class _Transfer:
 
     def _may_join(self, version: str) -> bool:
         """Return whether bytes of that version may be joined: it is exact, or the hash tells."""
-        return self._is_known or _names_bytes(version)
+        return self.is_known or _names_bytes(version)
 
     def _version(self) -> str:
         try:
-            return self._version_file.read_text(encoding="utf-8")
+            return _version_file(self.part).read_text(encoding="utf-8")
         except OSError:
             return ""
 
@@ -401,7 +358,7 @@ class _Transfer:
         if error.code in _RETRIED:
             raise _Broken(f"the server says {told}") from error
         kind = NotThere if error.code in (404, 410) else FetchError
-        raise kind(f"{self._origin}: the server says {told}") from error
+        raise kind(f"{self.origin}: the server says {told}") from error
 
     def _prepare(self, response: Any) -> int | None:
         """Make the part fit the answer; return how many bytes the whole file has, if known."""
@@ -415,14 +372,13 @@ class _Transfer:
             raise _Broken("the server sent part of another file")
         self.start_over()  # the whole file: it has no ranges, or another version
         if version:
-            write_text(self._version_file, version)
+            write_text(_version_file(self.part), version)
         length = response.headers.get("Content-Length") or ""
         return int(length) if length.isdecimal() else None
 
     def _write(self, block: bytes, total: int | None) -> None:
-        with os_errors_as(DataError, f"{self._part}: cannot be written"):
-            _write_all(self._stream, block)
-        self._on_progress(self._size, total)
+        _write(self.stream, self.part, block)
+        self.on_progress(self._size, total)
 
 
 class _Patience(http.client.HTTPConnection):
@@ -493,14 +449,14 @@ def _no_connection(origin: str, reason: Any) -> Exception:
             f"{origin}: the server's certificate is not trusted: {reason.verify_message}",
             hint="set SSL_CERT_FILE=FILE to the certificates to trust",
         )
-    if isinstance(reason, ConnectionError | TimeoutError):
-        return _Broken(f"no connection: {getattr(reason, 'strerror', None) or reason}")
-    return FetchError(f"{origin}: no connection: {getattr(reason, 'strerror', None) or reason}")
+    problem = f"no connection: {getattr(reason, 'strerror', None) or reason}"
+    is_passing = isinstance(reason, ConnectionError | TimeoutError)
+    return _Broken(problem) if is_passing else FetchError(f"{origin}: {problem}")
 
 
 def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
     """Raise DataError, and remove the part, unless it is what it should be."""
-    wrong = None
+    wrong = ""
     if not part.exists():
         raise FetchError(f"{origin}: is empty")
     if sha256 is not None:

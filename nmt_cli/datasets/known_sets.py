@@ -68,7 +68,7 @@ _MULTI30K_SHA256 = {  # at the commit in the address
 }
 
 
-def _multi30k(target: str, megabytes: float, citation: str) -> DataSet:
+def _multi30k(target: str, citation: str) -> DataSet:
     names = [
         f"{split}.{language}.gz"
         for split in ("train", "val", "test_2016_flickr")
@@ -80,7 +80,7 @@ def _multi30k(target: str, megabytes: float, citation: str) -> DataSet:
         task="translation",
         languages=("en", target),
         pairs=29_000,
-        megabytes=megabytes,
+        megabytes=1.3,
         licence="for non-commercial research and education (derived from Flickr30K, whose terms "
         "apply)",
         citation=citation,
@@ -122,11 +122,10 @@ def _stanford(splits: dict[str, str], languages: tuple[str, str]) -> tuple[Remot
 
 _ALL = (
     _multi30k(
-        "de", 1.3, "Elliott et al. 2016, Multi30K: Multilingual English-German Image Descriptions"
+        "de", "Elliott et al. 2016, Multi30K: Multilingual English-German Image Descriptions"
     ),
     _multi30k(
         "fr",
-        1.3,
         "Elliott et al. 2017, Findings of the Second Shared Task on Multimodal Machine Translation "
         "and Multilingual Image Description",
     ),

@@ -42,8 +42,7 @@ class Draft:
     def of_files(self, files: Mapping[str, tuple[str, str] | None]) -> Tree:
         """Return the keys for files that the user named: two for each split, or one table.
 
-        Raises:
-            ConfigError, DataError: A split has another number of files, or one is missing.
+        ConfigError, DataError: a split has another number of files, or one is missing.
         """
         given = {split: [name for name in names if name] for split, names in files.items() if names}
         each = len(given["train"])
@@ -74,9 +73,8 @@ class Draft:
     def of_folder(self, folder: Path, *, reverse: bool) -> Tree:
         """Return the keys for what lies in a folder.
 
-        Raises:
-            ConfigError: What is found cannot be reversed.
-            DataError: Nothing is found, or it does not tell what belongs together.
+        ConfigError: what is found cannot be reversed. DataError: nothing is found, or it does not
+        tell what belongs together.
         """
         if not folder.is_dir():
             raise DataError(f"--data-dir {folder}: no such folder")
@@ -98,35 +96,32 @@ class Draft:
         return tree | self._several_labels(found, folder)
 
     def text(self, tree: Tree, preset: str | None) -> str:
-        """Return the text of the configuration, with splits and sizes.
+        """Return the text of the configuration of keys from `of_files` or `of_folder`.
 
-        Args:
-            tree: Keys, from `of_files` or `of_folder`.
-            preset: A bundled configuration whose sizes to take; None or "auto" leaves them open.
-
-        Raises:
-            ConfigError: There is no such preset, or a value cannot be.
-            DataError: The text cannot be read, or is too little.
+        The sizes are those of `preset`, a bundled configuration; None or "auto" leaves them open.
+        ConfigError: there is no such preset, or a value cannot be. DataError: the text cannot be
+        read, or is too little.
         """
         # Who names the task knows that the preset is for another one.
         tree, auto = _with_preset(tree, preset, self.tell if self.task else self.warn)
         data = tree["data"]
-        config = _checked(tree | {"data": data | {"dev": data["train"], "test": []}})
+        train_alone = {"dev": data["train"], "test": []}
+        config = checked(tree | {"data": data | train_alone}, "nmt init")
         folder = self.path.parent / config.data.dir
         data |= self._encoding_of(config, folder)
         data |= {"noise": _NOISE} if self.has_noise else {}
         if missing := [split for split in ("dev", "test") if not data.get(split)]:
-            config = _checked(tree | {"data": data | {"dev": data["train"], "test": []}})
+            config = checked(tree | {"data": data | train_alone}, "nmt init")
             rows = self._rows_to_hold_out(config, folder, missing)
             data |= {split: [{"rows": rows}] for split in missing}
             for split in missing:
                 are = "row" if rows == 1 else "rows"
                 self.tell(f"{split}: {rows:,} {are} taken out of train by a seeded hash")
-        head = (
+        return (
             f"# Written by nmt init. Each key is explained next to it.\n"
             f"# Check the text with nmt check {self.path}, then train with nmt train {self.path}\n"
+            f"{to_yaml(checked(tree, 'nmt init'), auto=auto)}"
         )
-        return head + to_yaml(_checked(tree), auto=auto)
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
         """Return the section for texts with several labels: a list is that, a text may be."""
@@ -175,8 +170,8 @@ class Draft:
 
     def _encoding_of(self, config: Config, folder: Path) -> dict[str, str]:
         """Return `data.encoding` for the files that were found; nothing for UTF-8."""
-        corpora, encodings = Corpora(config, folder), set()
-        for file in (f for corpus in config.data.train for f in corpora.files_of(corpus)):
+        encodings = set()
+        for file in Corpora(config, folder).files("train"):
             found = find_encoding(file)
             if found is not None and found.is_certain:
                 encodings.add(found.encoding)
@@ -193,8 +188,9 @@ class Draft:
             more = f" (and {len(train.problems) - 1:,} more)" if train.problems[1:] else ""
             self.warn(f"{train.problems[0]}{more}; nmt check says what is wrong, and where")
         if train.number < 3:
-            few = f"only {train.number} pairs, too few to train, choose and test on"
-            raise DataError(f"{folder}: {few}")
+            raise DataError(
+                f"{folder}: only {train.number} pairs, too few to train, choose and test on"
+            )
         rows = max(1, min(_MOST_HELD_OUT, train.number // _HELD_OUT_SHARE))
         wanted = dict.fromkeys(("dev", "test"), 0) | dict.fromkeys(splits, rows)
         check_held_out(train, wanted, config.seed)
@@ -206,10 +202,6 @@ def _has_lists(found: Found, folder: Path) -> bool:
     entry = found.corpora["train"][0]
     path = folder / entry.get("file", "")
     return found.task.has_labels and has_lists(path, str(entry.get("columns", [""])[-1]))
-
-
-def _checked(tree: Tree) -> Config:
-    return checked(tree, "nmt init")
 
 
 def _tree(name: str, task: TaskFacts, languages: tuple[str, str], corpora: Tree) -> Tree:

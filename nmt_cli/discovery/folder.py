@@ -56,13 +56,8 @@ class Found(NamedTuple):
 def discover(folder: Path, task: TaskFacts | None = None, file: str | None = None) -> Found:
     """Return the corpora that lie in a folder (not in the folders in it).
 
-    Args:
-        folder: The folder.
-        task: What they shall be for; None finds out.
-        file: The name of the only one to look at; None looks at all.
-
-    Raises:
-        DataError: There are none, or the names do not tell which files belong together.
+    None finds out the task that they are for, and looks at all files, not at one of that name.
+    DataError: there are none, or the names do not tell which files belong together.
     """
     every = sorted(path.name for path in folder.iterdir() if _is_text(path))
     files = [name for name in every if file in (None, name)]
@@ -76,14 +71,15 @@ def discover(folder: Path, task: TaskFacts | None = None, file: str | None = Non
     corpora = [corpus for corpus in corpora if bool(corpus.labels) is has_labels]
     used = {name for corpus in corpora for name in corpus.files}
     corpora, has_several = _with_languages(corpora)
+    unused = [] if file else [name for name in files if name not in used]
+    for inner in [] if file else _folders_with_text(folder):
+        unused += [] if any(name.startswith(inner) for name in used) else [inner]
     return Found(
         first.task,
         ("", "") if has_several else first.languages,
         {s: [c.entry for c in corpora if c.split == s] for s in _SPLITS},
         tuple(sorted({label for c in corpora if c.split == "train" for label in c.labels})),
-        []
-        if file
-        else [name for name in files if name not in used] + _unused_folders(folder, used),
+        unused,
         first.reason,
         "" if task else _doubt(first),
     )
@@ -112,8 +108,7 @@ def _of_folders(folder: Path, task: TaskFacts | None) -> list[Corpus]:
         files = sorted(path.name for path in (folder / inner).iterdir() if _is_text(path))
         for corpus in named_pairs(folder / inner, files, task):
             entry = {side: f"{inner}{name}" for side, name in corpus.entry.items()}
-            files_there = tuple(f"{inner}{name}" for name in corpus.files)
-            found.append(corpus._replace(entry=entry, files=files_there))
+            found.append(corpus._replace(entry=entry))
     return found if found and _with_languages(found)[1] else []
 
 
@@ -124,22 +119,19 @@ def _candidates(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
     pair = only_pair(folder, plain, task)
     yield [pair] if pair else []
     found = tables(folder, [name for name in files if name not in plain], task)
-    dialogues = [text_dialogues(folder, name) for name in plain if task is None or task.has_turns]
+    dialogues = [text_dialogues(folder / n) for n in plain if task is None or task.has_turns]
     yield found + [corpus for corpus in dialogues if corpus is not None]
 
 
 def _is_text(path: Path) -> bool:
     """Return whether a file may be a corpus, from its name and its first bytes."""
-    if not _may_be_text(path):
-        return False
-    head = _head(path)
-    return (b"\0" not in head or _is_wide(head)) and bool(head.strip())
+    return _may_be_text(path) and bool((head := _head(path)).strip()) and not _is_binary(head)
 
 
-def _is_wide(head: bytes) -> bool:
-    """Return whether bytes with zeros are text nevertheless."""
-    found = encoding_of(head)
-    return found is not None and found.encoding.startswith(WIDE)
+def _is_binary(head: bytes) -> bool:
+    """Return whether bytes have zeros, and are not UTF-16 or UTF-32 either."""
+    found = encoding_of(head) if b"\0" in head else None
+    return b"\0" in head and not (found and found.encoding.startswith(WIDE))
 
 
 def _may_be_text(path: Path) -> bool:
@@ -166,18 +158,12 @@ def _folders_with_text(folder: Path) -> list[str]:
     )
 
 
-def _unused_folders(folder: Path, used: set[str]) -> list[str]:
-    return [f for f in _folders_with_text(folder) if not any(name.startswith(f) for name in used)]
-
-
 def _doubt(corpus: Corpus) -> str:
     """Return what to tell of two texts that are a chat for no better reason than their language."""
     has_roles = all(names.is_talk(side.marker) for side in corpus.sides)
     if not corpus.task.has_turns or has_roles:
         return ""
-    sides = " and ".join(
-        corpus.files if len(corpus.files) > 1 else map(str, corpus.entry["columns"])
-    )
+    sides = " and ".join(map(str, corpus.entry.get("columns", corpus.files)))
     stems = [token for name in corpus.files for token in names.tokens(name)]
     if any(map(names.is_label_value, stems)):
         mend = "if their names are labels, put them into one table: text<TAB>label"
@@ -197,7 +183,7 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
         refuse_spreadsheet(folder / name)
     seen = [
         *_told([name for name, head in heads.items() if not head.strip()], "empty"),
-        *_told([n for n, h in heads.items() if b"\0" in h and not _is_wide(h)], "no text"),
+        *_told([name for name, head in heads.items() if _is_binary(head)], "no text"),
     ]
     wanted = f"no {task.text if task else _ANY_TEXT} found"
     if files and task:
@@ -208,9 +194,8 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
         seen.append(f"there is text in {', '.join(folders)}, which nmt init does not search")
     hint = (task or TRANSLATION).text_hint
     if folders and not files:
-        hint = (
-            f"search there: {shlex.join(['nmt', 'init', '--data-dir', str(folder / folders[0])])}"
-        )
+        command = shlex.join(["nmt", "init", "--data-dir", str(folder / folders[0])])
+        hint = f"search there: {command}"
     return DataError("; ".join([f"{folder}: {wanted}", *seen]), hint=hint)
 
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION, TaskFacts
+from nmt_cli.config.tasks import CLASSIFICATION, TaskFacts
 from nmt_cli.discovery import names
 from nmt_cli.discovery.sides import (
     HEAD,
@@ -13,7 +13,7 @@ from nmt_cli.discovery.sides import (
     Corpus,
     Side,
     few_short_values,
-    order_of,
+    is_swapped,
     read_leniently,
     task_of,
 )
@@ -26,8 +26,7 @@ _SAMPLE = 200  # lines that are looked at for the language
 def named_pairs(folder: Path, files: list[str], task: TaskFacts | None) -> Iterator[Corpus]:
     """Pair text files whose names differ in the language or role alone.
 
-    Raises:
-        DataError: The names do not tell which files belong together.
+    DataError: the names do not tell which files belong together.
     """
     pairs = [
         ((one, other), markers)
@@ -46,7 +45,7 @@ def named_pairs(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
         if train is not None and train.labels and set(markers) == {s.marker for s in train.sides}:
             text, label = (pair[markers.index(side.marker)] for side in train.sides)
             entry = {"source": text, "target": label}
-            yield train._replace(split=names.split_of(text), entry=entry, files=pair)
+            yield train._replace(split=names.split_of(text), entry=entry)
         elif (corpus := _pair(folder, pair, markers, task)) is not None:
             train = train or corpus
             yield corpus
@@ -66,14 +65,13 @@ def given_pair(source: Path, target: Path, task: TaskFacts | None) -> Corpus:
     """Return the corpus of two files that the user named, in this order."""
     sides = (side_of(source), side_of(target))
     entry = {"source": str(source), "target": str(target)}
-    corpus = Corpus(
-        "train", entry, (source.name, target.name), sides, "as given", task or TRANSLATION
-    )
     if task is None or task.has_labels:
-        labels = _labels(target, _role(target), task)
+        tokens = names.tokens(target.name)
+        role = next((t for t in tokens if names.is_labels(t) or names.is_side(t)), "")
+        labels = _labels(target, role, task)
         if labels or task:
-            return corpus._replace(task=CLASSIFICATION, labels=labels)
-    return corpus._replace(task=task or task_of(sides))
+            return Corpus("train", entry, sides, "as given", CLASSIFICATION, labels)
+    return Corpus("train", entry, sides, "as given", task or task_of(sides))
 
 
 def side_of(path: Path) -> Side:
@@ -93,13 +91,14 @@ def _pair(
                 entry = {"source": files[text], "target": files[label]}
                 reason = f"{files[label]} has few and short values"
                 ordered = (sides[text], sides[label])
-                return Corpus(split, entry, files, ordered, reason, CLASSIFICATION, labels)
+                return Corpus(split, entry, ordered, reason, CLASSIFICATION, labels)
         if task:
             return None
-    order, reason = order_of(sides, f"{folder.resolve().name} {files[0]}")
-    entry = {"source": files[order[0]], "target": files[order[1]]}
-    ordered = (sides[order[0]], sides[order[1]])
-    return Corpus(split, entry, files, ordered, reason, task or task_of(ordered))
+    swapped, reason = is_swapped(sides, f"{folder.resolve().name} {files[0]}")
+    if swapped:
+        sides, files = sides[::-1], files[::-1]
+    entry = {"source": files[0], "target": files[1]}
+    return Corpus(split, entry, sides, reason, task or task_of(sides))
 
 
 def _labels(path: Path, marker: str, task: TaskFacts | None) -> tuple[str, ...]:
@@ -111,12 +110,6 @@ def _labels(path: Path, marker: str, task: TaskFacts | None) -> tuple[str, ...]:
     share = NAMED_SHARE if is_named else UNNAMED_SHARE
     labels = few_short_values(read_leniently(path), share)
     return labels if len(labels) > 1 else ()
-
-
-def _role(path: Path) -> str:
-    """Return the part of a file's name that says whether it is labels or a side, "" for none."""
-    tokens = names.tokens(path.name)
-    return next((token for token in tokens if names.is_labels(token) or names.is_side(token)), "")
 
 
 def _difference(one: str, other: str) -> tuple[str, str] | None:

@@ -25,8 +25,7 @@ class TrainRows(NamedTuple):
 def read_train(config: Config, data_dir: Path) -> TrainRows:
     """Read all of train; what is wrong with single lines ends nothing.
 
-    Raises:
-        DataError: A file cannot be read any further.
+    DataError: a file cannot be read any further.
     """
     corpora, number = Corpora(config, data_dir), 0
     sample: list[tuple[str, str]] = []
@@ -48,15 +47,9 @@ def read_train(config: Config, data_dir: Path) -> TrainRows:
 
 
 def check_held_out(train: TrainRows, rows: dict[str, int], seed: int) -> None:
-    """Check that rows can be taken out of train: those with one source go together.
+    """Check that rows for "dev" and "test" can be taken out of train: those of one source together.
 
-    Args:
-        train: What was read of it.
-        rows: Rows wanted for "dev" and "test".
-        seed: Of the configuration.
-
-    Raises:
-        DataError: A split would get nothing, or far too much.
+    DataError: a split would get nothing, or far too much.
     """
     sample = train.sample
     wanted = {s: max(bool(n), n * len(sample) // train.number) for s, n in rows.items()}

@@ -31,11 +31,15 @@ class Corpus(NamedTuple):
 
     split: str  # "train", "dev" or "test"
     entry: dict[str, Any]  # as `data` of the configuration has it
-    files: tuple[str, ...]  # names of its files
     sides: tuple[Side, Side]  # source and target; the text and its labels
     reason: str  # why it is taken so
     task: TaskFacts  # what it is for
     labels: tuple[str, ...] = ()  # all that occur in it, sorted, when it is for classification
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files."""
+        return [self.entry[key] for key in ("source", "target", "file") if key in self.entry]
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -68,39 +72,35 @@ def task_of(sides: tuple[Side, Side]) -> TaskFacts:
     return CHAT if languages[0] == languages[1] != "" else TRANSLATION
 
 
-def order_of(
+def is_swapped(
     sides: tuple[Side, Side], context: str, *, is_ordered: bool = False
-) -> tuple[tuple[int, int], str]:
-    """Return which side is the source and which the target, and why.
+) -> tuple[bool, str]:
+    """Return whether the second side is the source, and why.
 
-    Args:
-        sides: The sides in any order.
-        context: Names of file and folder, where something like `ko-en` may stand.
-        is_ordered: Whether somebody put the sides in this order, as in a table's heading.
+    `context` are names of file and folder, where something like `ko-en` may stand; `is_ordered`:
+    somebody put the sides in this order, as in a table's heading.
     """
     ranks = [names.rank(side.marker) for side in sides]
     if ranks[0] != ranks[1]:
-        return ((0, 1) if ranks[0] < ranks[1] else (1, 0)), "their names say so"
+        return ranks[0] > ranks[1], "their names say so"
     markers = [side.marker.lower() for side in sides]
-    for order in ((0, 1), (1, 0)):
-        first, second = (re.escape(markers[number]) for number in order)
+    for is_other_way in (False, True):
+        first, second = map(re.escape, markers[:: -1 if is_other_way else 1])
         pattern = rf"(?<![a-z]){first}(-|_|2|to|-to-|)?{second}(?![a-z])"
         if all(markers) and (found := re.search(pattern, context.lower())):
-            return order, f"{found[0]!r} in a name says so"
+            return is_other_way, f"{found[0]!r} in a name says so"
     if is_ordered:
-        return (0, 1), "in the order of the columns"
+        return False, "in the order of the columns"
     codes = languages_of(sides)
     if "en" in codes and codes[0] != codes[1]:
-        return ((1, 0) if codes[0] == "en" else (0, 1)), "into English by default"
-    return (0, 1), "in the order of their names"
+        return codes[0] == "en", "into English by default"
+    return False, "in the order of their names"
 
 
 def few_short_values(values: Iterable[str], share: float) -> tuple[str, ...]:
     """Return the distinct values, sorted, if they are short and recur as labels do; else ().
 
-    Args:
-        values: A column; blank ones do not count.
-        share: Most of the rows that may be distinct.
+    Blank values do not count; `share` is the most of the others that may be distinct.
     """
     counts: Counter[str] = Counter()
     for value in map(str.strip, values):

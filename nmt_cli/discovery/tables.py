@@ -19,7 +19,7 @@ from nmt_cli.discovery.sides import (
     Corpus,
     Side,
     few_short_values,
-    order_of,
+    is_swapped,
     read_leniently,
     task_of,
 )
@@ -60,26 +60,19 @@ def is_table(path: Path) -> bool:
 
 
 def tables(folder: Path, files: list[str], task: TaskFacts | None) -> list[Corpus]:
-    """Return the corpora in tables and files of JSON lines.
-
-    Args:
-        folder: The folder that they are in.
-        files: Their names there.
-        task: What they shall be for; None finds out.
-    """
+    """Return the corpora in tables and files of JSON lines, for a task (None finds out)."""
     found: list[Corpus] = []
     # A few rows of dev tell less of their columns than train, which they are taken as.
     for name in sorted(files, key=lambda name: (names.split_of(name) != "train", name)):
         like = next((corpus for corpus in found if "columns" in corpus.entry), None)
-        corpus = _table(folder, name, task, like)
+        corpus = _table(folder / name, task, like)
         found += [corpus] if corpus is not None else []
     return found
 
 
-def _table(folder: Path, name: str, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
-    path = folder / name
-    if name.removesuffix(".gz").endswith(".jsonl"):
-        return _json_lines(folder, name, task, like)
+def _table(path: Path, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
+    if path.name.removesuffix(".gz").endswith(".jsonl"):
+        return _json_lines(path, task, like)
     rows = [row for _, row in itertools.islice(_rows(path), HEAD) if any(row)]
     if not rows:
         return None
@@ -96,7 +89,7 @@ def _table(folder: Path, name: str, task: TaskFacts | None, like: Corpus | None)
         )
         for number in range(_width(rows))
     ]
-    return _corpus(folder, name, columns, task, like, is_ordered=is_headed)
+    return _corpus(path, columns, task, like, is_ordered=is_headed)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -104,11 +97,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _column_values(path: Path, number: int, *, is_headed: bool) -> Callable[[], Iterator[str]]:
-    def values() -> Iterator[str]:
-        rows = itertools.islice(_rows(path), int(is_headed), None)
-        return (row[number] for _, row in rows if len(row) > number)
-
-    return values
+    return lambda: (
+        row[number] for _, row in itertools.islice(_rows(path), is_headed, None) if row[number:]
+    )
 
 
 def _width(rows: list[list[str]]) -> int:
@@ -141,29 +132,27 @@ def _is_prose(cells: Sequence[str]) -> bool:
     return sum(map(str.isalpha, text)) > _TEXT_SHARE * len(text)
 
 
-def _json_lines(
-    folder: Path, name: str, task: TaskFacts | None, like: Corpus | None
-) -> Corpus | None:
+def _json_lines(path: Path, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
     """Return the corpus of dialogues, or of the fields of each record."""
-    records = [record for _, record in itertools.islice(_records(folder / name), HEAD)]
+    records = [record for _, record in itertools.islice(_records(path), HEAD)]
     if not records:
         return None
     talks = [turns for record in records if (turns := turns_of(record)) is not None]
     if talks:
         reason = "user and bot take turns"
-        return dialogue_corpus(name, talks, reason) if task is None or task.has_turns else None
+        return _dialogues(path.name, talks, reason) if task is None or task.has_turns else None
     columns = [
         _Column(
             key,
             Side(key.rpartition(".")[2], list(_field_values(iter(records), key))),
-            _key_values(folder / name, key),
+            _key_values(path, key),
         )
         for key in _keys(records[0])
     ]
     columns = [column for column in columns if column.side.lines]
     # Published pairs are objects of two languages in the order that the set is named by.
     is_ordered = any(isinstance(value, dict) for value in records[0].values())
-    return _corpus(folder, name, columns, task, like, is_ordered=is_ordered)
+    return _corpus(path, columns, task, like, is_ordered=is_ordered)
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -199,23 +188,21 @@ def _field_values(records: Iterator[dict[str, object]], key: str) -> Iterator[st
 
 
 def _corpus(
-    folder: Path,
-    name: str,
+    path: Path,
     columns: list[_Column],
     task: TaskFacts | None,
     like: Corpus | None,
-    *,
     is_ordered: bool,
 ) -> Corpus | None:
     keys = [column.key for column in columns]
     if like is not None and _has_columns_of(like, keys):
-        entry = like.entry | {"file": name}
-        return like._replace(split=names.split_of(name), entry=entry, files=(name,))
+        entry = like.entry | {"file": path.name}
+        return like._replace(split=names.split_of(path.name), entry=entry)
     if task is None or task.has_labels:
-        labelled = _labelled(name, columns, task)
+        labelled = _labelled(path.name, columns, task)
         if labelled is not None or task:
             return labelled
-    return _two_texts(folder, name, columns, task, is_ordered=is_ordered)
+    return _two_texts(path, columns, task, is_ordered=is_ordered)
 
 
 def _has_columns_of(like: Corpus, keys: Sequence[str | int]) -> bool:
@@ -243,8 +230,7 @@ def _labelled(name: str, columns: list[_Column], task: TaskFacts | None) -> Corp
     reason = f"column {label.key} has few and short values"
     entry = {"file": name, "columns": [column.key for column in (*chosen, label)]}
     sides = (chosen[0].side, label.side)
-    split = names.split_of(name)
-    return Corpus(split, entry, (name,), sides, reason, CLASSIFICATION, found)
+    return Corpus(names.split_of(name), entry, sides, reason, CLASSIFICATION, found)
 
 
 def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ...]]:
@@ -261,7 +247,7 @@ def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ..
 
 
 def _two_texts(
-    folder: Path, name: str, columns: list[_Column], task: TaskFacts | None, *, is_ordered: bool
+    path: Path, columns: list[_Column], task: TaskFacts | None, *, is_ordered: bool
 ) -> Corpus | None:
     """Return the corpus of two columns of text; those named as sides are preferred."""
     texts = [column for column in columns if column.is_text]
@@ -269,24 +255,24 @@ def _two_texts(
     chosen = (named if len(named) > 1 else texts)[:2]
     if len(chosen) < 2:
         return None
-    sides = (chosen[0].side, chosen[1].side)
-    order, reason = order_of(sides, f"{folder.resolve().name} {name}", is_ordered=is_ordered)
-    ordered = (sides[order[0]], sides[order[1]])
-    entry = {"file": name, "columns": [chosen[number].key for number in order]}
-    split = names.split_of(name)
-    return Corpus(split, entry, (name,), ordered, reason, task or task_of(ordered))
+    sides, keys = (chosen[0].side, chosen[1].side), [column.key for column in chosen]
+    context = f"{path.parent.resolve().name} {path.name}"
+    swapped, reason = is_swapped(sides, context, is_ordered=is_ordered)
+    if swapped:
+        sides, keys = sides[::-1], keys[::-1]
+    entry = {"file": path.name, "columns": keys}
+    return Corpus(names.split_of(path.name), entry, sides, reason, task or task_of(sides))
 
 
-_ROLES = ("user", "bot")
 _TALK_SHARE = 0.8  # of the groups of lines that have an answer in them
 
 
-def text_dialogues(folder: Path, name: str) -> Corpus | None:
+def text_dialogues(path: Path) -> Corpus | None:
     """Return the corpus in a text file with a turn a line; None where there are no dialogues."""
-    if not is_dialogue(folder / name):
+    if not is_dialogue(path):
         return None
     reason = "a turn a line, blank lines between dialogues"
-    return dialogue_corpus(name, list(_groups(folder / name)), reason)
+    return _dialogues(path.name, list(_groups(path)), reason)
 
 
 def is_dialogue(path: Path) -> bool:
@@ -297,13 +283,11 @@ def is_dialogue(path: Path) -> bool:
     return len(sizes) > 1 and sum(size > 1 for size in sizes) >= _TALK_SHARE * len(sizes)
 
 
-def dialogue_corpus(name: str, talks: Sequence[Sequence[object]], reason: str) -> Corpus:
+def _dialogues(name: str, talks: Sequence[Sequence[object]], reason: str) -> Corpus:
     """Return the corpus of conversations in which user and bot take turns."""
-    user, bot = (
-        Side(role, [str(turn) for talk in talks for turn in talk[number::2]])
-        for number, role in enumerate(_ROLES)
-    )
-    return Corpus(names.split_of(name), {"file": name}, (name,), (user, bot), reason, CHAT)
+    user, bot = ([str(turn) for talk in talks for turn in talk[first::2]] for first in (0, 1))
+    sides = Side("user", user), Side("bot", bot)
+    return Corpus(names.split_of(name), {"file": name}, sides, reason, CHAT)
 
 
 def _groups(path: Path) -> Iterator[list[str]]:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,11 @@ _SEEN_AS = {
     PRIVATE: "a character without a meaning",
     LOST: "the sign for a lost character",
 }
+_STRANGE = (  # what kinds of characters a check finds
+    ("encoding", NOT_UTF8),
+    ("control-characters", CONTROL | INVISIBLE | PRIVATE),
+    ("mojibake", LOST),
+)
 _SIDES = ("source", "target")
 _NO_WORDS = "no letter or digit in the"
 _LATIN, _CYRILLIC, _GREEK = (NAMES.index(name) for name in ("Latin", "Cyrillic", "Greek"))
@@ -49,21 +54,10 @@ _LIKE_LATIN = "391 392 395 396 397 399 39A 39C 39D 39F 3A1 3A4 3A5 3A7 3BF 3BD 3
 _LIKE_LATIN_CODES = [int(code, 16) for code in _LIKE_LATIN.split()]
 
 
-def broken_bytes(chunk: Chunk) -> Iterator[Marks]:
-    """Find bytes that were not UTF-8."""
-    for number, side in enumerate(chunk.sides):
-        rows = side.rows_with(NOT_UTF8)
-        counts = side.count((side.kinds & NOT_UTF8) != 0)[rows]
-        yield Marks("encoding", number, rows, lambda _: "not valid UTF-8", counts)
-
-
 def strange_characters(chunk: Chunk) -> Iterator[Marks]:
-    """Find control characters and the like, and characters that a wrong encoding ate."""
+    """Find bytes that were not UTF-8, control characters and the like, and lost characters."""
     for number, side in enumerate(chunk.sides):
-        for kinds, check in (
-            (CONTROL | INVISIBLE | PRIVATE, "control-characters"),
-            (LOST, "mojibake"),
-        ):
+        for check, kinds in _STRANGE:
             rows = side.rows_with(kinds)
             counts = side.count((side.kinds & kinds) != 0)[rows]
             yield Marks(check, number, rows, _describe_character(side, kinds), counts)
@@ -71,6 +65,8 @@ def strange_characters(chunk: Chunk) -> Iterator[Marks]:
 
 def _describe_character(side: Side, kinds: int) -> Callable[[int], str]:
     def describe(row: int) -> str:
+        if kinds == NOT_UTF8:
+            return "not valid UTF-8"
         start = side.starts[row]
         place = int(np.flatnonzero(side.kinds[start:] & kinds)[0])
         code = int(side.codes[start + place])
@@ -116,24 +112,24 @@ def identical_sides(chunk: Chunk, same: npt.NDArray[np.bool_]) -> Iterator[Marks
     yield marks._replace(ranks=source.letters[marks.rows])
 
 
-def wrong_script(chunk: Chunk, main: tuple[int, int], usual: tuple[Ints, Ints]) -> Iterator[Marks]:
+def wrong_script(chunk: Chunk, scripts: Sequence[tuple[int, Ints]]) -> Iterator[Marks]:
     """Find lines that are hardly written in their side's main script.
 
     Of each side it goes by the number of that, 0 for none, and of all scripts that it uses.
     """
-    for number, side in enumerate(chunk.sides):
-        if not main[number]:
+    for number, (side, (main, usual)) in enumerate(zip(chunk.sides, scripts, strict=True)):
+        if not main:
             continue
-        own = side.count(side.scripts == main[number])
+        own = side.count(side.scripts == main)
         usual_table = np.zeros(len(NAMES), np.bool_)
-        usual_table[[0, *usual[number]]] = True
+        usual_table[[0, *usual]] = True
         foreign = side.count(~usual_table[side.scripts])
         judged = side.letters >= MIN_SCRIPT_LETTERS
         total = np.maximum(side.letters, 1)
         wrong = (own / total < MAIN_SCRIPT_SHARE) | (foreign / total >= FOREIGN_SCRIPT_SHARE)
         rows = np.flatnonzero(judged & wrong)
         ranks = (side.letters - own)[rows]
-        yield Marks("script", number, rows, _describe_script(side, main[number]), ranks)
+        yield Marks("script", number, rows, _describe_script(side, main), ranks)
         yield _mixed_words(number, side)
 
 
@@ -159,17 +155,14 @@ def _mixed_words(number: int, side: Side) -> Marks:
     latin = side.scripts == _LATIN
     mixed = (lookalike[1:] & latin[:-1]) | (lookalike[:-1] & latin[1:])
     rows = np.unique(side.rows_at(np.flatnonzero(mixed)))
-    return Marks("script", number, rows, _describe_mixed(side))
 
-
-def _describe_mixed(side: Side) -> Callable[[int], str]:
     def describe(row: int) -> str:
         table = script_table()
         words = side.lines[row].split()
-        mixed = (w for w in words if len({int(table[ord(c)]) for c in w if c.isalpha()}) > 1)
-        return f"letters of two scripts in one word: {next(mixed, '')[:40]!r}"
+        found = (w for w in words if len({int(table[ord(c)]) for c in w if c.isalpha()}) > 1)
+        return f"letters of two scripts in one word: {next(found, '')[:40]!r}"
 
-    return describe
+    return Marks("script", number, rows, describe)
 
 
 def repetition(chunk: Chunk) -> Iterator[Marks]:

@@ -1,7 +1,7 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,23 +10,17 @@ from nmt_cli.config.auto import Situation, choose, vocab_size
 from nmt_cli.config.reading import LoadedConfig, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TaskFacts
+from nmt_cli.doctor import repeats
 from nmt_cli.doctor.chunk import Chunk
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.label_balance import Counts, counted, label_findings
 from nmt_cli.doctor.languages import language_findings
 from nmt_cli.doctor.lengths import LengthModel, shift_of
 from nmt_cli.doctor.lines import Profile, Rows, build_profile, build_tests
-from nmt_cli.doctor.repeats import (
-    SplitRows,
-    contradiction_findings,
-    note_duplicates,
-    note_leakage,
-    stock_findings,
-)
 from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
 from nmt_cli.doctor.token_counts import TokenCounter, study_tokens
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
-from nmt_cli.errors import DataError, LineError
+from nmt_cli.errors import DataError
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.languages import Languages
@@ -38,7 +32,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 SPLITS = ("train", "dev", "test")
 _CHUNK = 10_000
-_KEPT_BROKEN = 1000  # lines of a corpus that are no row
 _VOCAB_SIZE = "tokenizer.vocab_size"
 _NEEDED = ("model.max_length", "train.tokens_per_batch")  # to tell what is too long, and padding
 
@@ -69,9 +62,8 @@ def check_up(
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
-        for number in range(len(found)):
-            chunks = _chunks(corpora, found, number)  # which also notes what is no row
-            findings += (finding for chunk in chunks for finding in _undecoded(chunk))
+        for rows in _chunks(corpora, found):  # which also notes what is no row
+            findings += _undecoded(rows)
     findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
     strange = _other_encodings(corpora, found)
@@ -133,13 +125,9 @@ def _vocabulary(
         config, _ = choose(config, auto, Situation(text, tokens, "cpu"))
     if known is not None:
         return config, known, False
-    if config.tokenizer.joint:
-        joint = Subwords.train(list(texts(sample, "joint")), config.tokenizer)
-        return config, Vocabularies(joint, joint), True
-    source, target = (
-        Subwords.train(list(texts(sample, name)), config.tokenizer) for name in ("source", "target")
-    )
-    return config, Vocabularies(source, target), True
+    sides = ("joint",) if config.tokenizer.joint else ("source", "target")
+    found = [Subwords.train(list(texts(sample, side)), config.tokenizer) for side in sides]
+    return config, Vocabularies(found[0], found[-1]), True
 
 
 def _test(
@@ -152,11 +140,9 @@ def _test(
 ) -> None:
     """Run the tests of rows on all corpora; count the labels of a classifier."""
     done, config = 0, corpora.config
-    chunks: Iterator[Rows] = chain.from_iterable(
-        _chunks(corpora, found, n) for n in range(len(found))
-    )
+    chunks = _chunks(corpora, found)
     if config.facts.has_labels:
-        chunks = counted(chunks, labels, found, config.classification)
+        chunks = counted(chunks, labels, found, config.classification.label_separator)
     for tested in map_in_order(build_tests, (profile, counter), chunks):
         found[tested.corpus].add(tested)
         done += len(tested.rows)
@@ -173,35 +159,28 @@ def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Fi
     strange: dict[Path, Finding] = {}
     for file in dict.fromkeys(file for corpus in found for file in corpus.files):
         encoding = find_encoding(file)
-        if encoding is None or encoding.encoding == UTF8:
-            continue
-        if corpora.encoding == UTF8 or not encoding.is_certain:
+        is_other = encoding is not None and encoding.encoding != UTF8
+        if encoding and is_other and (corpora.encoding == UTF8 or not encoding.is_certain):
             mend = f"set data.encoding: {encoding.encoding}, or {conversion(encoding, file)}"
             message = f"{encoding}, not UTF-8: {mend}"
             strange[file] = Finding("files", "error", message, file)
     return strange
 
 
-def _chunks(corpora: Corpora, found: list[CorpusRows], number: int) -> Iterator[Rows]:
-    """Yield the rows of a corpus; note the lines that are none."""
-    corpus = found[number]
-
-    def report(problem: LineError) -> None:
-        if len(corpus.broken) < _KEPT_BROKEN:
-            what = (problem.problem, problem.file, problem.line)
-            corpus.broken.append(Finding("format", "error", *what))
-
+def _chunks(corpora: Corpora, found: list[CorpusRows]) -> Iterator[Rows]:
+    """Yield the rows of all corpora; note the lines that are none."""
     # The last turn of a conversation; both texts of a pair to classify.
     first = 0 if corpora.config.facts.has_labels else -1
-    rows = _until_error(corpora.iter_rows(corpus.config, report), corpus)
-    while chunk := list(islice(rows, _CHUNK)):
-        yield Rows(
-            number,
-            (corpus.files[0], corpus.files[-1]),
-            [row.line for row in chunk],
-            [" ".join(row.example.source[first:]) for row in chunk],
-            [row.example.target for row in chunk],
-        )
+    for number, corpus in enumerate(found):
+        rows = _until_error(corpora.iter_rows(corpus.config, corpus.note_broken), corpus)
+        while chunk := list(islice(rows, _CHUNK)):
+            yield Rows(
+                number,
+                (corpus.files[0], corpus.files[-1]),
+                [row.line for row in chunk],
+                [" ".join(row.example.source[first:]) for row in chunk],
+                [row.example.target for row in chunk],
+            )
 
 
 def _undecoded(rows: Rows) -> Iterator[Finding]:
@@ -233,28 +212,31 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
         for file in corpus.files
     )
     corpus.shift = shift_of(source, target, model)
-    if corpus.shift is not None:
-        lacking = corpus.files[int(len(target) < len(source))].name
-        gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
-        place = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
-        if corpus.shift == 1:
-            where = f"{place} at its beginning: the ends fit together"
-        elif corpus.shift > shorter:
-            where = f"{place} at its end: the beginnings fit together"
-        else:
-            where = f"{place} at about line {corpus.shift}, where they get out of step"
-        message = f"{counts[0].message}; probably {where}"
-        corpus.broken.remove(counts[0])
-        corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
+    if corpus.shift is None:
+        return
+    lacking = corpus.files[int(len(target) < len(source))].name
+    gap = abs(len(source) - len(target))
+    if corpus.shift == 1:
+        where = "its beginning: the ends fit together"
+    elif corpus.shift > min(len(source), len(target)):
+        where = "its end: the beginnings fit together"
+    else:
+        where = f"about line {corpus.shift}, where they get out of step"
+    missing = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
+    message = f"{counts[0].message}; probably {missing} at {where}"
+    corpus.broken.remove(counts[0])
+    corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
 
 
 def _repeat_findings(found: list[CorpusRows], facts: TaskFacts) -> Iterator[Finding]:
-    splits = {name: SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS}
+    splits = {
+        name: repeats.SplitRows(name, [c for c in found if c.split == name]) for name in SPLITS
+    }
     for split in splits.values():
-        note_duplicates(split)
+        repeats.note_duplicates(split)
     for name, held_out in (("train", "dev"), ("train", "test"), ("dev", "test")):
-        yield from note_leakage(splits[name], splits[held_out], pairs=not facts.is_parallel)
+        yield from repeats.note_leakage(splits[name], splits[held_out], pairs=not facts.is_parallel)
     if facts.has_labels:
-        yield from contradiction_findings(splits["train"])
+        yield from repeats.contradiction_findings(splits["train"])
     else:
-        yield from stock_findings(splits["train"])
+        yield from repeats.stock_findings(splits["train"])

@@ -70,17 +70,15 @@ def _fold_table() -> npt.NDArray[np.uint64]:
     """
     folded = np.zeros(sys.maxunicode + 1, np.uint64)
     for code in np.flatnonzero(kind_table() & (LETTER | DIGIT)):
-        character = chr(code)
-        same = character if code > _ASTRAL else _fold(character)
-        folded[code] = ord(same) if len(same) == 1 else code
+        if code > _ASTRAL:
+            folded[code] = code
+        else:
+            same = unicodedata.normalize("NFKC", chr(code)).casefold()
+            folded[code] = ord(same) if len(same) == 1 else code
     mixed = folded * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0x94D049BB133111EB)
     return np.where(folded == 0, np.uint64(0), mixed ^ (mixed >> np.uint64(32)))
-
-
-def _fold(character: str) -> str:
-    return unicodedata.normalize("NFKC", character).casefold()
 
 
 class Side:

@@ -18,8 +18,8 @@ from typing import IO, Any
 import numpy as np
 
 from nmt_cli.config.schema import Config
-from nmt_cli.doctor.chunk import CONTROL, INVISIBLE, LOST, PRIVATE, kind_table
-from nmt_cli.doctor.findings import BIT, CHECKS
+from nmt_cli.doctor.chunk import CONTROL, INVISIBLE, PRIVATE, kind_table
+from nmt_cli.doctor.findings import BIT, CHECKS, Finding
 from nmt_cli.doctor.mojibake import has_lost_letters, repair
 from nmt_cli.doctor.result import CorpusRows, Report
 from nmt_cli.errors import DataError
@@ -44,7 +44,10 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
 
     DataError: a corpus cannot be mended by leaving rows out; nothing is written.
     """
-    _check_can_be_cleaned(report)
+    for finding in _unmendable(report):
+        where = f"{finding.file}: " if finding.check == "files" else ""
+        hint = "--fix only leaves rows out; fix this by hand first"
+        raise DataError(f"{where}{finding.message}", hint=hint)
     tree = config.model_dump()
     tree["name"] = f"{config.name}-clean"
     tree["data"] |= {"dir": ".", "encoding": "utf-8"}
@@ -69,17 +72,11 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
 
 def can_be_cleaned(report: Report) -> bool:
     """Return whether a copy without the rows that are wrong has no errors."""
-    return not any(f.check in _BY_HAND and f.severity == "error" for f in report.findings)
+    return not _unmendable(report)
 
 
-def _check_can_be_cleaned(report: Report) -> None:
-    for finding in report.findings:
-        if finding.check in _BY_HAND and finding.severity == "error":
-            where = f"{finding.file}: " if finding.check == "files" else ""
-            raise DataError(
-                f"{where}{finding.message}",
-                hint="--fix only leaves rows out; fix this by hand first",
-            )
+def _unmendable(report: Report) -> list[Finding]:
+    return [f for f in report.findings if f.check in _BY_HAND and f.severity == "error"]
 
 
 def _new_name(file: Path, data_dir: Path, taken: list[str]) -> str:
@@ -137,19 +134,18 @@ class _Copy:
     def _jsonl(self) -> Iterator[str]:
         for line, text in enumerate(self._read(self._corpus.files[0]), 1):
             if text.strip() and self._is_row(line, text):
-                kept = self._judge(line, [text], _mend_json)
-                yield from kept or ()
+                yield from self._judge(line, [text], _mend_json) or ()
 
     def _table(self, is_csv: bool) -> Iterator[str]:
         columns = self._corpus.config.columns or []
         has_heading = any(isinstance(column, str) for column in columns)
-        rows = table_rows(self._corpus.files[0], lambda _: None, self._read)
-        for line, fields in rows:
+        for line, fields in table_rows(self._corpus.files[0], lambda _: None, self._read):
             if has_heading and line == 1:
                 yield _joined(fields, is_csv)
-            elif fields and self._is_row(line, "\t".join(fields)):
-                kept = self._judge(line, fields, _mend)
-                yield from () if kept is None else (_joined(kept, is_csv),)
+            elif not fields or not self._is_row(line, "\t".join(fields)):
+                continue
+            elif (kept := self._judge(line, fields, _mend)) is not None:
+                yield _joined(kept, is_csv)
 
     def _is_row(self, line: int, text: str) -> bool:
         lines = self._corpus.rows["line"]
@@ -210,4 +206,4 @@ def _mend_json(text: str) -> str:
 
 
 def _cannot_be_mended(text: str) -> bool:
-    return bool({int(kind_table()[ord(c)]) for c in set(text)} & {LOST}) or has_lost_letters(text)
+    return "\ufffd" in text or has_lost_letters(text)

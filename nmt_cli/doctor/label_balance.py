@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from nmt_cli.config.schema import ClassificationConfig
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
@@ -17,13 +16,9 @@ Counts = dict[str, Counter[str]]
 
 
 def counted(
-    chunks: Iterable[Rows],
-    counts: Counts,
-    found: list[CorpusRows],
-    settings: ClassificationConfig,
+    chunks: Iterable[Rows], counts: Counts, found: list[CorpusRows], separator: str | None
 ) -> Iterator[Rows]:
     """Pass rows on, and add their labels to the counts of their split."""
-    separator = settings.separator if settings.multi_label else None
     for rows in chunks:
         count = counts.setdefault(found[rows.corpus].split, Counter())
         count.update(name for text in rows.targets for name in split_labels(text, separator))

@@ -6,7 +6,7 @@ be in a third language.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ UNLIKE_ALL = 9.0  # so many are gibberish, whatever the language
 MIN_UNLIKE_TRIGRAMS = 30  # of a line that is gibberish; a list of names is shorter
 SEPARABLE = 0.95  # share of lines that their own model must explain better than the other one
 MAIN_SCRIPT = 0.5  # share of the letters that makes a script a side's main one
+USUAL_SCRIPT = 0.02  # likewise a usual one
 _BUCKETS = 1 << 16
 _UNSEEN = 0.2  # added to each count
 
@@ -70,7 +71,7 @@ def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Find
     """Yield a warning for a side that is not in the language that the configuration names."""
     for name, language, side in zip(("source", "target"), languages, chunk.sides, strict=True):
         key = f"data.{name}_lang is {language}"
-        expected, shares = script_of(language), script_shares(side)
+        expected, shares = script_of(language), _script_shares(side)
         if expected and shares[NAMES.index(expected)] < MAIN_SCRIPT:
             most = int(shares[1:].argmax()) + 1
             message = f"{key}, but {shares[most]:.0%} of its letters are {NAMES[most]}"
@@ -81,8 +82,22 @@ def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Find
         yield Finding("language", "warning", f"{message}; are the sides swapped?")
 
 
-def script_shares(side: Side) -> npt.NDArray[np.float64]:
-    """Return the share of a side's letters that each script of `scripts.NAMES` has."""
+def usual_scripts(side: Side, language: str) -> tuple[int, Ints]:
+    """Return the number of a side's main script in `scripts.NAMES`, 0 for none, and of all it uses.
+
+    The language is a code, "" where it is unknown.
+    """
+    shares = _script_shares(side)
+    if expected := script_of(language):
+        main = NAMES.index(expected)
+    else:
+        main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
+    # Names and abbreviations in Latin letters belong to any text.
+    return main, np.union1d(np.flatnonzero(shares >= USUAL_SCRIPT), [main, NAMES.index("Latin")])
+
+
+def _script_shares(side: Side) -> npt.NDArray[np.float64]:
+    """Return the share of a side's letters that each script has."""
     counts = np.bincount(side.scripts, minlength=len(NAMES)).astype(float)
     counts[0] = 0.0
     shares: npt.NDArray[np.float64] = counts / max(1.0, counts.sum())
@@ -112,7 +127,7 @@ def build_model(side: Side, language: str) -> SideModel:
     return SideModel(log_probs, usual, spread or math.inf, known)
 
 
-def are_separable(models: tuple[SideModel, SideModel], chunk: Chunk) -> bool:
+def are_separable(models: Sequence[SideModel], chunk: Chunk) -> bool:
     """Return whether the models tell the sides of a sample apart: they are not in one language."""
     for number, side in enumerate(chunk.sides):
         advantage, lengths, _ = _compare(models, number, side)
@@ -123,7 +138,7 @@ def are_separable(models: tuple[SideModel, SideModel], chunk: Chunk) -> bool:
 
 
 def wrong_language(
-    chunk: Chunk, models: tuple[SideModel, SideModel], *, separable: bool
+    chunk: Chunk, models: Sequence[SideModel], *, separable: bool
 ) -> Iterator[Marks]:
     """Find lines in the language of the other side, in a third one, or in none."""
     for number, side in enumerate(chunk.sides):
@@ -145,9 +160,7 @@ def wrong_language(
         yield marks._replace(ranks=deviation[marks.rows])
 
 
-def _compare(
-    models: tuple[SideModel, SideModel], number: int, side: Side
-) -> tuple[Floats, Ints, Floats]:
+def _compare(models: Sequence[SideModel], number: int, side: Side) -> tuple[Floats, Ints, Floats]:
     """Return by line: how much better its own model is, trigrams, deviation below the usual."""
     grams = _trigrams(side)
     own, lengths = _means(models[number].log_probs, grams, len(side.lines))

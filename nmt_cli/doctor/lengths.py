@@ -91,10 +91,7 @@ def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
     gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
     if not gap or not shorter or gap > shorter:
         return None
-    first, second = (
-        (source[:shorter], target[:shorter]),
-        (source[-shorter:], target[-shorter:]),
-    )
+    first, second = ((source[:shorter], target[:shorter]), (source[-shorter:], target[-shorter:]))
     in_step, shifted = (_misfit(model, *pair) for pair in (first, second))
     costs = np.concatenate(([0.0], np.cumsum(in_step - shifted)))
     # Lines are lost at an end more often than near one: a single line does not tell them apart.

@@ -1,6 +1,6 @@
 """All tests of a row, run on chunks of rows; what goes back is small."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,25 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_cli.doctor import characters, mojibake, patterns
-from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk, Ints, Side
+from nmt_cli.doctor.chunk import DIGIT, LETTER, Chunk, Ints
 from nmt_cli.doctor.findings import BIT, CHECKS, Finding, Marks
 from nmt_cli.doctor.languages import (
-    MAIN_SCRIPT,
     SideModel,
     are_separable,
     build_model,
-    script_of,
-    script_shares,
+    usual_scripts,
     wrong_language,
 )
 from nmt_cli.doctor.lengths import LengthModel, build_length_model, odd_lengths
 from nmt_cli.doctor.token_counts import TokenCounter, too_long
 from nmt_cli.text.held_out import TELLING_LENGTH
-from nmt_cli.text.scripts import NAMES
 
 KEPT = 1000  # rows of a chunk that are described for each test, the worst ones
 EXCERPT = 160  # characters of a line that are kept to be shown
-USUAL_SCRIPT = 0.02  # share of the letters that makes a script a usual one
 
 # What is kept of each row: its line; keys of its sides, which are equal for texts with the same
 # letters and digits, 0 for none; whether its target is long enough to give a sentence away; a bit
@@ -68,38 +64,23 @@ class Profile:
     """What the tests of a row go by."""
 
     is_chat: bool  # sides are not translations of each other, so they are not compared
-    # number of each side's main script in `scripts.NAMES`; 0 where none is
-    main_script: tuple[int, int]
-    usual_scripts: tuple[Ints, Ints]  # numbers of the scripts that each side uses
-    models: tuple[SideModel, SideModel]  # the trigrams of each side
+    # by side: the number of its main script in `scripts.NAMES`, 0 where none is, and of all it uses
+    scripts: Sequence[tuple[int, Ints]]
+    models: Sequence[SideModel]  # the trigrams of each side
     separable: bool  # whether the models tell the sides apart
     lengths: LengthModel | None  # the usual ratio of lengths; None when unknown
 
 
 def build_profile(chunk: Chunk, languages: tuple[str, str], *, is_chat: bool) -> Profile:
     """Return the profile of a sample; the codes of its sides' languages are "" where unknown."""
-    (main, usual), (target_main, target_usual) = map(_scripts, chunk.sides, languages)
-    source_model, target_model = map(build_model, chunk.sides, languages)
-    models = (source_model, target_model)
+    models = [*map(build_model, chunk.sides, languages)]
     return Profile(
         is_chat,
-        (main, target_main),
-        (usual, target_usual),
+        [*map(usual_scripts, chunk.sides, languages)],
         models,
         separable=not is_chat and are_separable(models, chunk),
         lengths=None if is_chat else build_length_model(chunk),
     )
-
-
-def _scripts(side: Side, language: str) -> tuple[int, Ints]:
-    """Return the number of a side's main script, and of all that it uses."""
-    shares = script_shares(side)
-    main = int(shares.argmax()) if shares.max() >= MAIN_SCRIPT else 0
-    expected = script_of(language)
-    if expected is not None:
-        main = NAMES.index(expected)
-    # Names and abbreviations in Latin letters belong to any text.
-    return main, np.union1d(np.flatnonzero(shares >= USUAL_SCRIPT), [main, NAMES.index("Latin")])
 
 
 def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Rows], Tested]:
@@ -126,12 +107,11 @@ def build_tests(profile: Profile, counter: TokenCounter | None) -> Callable[[Row
 def _all_marks(
     chunk: Chunk, same: npt.NDArray[np.bool_], profile: Profile, counter: TokenCounter | None
 ) -> Iterator[Marks]:
-    yield from characters.broken_bytes(chunk)
     yield from characters.strange_characters(chunk)
     yield from characters.blank_sides(chunk)
     yield from characters.white_space(chunk)
     yield from characters.identical_sides(chunk, same)
-    yield from characters.wrong_script(chunk, profile.main_script, profile.usual_scripts)
+    yield from characters.wrong_script(chunk, profile.scripts)
     yield from characters.repetition(chunk)
     yield from mojibake.garbled(chunk)
     yield from patterns.markup(chunk)

@@ -42,15 +42,10 @@ def pair_keys(source: Keys, target: Keys) -> Keys:
 
 def duplicates(keys: Keys) -> Repeats:
     """Return the rows whose key an earlier row has; 0 is no key."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    is_new = np.ones(len(keys), np.bool_)
-    is_new[1:] = ordered[1:] != ordered[:-1]
-    heads = np.maximum.accumulate(np.where(is_new, np.arange(len(keys)), 0))
-    again = ~is_new & (ordered != 0)
-    rows, firsts = order[again], order[heads[again]]
-    back = np.argsort(rows)
-    return Repeats(rows[back], firsts[back])
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    firsts = first[which]
+    rows = np.flatnonzero((firsts < np.arange(len(keys))) & (keys != 0))
+    return Repeats(rows, firsts[rows])
 
 
 def in_both(keys: Keys, held_out: Keys) -> Repeats:
@@ -89,20 +84,6 @@ def stock(keys: Keys) -> Stock | None:
         return None
     share = float(counts[counts > 1].sum() / len(keys))
     return Stock(share, int(valid[first[most]]), int(counts[most]))
-
-
-def contradictions(texts: Keys, labels: Keys) -> tuple[int, int, int] | None:
-    """Return how many texts have several labels, and two rows with the first of them.
-
-    Both are keys [N]; 0 is no text.
-    """
-    order = np.lexsort((labels, texts))
-    same = (texts[order][1:] == texts[order][:-1]) & (texts[order][1:] != 0)
-    places = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
-    if not len(places):
-        return None
-    one, other = sorted((int(order[places[0]]), int(order[places[0] + 1])))
-    return len(np.unique(texts[order][places])), one, other
 
 
 class SplitRows:
@@ -220,8 +201,14 @@ def stock_findings(split: SplitRows) -> Iterator[Finding]:
 
 def contradiction_findings(split: SplitRows) -> Iterator[Finding]:
     """Yield a line where the same text stands with different labels."""
-    if found := contradictions(split.keys(0), split.keys(1)):
-        count, one, other = found
+    texts, labels = split.keys(0), split.keys(1)
+    order = np.lexsort((labels, texts))
+    texts, labels = texts[order], labels[order]
+    same = (texts[1:] == texts[:-1]) & (texts[1:] != 0)
+    found = np.flatnonzero(same & (labels[1:] != labels[:-1]))
+    if len(found):
+        one, other = sorted(order[found[0] : found[0] + 2].tolist())
         places = f"{split.place(one)} and {split.place(other)}"
+        count = len(np.unique(texts[found]))
         message = f"texts of {split.name} with different labels: {count:,}, such as {places}"
         yield Finding("labels", "warning", message)

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.doctor.findings import BIT, CHECKS, SEVERITIES, Check, Finding
 from nmt_cli.doctor.lines import ROW, Tested
+from nmt_cli.errors import LineError
 
 TRAIT_SHARE = 0.05  # of the rows: so many that a test finds are a trait of the corpus
 TRAIT_ROWS = 20  # at least
 KEPT_FINDINGS = 10_000  # of a test in a corpus, the worst ones
+KEPT_BROKEN = 1000  # lines of a corpus that are no row
 MIN_TRAIN, MIN_DEV = 1000, 100  # rows: with fewer, little can be learned or told
 # What a comparison of the sides finds means nothing where the files are out of step.
 _COMPARISONS = ("identical", "length-ratio", "numbers", "links")
@@ -42,12 +44,16 @@ class CorpusRows:
     def add(self, tested: Tested) -> None:
         """Take what the tests found in the next rows."""
         self._parts.append(tested.rows)
-        self.visible = (
-            self.visible[0] + tested.visible[0],
-            self.visible[1] + tested.visible[1],
-        )
+        ours, theirs = self.visible, tested.visible
+        self.visible = (ours[0] + theirs[0], ours[1] + theirs[1])
         for side, finding in tested.worst:
             self.note(side, finding)
+
+    def note_broken(self, problem: LineError) -> None:
+        """Keep what is wrong with a line that is no row, unless there are many."""
+        if len(self.broken) < KEPT_BROKEN:
+            what = (problem.problem, problem.file, problem.line)
+            self.broken.append(Finding("format", "error", *what))
 
     def note(self, side: int, finding: Finding) -> None:
         """Keep what a test found in a row, if it is among the worst."""
@@ -67,11 +73,8 @@ class CorpusRows:
         """Return file and line of a side of a row."""
         return self.files[-side], int(self.rows["line"][row])
 
-    def has(self, check: str) -> npt.NDArray[np.bool_]:
-        """Return [N] whether a test found something in a row."""
-        return self._has_any([check])
-
-    def _has_any(self, checks: Iterable[str]) -> npt.NDArray[np.bool_]:
+    def has(self, *checks: str) -> npt.NDArray[np.bool_]:
+        """Return [N] whether one of these tests found something in a row."""
         mask = np.uint32(sum(1 << BIT[check] for check in checks))
         found: npt.NDArray[np.bool_] = (self.rows["found"] & mask) != 0
         return found
@@ -85,7 +88,7 @@ class CorpusRows:
     def flagged(self) -> npt.NDArray[np.bool_]:
         """[N] whether a row has an error or a warning."""
         told = (check for check in CHECKS if check.severity != "info" and not self.is_trait(check))
-        return self._has_any(check.name for check in told)
+        return self.has(*(check.name for check in told))
 
     def findings(self) -> Iterator[Finding]:
         """Yield what the tests of rows found, the worst of each test first."""
@@ -96,17 +99,13 @@ class CorpusRows:
             if self.shift is not None and check.name in _COMPARISONS:
                 worst = [finding for finding in worst if (finding.line or 0) < self.shift]
             if worst and self.is_trait(check):
-                yield self._trait(check, worst[0])
-            else:
-                yield from worst
-
-    def _trait(self, check: Check, example: Finding) -> Finding:
-        count = int(self.has(check.name).sum())
-        message = (
-            f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
-            f"line {example.line}: {example.message}"
-        )
-        return Finding(check.name, "info", message, example.file)
+                count, example = int(self.has(check.name).sum()), worst[0]
+                message = (
+                    f"{check.title} in {count:,} rows ({count / len(self):.1%}), for example "
+                    f"line {example.line}: {example.message}"
+                )
+                worst = [Finding(check.name, "info", message, example.file)]
+            yield from worst
 
 
 @dataclass(frozen=True)
@@ -137,9 +136,6 @@ def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by severity, then by check, the worst first."""
-
-    def key(finding: Finding) -> tuple[int, int, float]:
-        severity = SEVERITIES.index(finding.severity)
-        return severity, BIT.get(finding.check, -1), -finding.rank
-
-    return sorted(findings, key=key)
+    return sorted(
+        findings, key=lambda f: (SEVERITIES.index(f.severity), BIT.get(f.check, -1), -f.rank)
+    )

@@ -114,14 +114,10 @@ def too_long(chunk: Chunk, counter: TokenCounter) -> Iterator[Marks]:
     for number, side in enumerate(chunk.sides):
         characters = np.array([len(line) for line in side.lines])
         may_be = np.flatnonzero(characters >= counter.shortest[number] * counter.max_length)
-        texts = [_as_text(side.lines[row]) for row in may_be]
+        # Without the bytes that are not UTF-8.
+        texts = [side.lines[row].encode("utf-8", "replace").decode("utf-8") for row in may_be]
         lengths = np.array([len(ids) + 1 for ids in subwords[number].encode_batch(texts)], np.int64)
         long = lengths > counter.max_length
         pairs = zip(map(int, may_be[long]), lengths[long], strict=True)
         marks = Marks.of("too-long", number, {row: f"{count:,} tokens" for row, count in pairs})
         yield marks._replace(ranks=lengths[long])
-
-
-def _as_text(line: str) -> str:
-    """Return a line without the bytes that are not UTF-8."""
-    return line.encode("utf-8", "replace").decode("utf-8")

@@ -154,9 +154,8 @@ def _take_side(
     taken = np.empty(new_offsets[-1], ids.dtype)
     for first in range(0, len(indices), _WINDOW_BLOCK):
         bounds = new_offsets[first : first + _WINDOW_BLOCK + 1]
-        taken[bounds[0] : bounds[-1]] = ids[
-            ranges(starts[first : first + _WINDOW_BLOCK], np.diff(bounds))
-        ]
+        places = ranges(starts[first : first + _WINDOW_BLOCK], np.diff(bounds))
+        taken[bounds[0] : bounds[-1]] = ids[places]
         corpus.release()
     return taken, new_offsets
 
@@ -234,16 +233,14 @@ def _longer_sides(corpus: EncodedCorpus) -> Iterator[Indices]:
 
 def check_usable(corpus: EncodedCorpus, max_length: int, split: str) -> None:
     """Raise TrainingError when no example of a split ("train", "dev") fits `max_length` tokens."""
-    shortest, longest = [], []
-    for lengths in _longer_sides(corpus):
-        shortest.append(lengths.min())
-        longest.append(lengths.max())
-    if min(shortest) > max_length:
+    bounds = [(lengths.min(), lengths.max()) for lengths in _longer_sides(corpus)]
+    shortest, longest = min(low for low, _ in bounds), max(high for _, high in bounds)
+    if shortest > max_length:
         raise TrainingError(
             f"every pair of {split} is longer than model.max_length ({max_length} tokens); "
-            f"the shortest has {min(shortest)}",
-            hint=f"raise model.max_length or split the lines, e.g. "
-            f"--set model.max_length={max(longest)}",
+            f"the shortest has {shortest}",
+            hint="raise model.max_length or split the lines, e.g. "
+            f"--set model.max_length={longest}",
         )
 
 
@@ -267,13 +264,9 @@ def plan_window(
     batch_of = (np.cumsum(counted_lengths[order]) - 1) // micro_budget
     starts = np.append(np.flatnonzero(np.diff(batch_of, prepend=-1)), len(order))
     shuffled = random.permutation(len(starts) - 1)
-    return WindowPlan(*_reorder(order, starts, shuffled), train.accumulate_steps)
-
-
-def _reorder(order: Indices, starts: Indices, batches: Indices) -> tuple[Indices, Indices]:
-    """Put whole batches into a new order without a loop over examples."""
-    lengths = np.diff(starts)[batches]
-    return order[ranges(starts[:-1][batches], lengths)], np.concatenate(([0], np.cumsum(lengths)))
+    lengths = np.diff(starts)[shuffled]
+    order = order[ranges(starts[:-1][shuffled], lengths)]
+    return WindowPlan(order, np.append(0, np.cumsum(lengths)), train.accumulate_steps)
 
 
 def assemble(corpus: EncodedCorpus, indices: Indices) -> Batch:

@@ -20,14 +20,7 @@ from nmt_cli.files import read_lines
 from nmt_cli.text import records
 from nmt_cli.text.held_out import HeldOut, held_out_rows
 from nmt_cli.text.labels import Labels, label_text
-from nmt_cli.text.records import (
-    Reader,
-    Report,
-    json_field,
-    json_records,
-    keep_bytes,
-    table_rows,
-)
+from nmt_cli.text.records import Reader, Report, json_field, json_records, keep_bytes, table_rows
 
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
 _SAMPLE = 10_000  # examples of a sample at least, where there are as many
@@ -348,11 +341,7 @@ def _column_index(path: Path, heading: list[str], column: str | int) -> int:
 
 
 def _read_jsonl(
-    path: Path,
-    columns: list[str | int],
-    report: Report,
-    read: Reader,
-    separator: str | None,
+    path: Path, columns: list[str | int], report: Report, read: Reader, separator: str | None
 ) -> Iterator[Row]:
     """Read JSON lines; a target of labels may be a list or a number, see `label_text`."""
     for number, record in json_records(path, report, read):

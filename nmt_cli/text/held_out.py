@@ -24,9 +24,7 @@ TELLING_LENGTH = 8  # letters and digits of a target from which on it gives a se
 
 def held_out_rows(config: Config) -> dict[str, int]:
     """Return how many rows of train are wanted for dev and for test."""
-    return {
-        split: sum(corpus.rows or 0 for corpus in getattr(config.data, split)) for split in _SPLITS
-    }
+    return {s: sum(corpus.rows or 0 for corpus in getattr(config.data, s)) for s in _SPLITS}
 
 
 class HeldOut:
@@ -65,10 +63,7 @@ class HeldOut:
         lowest = np.partition(hashes["source"], np.maximum(ends, 1) - 1)
         self._limits = [int(lowest[end - 1]) if end else -1 for end in ends]
         sides = ("source", "target") if both_ways else ("target",)
-        taken = [
-            hashes[hashes["source"] <= limit] if limit >= 0 else hashes[:0]
-            for limit in self._limits
-        ]
+        taken = [hashes[hashes["source"] <= limit] for limit in self._limits]
         self._texts = [
             {number for side in sides for number in rows[side].tolist()} - {0} for rows in taken
         ]

@@ -29,13 +29,15 @@ def is_imported(tokenizer: Tokenizer) -> bool:
 
 def is_known(tokenizer: Tokenizer) -> bool:
     """Return whether a vocabulary is of one of the kinds here."""
-    if tokenizer.get_added_tokens_decoder() or tokenizer.truncation or tokenizer.padding:
-        return False
-    if tokenizer.post_processor is not None:
-        return False
-    found = _parts(tokenizer)
+    found = steps_of(tokenizer)
     kind = type(tokenizer.model).__name__
-    return _is_sentencepiece(found) or found in map(_parts, _twins(kind, found["normalizer"]))
+    return _is_sentencepiece(found) or found in map(steps_of, _twins(kind, found["normalizer"]))
+
+
+def steps_of(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return how a vocabulary splits and joins, as its file says it."""
+    parts = {name: getattr(tokenizer, name) for name in ("normalizer", "pre_tokenizer", "decoder")}
+    return {name: part and json.loads(part.__getstate__()) for name, part in parts.items()}
 
 
 def as_sentencepiece(tokenizer: Tokenizer, *, prefix: str) -> Tokenizer:
@@ -108,16 +110,11 @@ def _blank() -> Tokenizer:
     return Tokenizer(models.BPE())
 
 
-def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
-    state = json.loads(tokenizer.to_str())
-    return {name: state[name] for name in ("normalizer", "pre_tokenizer", "decoder")}
-
-
 def _is_sentencepiece(found: dict[str, Any]) -> bool:
     """Return whether the parts of a vocabulary are SentencePiece's, whose charsmaps differ."""
     steps = (found["normalizer"] or {}).get("normalizers", ())
     patterns = [step["pattern"] for step in steps if step["type"] == "Replace"]
-    twins = [_parts(as_sentencepiece(_blank(), prefix=prefix)) for prefix in _PREFIXES]
+    twins = [steps_of(as_sentencepiece(_blank(), prefix=prefix)) for prefix in _PREFIXES]
     return (
         {step["type"] for step in steps} <= {"Precompiled", "Strip", "Replace"}
         and all(pattern == {"Regex": IMPORTED_PATTERN} for pattern in patterns)

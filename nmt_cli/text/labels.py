@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import DataError, LineError, did_you_mean
 
 if TYPE_CHECKING:
-    from nmt_cli.config.schema import ClassificationConfig, Config
+    from nmt_cli.config.schema import Config
 
 _MOST = 10_000
 _SHOWN = 20
+_HINT = "is that the right column? columns: [text, label]"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Labels:
         settings = config.classification
         if not config.facts.has_labels or settings.labels is None:
             return None
-        return cls(tuple(settings.labels), _separator(settings))
+        return cls(tuple(settings.labels), settings.label_separator)
 
     def ids(self, text: str) -> list[int]:
         """Return the numbers, from 1, of the labels in a corpus's text, each once, ascending."""
@@ -75,19 +76,15 @@ def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
 
     DataError: they are fewer than two, or so many that this can be no column of labels.
     """
-    separator, found = _separator(config.classification), set[str]()
+    separator, found = config.classification.label_separator, set[str]()
     for text in texts:
         found.update(split_labels(text, separator))
         if len(found) > _MOST:
-            raise DataError(
-                f"train has more than {_MOST:,} different labels, such as '{min(found)}'",
-                hint="is that the right column? columns: [text, label]",
-            )
+            many = f"train has more than {_MOST:,} different labels, such as '{min(found)}'"
+            raise DataError(many, hint=_HINT)
     if len(found) < 2:
-        raise DataError(
-            f"train has {len(found)} label{'s' * (not found)}: there is nothing to distinguish",
-            hint="is that the right column? columns: [text, label]",
-        )
+        few = f"train has {len(found)} label{'s' * (not found)}: there is nothing to distinguish"
+        raise DataError(few, hint=_HINT)
     return sorted(found)
 
 
@@ -97,7 +94,3 @@ def label_text(value: object, separator: str) -> object:
         return separator.join(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number else value
-
-
-def _separator(settings: "ClassificationConfig") -> str | None:
-    return settings.separator if settings.multi_label else None

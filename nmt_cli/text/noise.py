@@ -153,16 +153,13 @@ class Noise:
 
     def _joined(self, pair: "Pair", other: "Pair") -> "Pair":
         """Return two examples as one, if they are in the same languages."""
-        tags, others = self._tags(pair), self._tags(other)
+        tags, others = ([*map(self._tags_of, (0, 1), one)] for one in (pair, other))
         if tags != others:
             return pair
         return Pair(*(a[:-1] + b[len(t) :] for a, b, t in zip(pair, other, tags, strict=True)))
 
-    def _tags(self, pair: "Pair") -> list[Row]:
-        """Return what stands before the text of each side: the languages that are meant."""
-        return [self._tags_of(number, ids) for number, ids in enumerate(pair)]
-
     def _tags_of(self, number: int, ids: Row) -> Row:
+        """Return what stands before the text of a side: the languages that are meant."""
         first_text = len(CONTROL_TOKENS) + len(self._sides[number].tags)
         return list(itertools.takewhile(lambda i: i < first_text and i != EOS_ID, ids))
 

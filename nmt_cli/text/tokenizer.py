@@ -24,7 +24,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
-from nmt_cli.text.imported import is_imported, is_known
+from nmt_cli.text.imported import is_imported, is_known, steps_of
 from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, HIDDEN, WORD_MARKER
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ class Subwords:
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
-        tokenizer.normalizer = _normalizer(config.normalization, lowercase=config.lowercase)
-        tokenizer.pre_tokenizer = _splitter()
-        tokenizer.decoder = _decoder()
+        _add_steps(tokenizer, config.normalization, lowercase=config.lowercase)
         fixed = [*CONTROL_TOKENS, *tags, *BYTE_TOKENS]
         limit = max(1, int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE))
         alphabet = _commonest_characters(map(tokenizer.normalizer.normalize_str, texts), limit)
@@ -107,15 +105,12 @@ class Subwords:
         subwords, first = cls(tokenizer, tags), (*CONTROL_TOKENS, *tags)
         if tuple(subwords.tokens(range(len(first)))) != first:
             raise ModelFileError(f"{path}: its first tokens are not {' '.join(first)}")
-        if subwords.is_imported and is_known(tokenizer):
-            return subwords
         is_foreign = (
-            any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS)
-            or tokenizer.get_added_tokens_decoder()
+            tokenizer.get_added_tokens_decoder()
             or tokenizer.truncation
             or tokenizer.padding
             or tokenizer.post_processor
-            or not _has_our_steps(tokenizer)
+            or not (is_known if subwords.is_imported else _is_ours)(tokenizer)
         )
         if is_foreign:
             raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
@@ -211,21 +206,18 @@ def _not_utf8_told() -> Iterator[None]:
         raise DataError("the text is not valid UTF-8") from error
 
 
-def _has_our_steps(tokenizer: Tokenizer) -> bool:
+def _is_ours(tokenizer: Tokenizer) -> bool:
     """Return whether each step is one of ours: the search for another pattern might never end."""
-    model = tokenizer.model
-    if not isinstance(model, models.BPE) or model.dropout is not None or not model.byte_fallback:
+    if any(tokenizer.token_to_id(token) is None for token in BYTE_TOKENS):
         return False
-    ours = [_normalizer(f, lowercase=small) for f in _NORMAL_FORMS for small in (False, True)]
-    steps = (
-        (tokenizer.normalizer, ours),
-        (tokenizer.pre_tokenizer, [_splitter()]),
-        (tokenizer.decoder, [_decoder()]),
-    )
-    return all(
-        step is not None and step.__getstate__() in [own.__getstate__() for own in known]
-        for step, known in steps
-    )
+    found = steps_of(tokenizer)
+    for form in _NORMAL_FORMS:
+        for lowercase in (False, True):
+            twin = Tokenizer(models.BPE())
+            _add_steps(twin, form, lowercase=lowercase)
+            if steps_of(twin) == found:
+                return tokenizer.model.dropout is None
+    return False
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
@@ -240,11 +232,8 @@ def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
     return sorted(counts, key=lambda char: (char != WORD_MARKER, -counts[char], char))[:limit]
 
 
-def _splitter() -> pre_tokenizers.PreTokenizer:
-    return pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
-
-
-def _normalizer(form: str, *, lowercase: bool) -> normalizers.Normalizer:
+def _add_steps(tokenizer: Tokenizer, form: str, *, lowercase: bool) -> None:
+    """Give a tokenizer what stands before and behind the merges."""
     steps = [step() for step in _NORMAL_FORMS[form]]
     if lowercase:
         steps.append(normalizers.Lowercase())
@@ -254,11 +243,9 @@ def _normalizer(form: str, *, lowercase: bool) -> normalizers.Normalizer:
         normalizers.Replace(" ", WORD_MARKER),
         normalizers.Prepend(WORD_MARKER),
     ]
-    return normalizers.Sequence(steps)
-
-
-def _decoder() -> decoders.Decoder:
-    return decoders.Sequence(
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated")
+    tokenizer.decoder = decoders.Sequence(
         [
             decoders.Replace(WORD_MARKER, " "),
             decoders.ByteFallback(),
