@@ -208,8 +208,7 @@ class TensorFlowEngine(Searcher):
             layers as that side has. Rows sum to one.
         """
         _, maps = self._read_pairs(padded([source]), padded([target]))
-        by_kind = self._model.attention_by_kind(maps)
-        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+        return _by_kind(maps)
 
     def _read_pairs(self, source: Tensor, target: Tensor) -> tuple[Tensor, AttentionMaps]:
         """Return the states [N, D] that given target ids are predicted from, and all attention."""
@@ -229,7 +228,7 @@ class TensorFlowEngine(Searcher):
             chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)  # [N, 1]
             return (
                 packing.unpack(chosen)[:, :, 0],  # [B, T]
-                tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),  # [B, T, S]
+                tf.reduce_mean(maps["cross"][-1], axis=1),  # [B, T, S]
             )
 
         return forced  # type: ignore[no-any-return]
@@ -383,7 +382,7 @@ class SearchGraph:
         states, decoder = self._model.step(ids, cache.decoder, position, maps=maps)
         coverage = cache.coverage
         if maps is not None:
-            weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
+            weights = tf.reduce_mean(maps["cross"][-1], axis=1)  # [B, K, S]
             coverage += tf.reshape(weights, tf.shape(coverage))  # [N, S]
         return self._model.logits(states), _Cache(decoder, coverage)
 
@@ -470,6 +469,11 @@ def hypotheses_of(sequences: Any, scores: Any, options: SearchOptions) -> Found:
     ]
 
 
+def _by_kind(maps: AttentionMaps) -> dict[str, npt.NDArray[np.float32]]:
+    """Return each kind's weights [L, H, T, S] of the first text of a batch."""
+    return {kind: np.stack([layer[0] for layer in layers]) for kind, layers in maps.items()}
+
+
 class TensorFlowScorer:
     """See `Scorer`; the model's weights are read anew at every call."""
 
@@ -489,5 +493,4 @@ class TensorFlowScorer:
         """Return what every head looks at in one source with `</s>`: `encoder` [L, H, S, S]."""
         maps: AttentionMaps = {}
         self._model.encode(padded([source]), maps=maps)
-        by_kind = self._model.attention_by_kind(maps)
-        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+        return _by_kind(maps)

@@ -80,10 +80,9 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
         step = {}
         _, cache = model.step(inputs[:, position], cache, tf.constant(position), maps=step)
         assert step.keys() == whole.keys()
-        for name, weights in step.items():
-            np.testing.assert_allclose(
-                weights[0, :, 0], whole[name][0, :, position], atol=1e-6, err_msg=name
-            )
+        for kind, layers in step.items():
+            for here, layer in zip(layers, whole[kind], strict=True):
+                np.testing.assert_allclose(here[0, :, 0], layer[0, :, position], atol=1e-6)
 
 
 # --- searches -------------------------------------------------------------------------------------
