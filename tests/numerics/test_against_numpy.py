@@ -281,9 +281,7 @@ def test_an_ensemble_scores_and_attends_as_its_models_do_on_average(ensemble):
     np.testing.assert_allclose(scores, expected, rtol=TOLERANCE, atol=TOLERANCE)
 
     (weights,) = engine.attention([SOURCES[1]], [target])
-    alone = [
-        TensorFlowEngine(m).attention([SOURCES[1]], [target])[0] for m in engine._model._models
-    ]
+    alone = [TensorFlowEngine(m).attention([SOURCES[1]], [target])[0] for m in engine.model._models]
     np.testing.assert_allclose(weights, np.mean(alone, axis=0), rtol=TOLERANCE, atol=TOLERANCE)
 
 
