@@ -29,7 +29,7 @@ from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.packing import Packing, Tensor
 from nmt_cli.model.transformer import Transformer, shifted_right
-from nmt_cli.tasks.output_layer import Agreement, output_loss, shares_of
+from nmt_cli.tasks.output_layer import Agreement, output_loss
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, never_written
 
@@ -81,7 +81,8 @@ def loss_sums(
         passes, (labels, _) = tf.split(states, 2), tf.split(labels, 2)
     loss, plain = output_loss(passes, table, bias, labels, agreement)
     mean_row, mean_bias = (_mean_row(x, model.num_tags) for x in (table, bias))
-    for share, one in zip(shares_of(agreement), passes, strict=True):
+    shares = (1.0,) if agreement is None else agreement.shares
+    for share, one in zip(shares, passes, strict=True):
         if share:
             wide = tf.cast(one, tf.float32)
             label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
