@@ -182,8 +182,7 @@ class Model:
     def classify(self, texts: "Iterable[str | tuple[str, str]]") -> "list[Labelled]":
         """Return the labels of each text, with the probabilities of all labels.
 
-        Args:
-            texts: Texts, or pairs of texts if the model reads two.
+        Texts are pairs of texts if the model reads two.
         """
         check_task(self.bundle, CLASSIFICATION)
         rows = ["\t".join(text) if isinstance(text, tuple) else text for text in texts]

@@ -21,10 +21,9 @@ Memories = Any  # a `Memory` of each model
 
 
 class Ensemble:
-    """See `Transformer`, whose methods for a search these are.
+    """Two or more models, with the same vocabulary and tags; their sizes may differ.
 
-    Args:
-        models: Two or more, with the same vocabulary and tags; their sizes may differ.
+    See `Transformer`, whose methods for a search these are.
     """
 
     def __init__(self, models: Sequence[Transformer]) -> None:
