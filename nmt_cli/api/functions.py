@@ -198,9 +198,8 @@ def check(
     if folder.has_begun:  # the configuration with which its run was started
         resolved = resolve(loaded, Corpora(loaded.config, loaded.data_dir), tell=on_note)
         loaded = replace(loaded, config=resolved, auto=frozenset())
-    has_vocabulary = any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0]))
     vocabularies = None
-    if has_vocabulary:
+    if any((folder.path / name).is_file() for name in (JOINT, SEPARATE[0])):
         vocabularies = Vocabularies.load(folder.path, Languages.of(loaded.config))
     return check_up(loaded, vocabularies, on_progress=on_progress)
 

@@ -8,6 +8,7 @@ import functools
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import ExplainedWord, PairScore, Translation, Translator
-    from nmt_cli.text.sentences import Splitter
     from nmt_cli.text.vocabulary import Vocabularies
 
 
+@dataclass(eq=False, repr=False)
 class Model:
     """A trained model.
 
@@ -52,18 +53,13 @@ class Model:
             print(model.translate(["The old man reads a book."])[0].text)
     """
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        options: EngineOptions | None = None,
-        *,
-        on_warning: "Callable[[str], None]" = lambda _: None,
-        on_note: "Callable[[str], None]" = lambda _: None,
-    ) -> None:
-        self.bundle = bundle
-        self.options = options or EngineOptions()
-        self._on_warning = on_warning
-        self._on_note = on_note
+    bundle: Bundle
+    options: EngineOptions = field(default_factory=EngineOptions)
+    _: KW_ONLY
+    on_warning: "Callable[[str], None]" = lambda _: None
+    on_note: "Callable[[str], None]" = lambda _: None
+
+    def __post_init__(self) -> None:
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -94,7 +90,7 @@ class Model:
     @functools.cached_property
     def engine(self) -> "Engine":
         """The search engine; see `search/engine.py`."""
-        return load_engine(self.bundle, self.vocabularies, self.options, on_note=self._on_note)
+        return load_engine(self.bundle, self.vocabularies, self.options, on_note=self.on_note)
 
     @functools.cached_property
     def labeller(self) -> "Labeller":
@@ -116,9 +112,14 @@ class Model:
         from nmt_cli.search.translator import Translator
 
         check_task(self.bundle, TRANSLATION)
-        splitter = self._splitter() if split else None
-        warn = self._on_warning
-        return Translator(self.engine, self.vocabularies, splitter=splitter, on_warning=warn)
+        splitter = None
+        if split:
+            from nmt_cli.text.sentences import Splitter
+
+            manifest = self.bundle.manifest
+            longest = manifest.training.get("long_source", manifest.model["max_length"])
+            splitter = Splitter(manifest.source_lang, int(longest))
+        return Translator(self.engine, self.vocabularies, splitter, self.on_warning)
 
     def translate(
         self, texts: Iterable[str], *, split: bool = True, **search: Any
@@ -165,7 +166,7 @@ class Model:
             pairs,
             length_penalty=search.length_penalty,
             way=(search.from_ or "", search.to or ""),
-            on_warning=self._on_warning,
+            on_warning=self.on_warning,
         )
 
     def explain(
@@ -181,8 +182,7 @@ class Model:
     def classify(self, texts: "Iterable[str | tuple[str, str]]") -> "list[Labelled]":
         """Return the labels of each text, with the probabilities of all labels.
 
-        Args:
-            texts: Texts, or pairs of texts if the model reads two.
+        Texts are pairs of texts if the model reads two.
         """
         rows = ["\t".join(text) if isinstance(text, tuple) else text for text in texts]
         with self._lock:
@@ -191,7 +191,7 @@ class Model:
     def iter_labels(self, windows: Iterable[list[str]]) -> "Iterator[Labelled]":
         """Yield the labels of each line of windows of lines; two texts have a tab between them."""
         check_task(self.bundle, CLASSIFICATION)
-        return self.labeller.label_windows(windows, on_warning=self._on_warning)
+        return self.labeller.label_windows(windows, on_warning=self.on_warning)
 
     def chat(self, *, seed: int | None = None, **options: Any) -> "ChatSession":
         """Return a new conversation.
@@ -218,15 +218,8 @@ class Model:
                 self.vocabularies,
                 search,
                 talk.override(**of_talk),
-                on_warning=self._on_warning,
+                on_warning=self.on_warning,
             )
-
-    def _splitter(self) -> "Splitter":
-        from nmt_cli.text.sentences import Splitter
-
-        manifest = self.bundle.manifest
-        longest = manifest.training.get("long_source", manifest.model["max_length"])
-        return Splitter(manifest.source_lang, int(longest))
 
 
 def load(

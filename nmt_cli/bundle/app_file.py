@@ -34,13 +34,8 @@ _NOT_TO_RUN_FOLDERS = {"tests", "__pycache__", "bundled"}
 def write_app(bundle: Bundle, target: Path, number_format: str) -> None:
     """Write a program that uses a model, in one of its number formats.
 
-    Args:
-        bundle: The model.
-        target: The file; its name ends in .pyz.
-        number_format: Which of the CTranslate2 forms goes along.
-
     Raises:
-        ConfigError: The name ends otherwise.
+        ConfigError: The file's name does not end in .pyz.
     """
     if target.suffix != ".pyz":
         raise ConfigError(f"--app {target}: the name must end in .pyz")

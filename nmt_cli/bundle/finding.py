@@ -58,7 +58,11 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
         if bundle.manifest.facts.has_labels:
             raise ModelFileError(f"{bundle.path}: a classifier cannot be part of an ensemble")
     of_first, of_other = (
-        [known["sha256"] for name, known in bundle.manifest.files.items() if _is_vocabulary(name)]
+        [
+            known["sha256"]
+            for name, known in bundle.manifest.files.items()
+            if name.startswith("tokenizer.")
+        ]
         for bundle in (first, other)
     )
     if of_first != of_other or first.manifest.languages != other.manifest.languages:
@@ -69,10 +73,6 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
         )
 
 
-def _is_vocabulary(name: str) -> bool:
-    return name.startswith("tokenizer.")
-
-
 def _named(tasks: tuple[TaskFacts, ...]) -> str:
     return " or ".join(facts.name for facts in tasks)
 
@@ -80,8 +80,7 @@ def _named(tasks: tuple[TaskFacts, ...]) -> str:
 def _bundle_dir(path: Path) -> Path:
     if path.name == MANIFEST and path.is_file():
         path = path.parent
-    candidates = [existing_dir(path), existing_dir(path / "model")]
-    for candidate in candidates:
+    for candidate in (existing_dir(path), existing_dir(path / "model")):
         if (candidate / MANIFEST).is_file():
             return candidate
     if not path.exists():

@@ -13,9 +13,10 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
@@ -114,8 +115,7 @@ def unpacked(file: Path) -> Bundle:
     folder = user_cache_dir() / "models" / digest[:32]
     if not folder.exists():
         with _unpacking_told(file), atomic_dir(folder) as temporary:
-            with _members(file) as members:
-                _unpack(members, temporary, most_unpacked(file))
+            _unpack(file, temporary)
             _check(temporary)
     return open_bundle(folder)
 
@@ -130,8 +130,8 @@ def _check(folder: Path) -> None:
 
 def unpack(file: Path, folder: Path) -> None:
     """Unpack an archive into an empty folder; ModelFileError if that cannot be."""
-    with _unpacking_told(file), _members(file) as members:
-        _unpack(members, folder, most_unpacked(file))
+    with _unpacking_told(file):
+        _unpack(file, folder)
 
 
 @contextmanager
@@ -144,21 +144,36 @@ def _unpacking_told(file: Path) -> Iterator[None]:
         raise ModelFileError(f"{file}: cannot be unpacked: {error}") from error
 
 
-@contextmanager
-def _members(file: Path) -> Iterator[Iterator[tuple[str, int, Any]]]:
-    """Give each plain file's name and size, and what opens it."""
+def _unpack(file: Path, folder: Path) -> None:
+    total, most = 0, most_unpacked(file)
+    for number, (name, size, opened) in enumerate(_members(file)):
+        path, total = PurePosixPath(name), total + size
+        if path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
+            raise ValueError(f"it holds {name!r}")
+        if number >= _MOST_FILES or total > most:
+            raise ValueError("it contains too much")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with opened() as source, target.open("xb") as stream:
+            shutil.copyfileobj(source, stream)  # both kinds give no more than was announced
+
+
+def _members(file: Path) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """Yield each plain file's name and size, and what opens it."""
     if file.suffix == ".zip":
         with zipfile.ZipFile(file) as archive:
-            infos = (info for info in archive.infolist() if not info.is_dir())
-            yield (
-                (info.filename, info.file_size, lambda info=info: archive.open(info))
-                for info in infos
-            )
-    else:
-        with _tar_stream(file, "rb") as stream:
-            limited: Any = _Limited(stream, most_unpacked(file))
-            with tarfile.open(fileobj=limited, mode="r|", bufsize=_BLOCK) as archive_:
-                yield _tar_members(archive_)
+            for entry in archive.infolist():
+                if not entry.is_dir():
+                    yield entry.filename, entry.file_size, partial(archive.open, entry)
+        return
+    with _tar_stream(file, "rb") as stream:
+        limited: Any = _Limited(stream, most_unpacked(file))
+        with tarfile.open(fileobj=limited, mode="r|", bufsize=_BLOCK) as tar:
+            for info in tar:
+                if not (info.isfile() or info.isdir()):
+                    raise ValueError(f"{info.name} is not a regular file")
+                if info.isfile():
+                    yield info.name, info.size, partial(tar.extractfile, info)
 
 
 class _Limited:
@@ -174,26 +189,3 @@ class _Limited:
         if self._left < 0:
             raise ValueError("it contains too much")
         return block
-
-
-def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Any]]:
-    for info in archive:
-        if info.isdir():
-            continue
-        if not info.isfile():
-            raise ValueError(f"{info.name} is not a regular file")
-        yield info.name, info.size, lambda info=info: archive.extractfile(info)
-
-
-def _unpack(members: Iterator[tuple[str, int, Any]], folder: Path, most: int) -> None:
-    total = 0
-    for number, (name, size, opened) in enumerate(members):
-        path, total = PurePosixPath(name), total + size
-        if path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
-            raise ValueError(f"it holds {name!r}")
-        if number >= _MOST_FILES or total > most:
-            raise ValueError("it contains too much")
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with opened() as source, target.open("xb") as stream:
-            shutil.copyfileobj(source, stream)  # both kinds give no more than was announced

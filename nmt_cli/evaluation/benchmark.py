@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,10 @@ import numpy as np
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.errors import ConfigError
+from nmt_cli.search.engine import Rows
 from nmt_cli.search.loading import EngineOptions, load_engine, load_labeller, search_options
 from nmt_cli.search.options import SearchOptions
 
-Rows = Sequence[Sequence[int]]
 _START_UPS = 3
 
 
@@ -114,9 +114,9 @@ def _start_up(
     bundle: Bundle, where: EngineOptions, text: str, options: SearchOptions | None
 ) -> float:
     """Return the median time of a whole command for one sentence, in seconds."""
-    command = [sys.executable, "-m", "nmt_cli", bundle.manifest.facts.command]
-    command += ["-m", str(bundle.path)]
-    command += [] if bundle.manifest.facts.has_labels else ["--engine", where.engine]
+    facts = bundle.manifest.facts
+    command = [sys.executable, "-m", "nmt_cli", facts.command, "-m", str(bundle.path)]
+    command += [] if facts.has_labels else ["--engine", where.engine]
     command += ["--format", where.number_format] if where.number_format else []
     if options is not None and (options.to or options.from_):
         command += ["--to", options.to or "", "--from", options.from_ or ""]

@@ -63,11 +63,8 @@ class _System:
             started = time.perf_counter()
         facts: dict[str, Any] = {}
         search = {name: getattr(self.search, name) for name in SearchOptions.names()}
-        settings = {
-            **_model_facts(self.bundle),
-            "engine": self.engine.description,
-            "search": _listed(search),
-        }
+        settings = _model_facts(self.bundle)
+        settings |= {"engine": self.engine.description, "search": _listed(search)}
         if self.session is not None:
             seen = [self.seen_by(example) for example in examples]
             facts["perplexity"] = perplexity(self.engine, self.encoder, seen)
@@ -159,13 +156,13 @@ class Evaluator:
         if self.noises:
             raise ConfigError("--noise is not for classifiers")
         bundle, first = self.bundle, self._judged(self.bundle)
-        corpus, labels = corpus_of(first), first.labels
+        corpus = corpus_of(first)
         results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
         for text in self.others:
             if Path(text).is_file():
                 results.append(_read_outputs(text, corpus))
                 for number, output in enumerate(results[-1].outputs, start=1):
-                    if problem := labels.problem(output, Path(text), number):
+                    if problem := first.labels.problem(output, Path(text), number):
                         raise problem
                 continue
             other = find_bundle(text, bundle.manifest.facts)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from ctranslate2 import get_supported_compute_types
 
@@ -31,7 +31,6 @@ from nmt_cli.text.shards import build_encoder
 
 MAX_LOSS = 0.2
 _MAX_EXAMPLES = 1000
-Outputs = TypeVar("Outputs")
 _PASSES = 2  # the first one sets up the workers; the faster one counts
 
 
@@ -191,8 +190,8 @@ def _timed(
     name: str,
     folder: Path,
     dev: Sequence[Example],
-    run: Callable[[list[Example]], Outputs],
-    score: Callable[[Outputs, list[Example]], dict[str, float]],
+    run: Callable[[list[Example]], Any],
+    score: Callable[[Any, list[Example]], dict[str, float]],
 ) -> Measured:
     """Return the size of a folder, and the speed and the score of what runs from it."""
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6

@@ -113,9 +113,7 @@ def scores_by_length(
     lengths = [len(source.split()) for source in sources]
     found, shortest = [], 0
     for longest in (*_LONGEST, None):
-        picked = [
-            i for i, n in enumerate(lengths) if n >= shortest and (longest is None or n <= longest)
-        ]
+        picked = [i for i, n in enumerate(lengths) if shortest <= n <= (longest or n)]
         if picked:
             some = ([hypotheses[i] for i in picked], [references[i] for i in picked])
             bleu = corpus_scores(*some, language, ("bleu",))["bleu"].score
@@ -142,8 +140,8 @@ def p_values(
     ]
     metrics = {name: _metric(name, language) for name in names}
     test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=RESAMPLES)
-    results = test()[1]  # by sacreBLEU's names of the scores, in the order given
-    columns: dict[str, Any] = dict(zip(names, list(results.values())[1:], strict=True))
+    results: Any = test()[1]  # by sacreBLEU's names of the scores, in the order given
+    columns = dict(zip(names, list(results.values())[1:], strict=True))
     return [
         {name: float(column[i].p_value) for name, column in columns.items()}
         for i in range(1, len(systems))

@@ -21,10 +21,9 @@ Memories = Any  # a `Memory` of each model
 
 
 class Ensemble:
-    """See `Transformer`, whose methods for a search these are.
+    """Two or more models, with the same vocabulary and tags; their sizes may differ.
 
-    Args:
-        models: Two or more, with the same vocabulary and tags; their sizes may differ.
+    See `Transformer`, whose methods for a search these are.
     """
 
     def __init__(self, models: Sequence[Transformer]) -> None:
@@ -56,12 +55,15 @@ class Ensemble:
     def decode(
         self, target_ids: Tensor, cache: DecoderCache, *, maps: AttentionMaps | None = None
     ) -> list[Tensor]:
-        """Return each model's states [N, D]; `maps` gets their last attention to the encoder."""
-        states = []
-        for number, (model, part) in enumerate(zip(self._models, self._apart(cache), strict=True)):
-            own: AttentionMaps = {}
-            states.append(model.decode(target_ids, part, maps=own))
-            _note_attention(model, number, own, maps)
+        """Return each model's states [N, D].
+
+        `maps` gets `cross` [B, M, T, S]: each model's mean of its last layer, as if it were a head.
+        """
+        states, seen = [], []
+        for model, part in zip(self._models, self._apart(cache), strict=True):
+            seen.append(AttentionMaps())
+            states.append(model.decode(target_ids, part, maps=seen[-1]))
+        _note_attention(seen, maps)
         return states
 
     def step(
@@ -73,28 +75,19 @@ class Ensemble:
         maps: AttentionMaps | None = None,
     ) -> tuple[list[Tensor], DecoderCache]:
         """Read one more id of each beam; see `Transformer.step`, and `decode` for the states."""
-        states, parts = [], []
-        for number, (model, part) in enumerate(zip(self._models, self._apart(cache), strict=True)):
-            own: AttentionMaps | None = None if maps is None else {}
-            of_model, part = model.step(ids, part, position, maps=own)
-            states.append(of_model)
-            parts.append(part)
-            _note_attention(model, number, own, maps)
-        return states, _together(parts)
+        found, seen = [], []
+        for model, part in zip(self._models, self._apart(cache), strict=True):
+            seen.append(AttentionMaps())
+            found.append(model.step(ids, part, position, maps=seen[-1]))
+        _note_attention(seen, maps)
+        states, parts = zip(*found, strict=True)
+        return list(states), _together(parts)
 
     def logits(self, states: Sequence[Tensor]) -> Tensor:
         """Return the logarithms [N, V] of the mean of the models' probabilities."""
         pairs = zip(self._models, states, strict=True)
         log_probs = [tf.nn.log_softmax(model.logits(of_model)) for model, of_model in pairs]
         return tf.reduce_logsumexp(tf.stack(log_probs), axis=0) - math.log(len(log_probs))  # [N, V]
-
-    def last_cross_attention(self, maps: AttentionMaps) -> Tensor:
-        """Return each model's attention to the encoder, [B, M, T, S]; see `Transformer`."""
-        return tf.stack([maps[_map_name(n)] for n in range(len(self._models))], axis=1)
-
-    def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """Return `cross` [B, 1, M, T, S] of `decode`: each model's mean, as if it were a head."""
-        return {"cross": self.last_cross_attention(maps)[:, None]}  # [B, 1, M, T, S]
 
     def _apart(self, cache: DecoderCache) -> list[DecoderCache]:
         """Return each model's share of a cache."""
@@ -112,13 +105,8 @@ def _together(parts: Sequence[DecoderCache]) -> DecoderCache:
     return parts[0]._replace(memory=memory, own=own)
 
 
-def _note_attention(
-    model: Transformer, number: int, own: AttentionMaps | None, maps: AttentionMaps | None
-) -> None:
-    """Put the mean [B, T, S] over the heads of a model's last attention into `maps`."""
-    if own is not None and maps is not None:
-        maps[_map_name(number)] = tf.reduce_mean(model.last_cross_attention(own), axis=1)
-
-
-def _map_name(number: int) -> str:
-    return f"model{number}_cross_att"
+def _note_attention(seen: Sequence[AttentionMaps], maps: AttentionMaps | None) -> None:
+    """Put the mean over the heads of each model's last attention to the encoder into `maps`."""
+    if maps is not None:
+        means = [tf.reduce_mean(own["cross"][-1], axis=1) for own in seen]  # each [B, T, S]
+        maps["cross"] = [tf.stack(means, axis=1)]  # [B, M, T, S]

@@ -23,8 +23,10 @@ from nmt_cli.model.packing import Packing, Tensor, padding_mask
 _MASKED = -1e9  # far below any real score, yet finite, so that a fully masked row is no NaN
 _UINT16_VALUES = 1 << 16
 _FUSED = {"query_key_value": 3, "key_value": 2}  # matrices that lie side by side in one weight
+_ACTIVATIONS = {"relu": tf.nn.relu, "silu": tf.nn.silu, "swiglu": tf.nn.silu, "gelu": tf.nn.gelu}
 
-AttentionMaps = dict[str, Tensor]
+# kind of attention ("encoder", "decoder", "cross") -> its weights in each layer
+AttentionMaps = dict[str, list[Tensor]]
 
 
 def num_fused(name: str) -> int:
@@ -383,13 +385,6 @@ class FeedForward(Layer):
 
     def call(self, x: Tensor, random: RandomStream | None) -> Tensor:
         """Map [N, D] to [N, D]."""
-        inner = self.inner(x)
-        if self.gate is not None:
-            inner = tf.nn.silu(self.gate(x)) * inner
-        elif self.activation == "gelu":
-            inner = tf.nn.gelu(inner, approximate=False)
-        elif self.activation == "silu":
-            inner = tf.nn.silu(inner)
-        else:
-            inner = tf.nn.relu(inner)
+        inner, activate = self.inner(x), _ACTIVATIONS[self.activation]
+        inner = activate(inner) if self.gate is None else activate(self.gate(x)) * inner
         return self.outer(dropout(inner, self.activation_dropout, random))

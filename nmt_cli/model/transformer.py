@@ -66,67 +66,53 @@ class _Sublayer(Layer):
         return total if self.is_pre else self.layer_norm(total)
 
 
-class _TransformerLayer(Layer):
-    """Self-attention, in the decoder attention to the encoder, then feed-forward."""
+class TransformerLayer(Layer):
+    """Self-attention (block 1), in the decoder attention to the encoder, then feed-forward."""
 
-    reads_memory = False
-
-    def __init__(self, name: str, config: ModelConfig, seed: int) -> None:
+    def __init__(
+        self, name: str, config: ModelConfig, seed: int, *, reads_memory: bool = False
+    ) -> None:
         super().__init__(name, seed)
         heads = (config.d_model, config.num_heads, config.attention_dropout)
         has_bias = config.attention_bias
         feed = (config.d_model, config.d_ff, config.activation, config.activation_dropout)
         self.self_att_residual = _Sublayer(f"{name}.self_att", config, seed)
         self.self_att = SelfAttention(f"{name}.self_att", seed, *heads, has_bias=has_bias)
-        if self.reads_memory:
+        if reads_memory:
             self.cross_att_residual = _Sublayer(f"{name}.cross_att", config, seed)
             self.cross_att = CrossAttention(f"{name}.cross_att", seed, *heads, has_bias=has_bias)
         self.feed_forward_residual = _Sublayer(f"{name}.feed_forward", config, seed)
         self.feed_forward = FeedForward(f"{name}.feed_forward", seed, *feed)
 
-    def _feed(self, x: Tensor, random: RandomStream | None) -> Tensor:
-        output = self.feed_forward(self.feed_forward_residual.before(x), random)
-        return self.feed_forward_residual.after(x, output, random)
-
-
-class EncoderLayer(_TransformerLayer):
-    """Self-attention, then feed-forward."""
-
-    def call(
-        self, x: Tensor, packing: Packing, mask: Tensor, random: RandomStream | None
-    ) -> tuple[Tensor, Tensor]:
-        """Map [N, D] to [N, D] and the attention weights [B, H, S, S]."""
-        output, weights = self.self_att(self.self_att_residual.before(x), packing, mask, random)
-        return self._feed(self.self_att_residual.after(x, output, random), random), weights
-
-
-class DecoderLayer(_TransformerLayer):
-    """Self-attention (block 1), attention to the encoder (block 2), then feed-forward."""
-
-    reads_memory = True
-
     def call(
         self,
         x: Tensor,
         packing: Packing,
-        own_mask: Tensor,
-        own: KeysValues | None,
-        position: Tensor,
-        memory: KeysValues,
-        memory_mask: Tensor,
+        mask: Tensor,
         random: RandomStream | None,
+        own: KeysValues | None = None,
+        position: Tensor = None,
+        memory: KeysValues | None = None,
+        memory_mask: Tensor = None,
     ) -> tuple[Tensor, KeysValues | None, Tensor, Tensor]:
-        """Return the layer's output, its cache, and the weights of block 1 and block 2."""
+        """Return the output [N, D], the cache, and the weights of both attentions.
+
+        In a search `own` is the cache, to which this writes at `position`. In the decoder `memory`
+        is the encoder's output.
+        """
+        cross_weights = None
         inputs = self.self_att_residual.before(x)
         if own is None:
-            output, self_weights = self.self_att(inputs, packing, own_mask, random)
+            output, self_weights = self.self_att(inputs, packing, mask, random)
         else:
-            output, self_weights, own = self.self_att.step(inputs, own_mask, own, position)
+            output, self_weights, own = self.self_att.step(inputs, mask, own, position)
         x = self.self_att_residual.after(x, output, random)
-        inputs = self.cross_att_residual.before(x)
-        output, cross_weights = self.cross_att(inputs, packing, memory, memory_mask, random)
-        x = self.cross_att_residual.after(x, output, random)
-        return self._feed(x, random), own, self_weights, cross_weights
+        if memory is not None:
+            inputs = self.cross_att_residual.before(x)
+            output, cross_weights = self.cross_att(inputs, packing, memory, memory_mask, random)
+            x = self.cross_att_residual.after(x, output, random)
+        output = self.feed_forward(self.feed_forward_residual.before(x), random)
+        return self.feed_forward_residual.after(x, output, random), own, self_weights, cross_weights
 
 
 class _Stack(Layer):
@@ -204,7 +190,7 @@ class EncoderModel(Layer):
         self.activation_dtype = compute_dtype
         self.encoder = _Stack("encoder", config, seed, reads_turns=config.turn_embeddings)
         self.encoder_layers = [
-            EncoderLayer(f"encoder.layer{i + 1}", config, seed)
+            TransformerLayer(f"encoder.layer{i + 1}", config, seed)
             for i in range(config.encoder_layers)
         ]
 
@@ -218,7 +204,7 @@ class EncoderModel(Layer):
     ) -> Memory:
         """Read source ids [B, S] int32, padded with 0.
 
-        Without `random` there is no dropout; `maps` gets `encoder_layerN_self_att` [B, H, S, S]; of
+        Without `random` there is no dropout; `maps` gets `encoder` [B, H, S, S] of each layer; of
         ids that are `hidden` [B, S] bool only the positions are read.
         """
         packing, mask = Packing.of(source_ids), padding_mask(source_ids)
@@ -233,15 +219,11 @@ class EncoderModel(Layer):
             turns,
             None if hidden is None else packing.pack(hidden),
         )
-        for number, layer in enumerate(self.encoder_layers, start=1):
-            x, weights = layer(x, packing, mask[:, None, :], random)  # [N, D], [B, H, S, S]
+        for layer in self.encoder_layers:
+            x, _, weights, _ = layer(x, packing, mask[:, None, :], random)  # [N, D], [B, H, S, S]
             if maps is not None:
-                maps[f"encoder_layer{number}_self_att"] = weights
+                maps.setdefault("encoder", []).append(weights)
         return Memory(self.encoder.finish(x), packing, mask)
-
-    def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """Return the maps of a whole forward pass, all layers side by side: [B, L, H, S, S]."""
-        return {"encoder": _stacked(maps, "encoder_layer{}_self_att", self.config.encoder_layers)}
 
 
 class Transformer(EncoderModel):
@@ -282,7 +264,7 @@ class Transformer(EncoderModel):
             self.fixed_bias.trainable = False
         self.decoder = _Stack("decoder", config, seed)
         self.decoder_layers = [
-            DecoderLayer(f"decoder.layer{i + 1}", config, seed)
+            TransformerLayer(f"decoder.layer{i + 1}", config, seed, reads_memory=True)
             for i in range(config.decoder_layers)
         ]
 
@@ -315,9 +297,8 @@ class Transformer(EncoderModel):
         """Return the states [N, D] that the ids after the target ids are predicted from.
 
         Target ids [B, T] int32 begin with `<s>` and are padded with 0, where there is no state. The
-        cache is that of `start_cache`. Without `random` there is no dropout; `maps` gets
-        `decoder_layerN_block1_self_att` [B, H, T, T] and `decoder_layerN_block2_decenc_att`
-        [B, H, T, S]; `hidden` is as for `encode`.
+        cache is that of `start_cache`. Without `random` there is no dropout; `maps` gets `decoder`
+        [B, H, T, T] and `cross` [B, H, T, S] of each layer; `hidden` is as for `encode`.
         """
         packing = Packing.of(target_ids)
         x = self.decoder.embed(
@@ -367,32 +348,16 @@ class Transformer(EncoderModel):
         """Run the layers; return their states and, in a search, their new keys and values."""
         own: list[KeysValues] = []
         for index, layer in enumerate(self.decoder_layers):
-            layer_cache = cache.own[index] if cache.own else None
+            layer_own = cache.own[index] if cache.own else None
             memory = cache.memory[index], cache.memory_mask
-            x, layer_cache, self_weights, cross_weights = layer(
-                x, packing, own_mask, layer_cache, position, *memory, random
+            x, layer_own, self_weights, cross_weights = layer(
+                x, packing, own_mask, random, layer_own, position, *memory
             )
-            own += [layer_cache] if layer_cache is not None else []
+            own += [layer_own] if layer_own is not None else []
             if maps is not None:
-                maps[f"decoder_layer{index + 1}_block1_self_att"] = self_weights
-                maps[f"decoder_layer{index + 1}_block2_decenc_att"] = cross_weights
+                maps.setdefault("decoder", []).append(self_weights)
+                maps.setdefault("cross", []).append(cross_weights)
         return self.decoder.finish(x), tuple(own)
-
-    def last_cross_attention(self, maps: AttentionMaps) -> Tensor:
-        """Return the last decoder layer's attention to the encoder, [B, H, T, S].
-
-        Alignments and coverage look at this layer, as CTranslate2 does by default.
-        """
-        return maps[f"decoder_layer{self.config.decoder_layers}_block2_decenc_att"]
-
-    def attention_by_kind(self, maps: AttentionMaps) -> AttentionMaps:
-        """Return `cross` [B, L, H, T, S], `encoder` [.., S, S] and `decoder` [.., T, T] maps."""
-        layers = self.config.decoder_layers
-        return {
-            "cross": _stacked(maps, "decoder_layer{}_block2_decenc_att", layers),
-            **super().attention_by_kind(maps),
-            "decoder": _stacked(maps, "decoder_layer{}_block1_self_att", layers),
-        }
 
     @property
     def output_bias(self) -> Tensor:
@@ -428,11 +393,6 @@ def shifted_right(target_ids: Tensor) -> Tensor:
     """
     before = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=BOS_ID)  # [B, T]
     return tf.where(padding_mask(target_ids), before, PAD_ID)
-
-
-def _stacked(maps: AttentionMaps, name: str, layers: int) -> Tensor:
-    """Return the maps [B, L, ...] of as many layers; {} in their name is the layer's number."""
-    return tf.stack([maps[name.format(number)] for number in range(1, layers + 1)], axis=1)
 
 
 def _with_position(own_mask: Tensor, is_real: Tensor, position: Tensor) -> Tensor:

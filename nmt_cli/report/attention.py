@@ -43,27 +43,6 @@ _NAMES = {
 }
 _CELL, _SMALLEST_CELL, _WIDEST = 0.2, 0.09, 36.0  # inches
 _POINTS_PER_INCH = 72
-_BODY = """\
-<noscript><p>This page needs JavaScript. It contains all scripts and loads nothing.</p></noscript>
-<form id="controls" aria-label="What is shown">
-<label class="kinds">Attention <select id="kind"></select></label>
-<label>Of <select id="level"><option value="0">words</option><option value="1">tokens</option>
-</select></label>
-<label>Layer <select id="layer"></select></label>
-<label>Head <select id="head"></select></label>
-</form>
-<p id="meaning" class="faint"></p>
-<h2>All heads</h2>
-<div id="overview" role="group" aria-label="All layers and heads"></div>
-<h2 id="chosen"></h2>
-<p id="readout" role="status" aria-live="polite"></p>
-<div id="scroll"><table id="grid" role="grid" aria-labelledby="chosen"></table></div>
-<p class="faint" id="keys">Keys: <kbd>Tab</kbd> to the table, arrows move in it, <kbd>Home</kbd>
-and <kbd>End</kbd> go along a row; <kbd>L</kbd> next layer, <kbd>H</kbd> next head, with
-<kbd>Shift</kbd> the one before; <span class="kinds"><kbd>A</kbd> the kind of attention, </span>
-<kbd>W</kbd> words or tokens.</p>
-<script type="application/json" id="data">{data}</script>
-"""
 
 
 class Tokens(NamedTuple):
@@ -146,7 +125,7 @@ class Attention(Picture):
         }
         # "<" is escaped, so that no text ends the script element
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-        body = _BODY.replace("{data}", text)
+        body = asset("attention.html").replace("{data}", text)
         return page(self.title, body, style=asset("attention.css"), script=asset("attention.js"))
 
     def _kind_data(self, kind: str) -> dict[str, Any]:
@@ -198,7 +177,9 @@ class Attention(Picture):
         grid = figure.subplots(len(wanted_layers), len(wanted_heads), squeeze=False)
         for layer, row in zip(wanted_layers, grid, strict=True):
             for head, axes in zip(wanted_heads, row, strict=True):
-                _draw_head(axes, heads.weights[layer, head])
+                draw_matrix(axes, heads.weights[layer, head], PAPER, HEAT)
+                axes.set(xticks=[], yticks=[])
+                axes.spines[:].set(visible=True, linewidth=0.4)
                 axes.set_xlabel(f"layer {layer + 1}, head {head + 1}", fontsize=8)
         for axes in grid[0]:
             axes.xaxis.tick_top()
@@ -208,14 +189,6 @@ class Attention(Picture):
         for axes in grid.flat:
             axes.tick_params(length=0)
         return figure
-
-
-def _draw_head(axes: Any, matrix: Weights) -> None:
-    draw_matrix(axes, matrix, PAPER, HEAT)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for side in ("top", "right", "bottom", "left"):
-        axes.spines[side].set(visible=True, linewidth=0.4)
 
 
 def check_choice(

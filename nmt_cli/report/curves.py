@@ -62,21 +62,16 @@ def _values(event: Event) -> dict[str, float]:
 
 def _place(measure: str) -> tuple[int, str]:
     """Return where a panel stands: losses, scores, the rest."""
-    order = ("training loss", f"{_DEV} loss", f"{_DEV} bleu", f"{_DEV} chrf")
-    others = ("learning rate", "target tokens/s")
-    if measure in order:
-        return order.index(measure), measure
-    return (len(order) + 1 + others.index(measure) if measure in others else len(order)), measure
+    first = ["training loss", f"{_DEV} loss", f"{_DEV} bleu", f"{_DEV} chrf"]
+    order = [*first, "another score", "learning rate", "target tokens/s"]
+    return order.index(measure if measure in order else "another score"), measure
 
 
 def _averaged(points: Points) -> Points:
     """Return at most `_POINTS` points, each the mean of as many neighbours."""
     size = -(-len(points) // _POINTS)
-    chunks = [points[i : i + size] for i in range(0, len(points), size)] if points else []
-    return [
-        (sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk))
-        for chunk in chunks
-    ]
+    chunks = (zip(*points[i : i + size], strict=True) for i in range(0, len(points), size))
+    return [(sum(xs) / len(xs), sum(ys) / len(ys)) for xs, ys in chunks]
 
 
 def curves_of(runs: list[str]) -> LineChart:

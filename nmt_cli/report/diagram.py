@@ -185,16 +185,13 @@ def diagram_of(
             if any(f"{weight}.".startswith(f"{prefix}.") for prefix in prefixes)
         )
 
-    def stack(side: str) -> list[Block]:
-        return _stack(side, model, f"{vocabulary[_INPUT[side]]:,}", count)
-
     title = f"{name}: {sum(map(prod, shapes.values())):,} weights, {model['norm']}-norm"
     if classification:
         labels = len(classification["labels"])
         turn = "sigmoid" if classification["multi_label"] else "softmax"
         pooling = _POOLING[classification["pooling"]]
         blocks = [
-            *stack("encoder"),
+            *_stack("encoder", model, vocabulary, count),
             Block("pooling", pooling, f"[B, {model['d_model']}]", 0),
             Block(f"head and {turn}", f"{labels} labels", f"[B, {labels}]", count("head")),
         ]
@@ -202,23 +199,24 @@ def diagram_of(
     own = count("output_embedding")
     detail = "a matrix of its own" if own else "the target embedding's matrix"
     output = Block("output and softmax", detail, f"[B, T, {vocabulary['target']}]", own)
-    sides = {"encoder": stack("encoder"), "decoder": [*stack("decoder"), output]}
+    sides = {side: _stack(side, model, vocabulary, count) for side in _INPUT}
+    sides["decoder"].append(output)
     return Diagram(title=title, sides=sides, legend=_LEGEND)
 
 
 def _stack(
-    side: str, model: Mapping[str, Any], tokens: str, count: Callable[..., int]
+    side: str, model: Mapping[str, Any], vocabulary: Mapping[str, Any], count: Callable[..., int]
 ) -> list[Block]:
     """Return a side's embedding, one of its layers (all have the same shapes), and what follows."""
     letter, layers = ("S" if side == "encoder" else "T"), model[f"{side}_layers"]
     width, heads = model["d_model"], model["num_heads"]
     shape = f"[B, {letter}, {width}]"
     turns = " + turns" if count(f"{side}.turns") else ""
-    is_shared = count("embedding") and count("decoder")
+    shared = " shared" if count("embedding") and count("decoder") else ""
     tables = [f"{_INPUT[side]}_embedding", *(["embedding"] if side == "encoder" else [])]
     embedding = Block(
         f"embedding + positions{turns}",
-        f"{tokens}{' shared' if is_shared else ''} tokens, {model['positions']}",
+        f"{vocabulary[_INPUT[side]]:,}{shared} tokens, {model['positions']}",
         shape,
         count(*tables, f"{side}.positions", f"{side}.turns", f"{side}.embedding_norm"),
     )

@@ -118,14 +118,11 @@ def _by_length(evaluation: Evaluation) -> str:
     names = [result.name for result in evaluation.results]
     classes = evaluation.by_length
     labels = [words_text(length) for length in classes[0]]
-    series = [
-        (name, [length.bleu for length in found])
-        for name, found in zip(names, classes, strict=True)
-    ]
-    rows: list[tuple[str, ...]] = [(evaluation.length_unit, "segments", *(f"{n}" for n in names))]
-    for place, label in enumerate(labels):
-        bleus = (f"{found[place].bleu:.2f}" for found in classes)
-        rows.append((label, f"{classes[0][place].segments:,}", *bleus))
+    bleus = [[length.bleu for length in found] for found in classes]
+    series = list(zip(names, bleus, strict=True))
+    rows: list[tuple[str, ...]] = [(evaluation.length_unit, "segments", *names)]
+    for label, length, *row in zip(labels, classes[0], *bleus, strict=True):
+        rows.append((label, f"{length.segments:,}", *(f"{bleu:.2f}" for bleu in row)))
     short = [label.replace(" to ", "-") for label in labels]
     return bar_figure(f"BLEU by {evaluation.length_unit}", short, series) + table(rows)
 

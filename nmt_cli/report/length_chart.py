@@ -37,8 +37,7 @@ def lengths_chart(
 
 
 def _facts(lengths: Counter[int], limit: int | None) -> str:
-    total = lengths.total()
-    mean = sum(length * count for length, count in lengths.items()) / total
+    mean = sum(length * count for length, count in lengths.items()) / lengths.total()
     facts = (
         f"mean {mean:.1f}, median {_quantile(lengths, 0.5)}, "
         f"{_SHARE:.0%} up to {_quantile(lengths, _SHARE)}, longest {max(lengths)}"
@@ -51,12 +50,9 @@ def _facts(lengths: Counter[int], limit: int | None) -> str:
 
 def _quantile(lengths: Counter[int], share: float) -> int:
     """Return the smallest length that at least such a share of the lines keep to."""
-    wanted, seen = share * lengths.total(), 0
-    for length in sorted(lengths):
-        seen += lengths[length]
-        if seen >= wanted:
-            return length
-    return max(lengths)
+    ordered, wanted = sorted(lengths), share * lengths.total()
+    seen = itertools.accumulate(lengths[length] for length in ordered)
+    return next(n for n, count in zip(ordered, seen, strict=True) if count >= wanted)
 
 
 def lengths_of(loaded: LoadedConfig, unit: str, split: str) -> BarChart:
@@ -93,9 +89,7 @@ def _lengths(examples: Iterator[Example], unit: str, config: Config) -> Iterator
         for example in examples:
             yield sum(map(measure, example.source)), measure(example.target)
         return
-
-    vocabularies = _vocabularies_of(config)
-    encoder = build_encoder(config, vocabularies, max_length=_UNCUT)
+    encoder = build_encoder(config, _vocabularies_of(config), max_length=_UNCUT)
     while window := list(itertools.islice(examples, _PAIRS)):
         sources, targets = encoder.encode_examples(window)
         yield from zip(map(len, sources), map(len, targets), strict=True)

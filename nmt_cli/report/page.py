@@ -3,11 +3,11 @@
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from string import Template
 
 from nmt_cli import __version__
 
 Rows = Sequence[Sequence[str]]  # of a table, the heading first
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
@@ -15,15 +15,12 @@ def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
 
     It may have CSS beside that of all pages, and JavaScript that runs when it is there.
     """
-    code = f"<script>\n{script}</script>\n" if script else ""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="nmt {__version__}">\n'
-        f"<title>{html.escape(title)}</title>\n"
-        f"<style>\n{asset('page.css')}{style}</style>\n</head>\n<body>\n"
-        f"<h1>{html.escape(title)}</h1>\n{body}\n{code}</body>\n</html>\n"
+    return Template(asset("page.html")).substitute(
+        version=__version__,
+        title=html.escape(title),
+        style=asset("page.css") + style,
+        body=body,
+        code=f"<script>\n{script}</script>\n" if script else "",
     )
 
 
@@ -91,7 +88,7 @@ def table(rows: Rows, *, kind: str = "numbers") -> str:
 
 
 def asset(name: str) -> str:
-    """Return a style or script file of this room."""
+    """Return a file of this room: a style, a script, a part of a page."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
@@ -121,13 +118,10 @@ _MEANINGS = {
 
 def explained(names: Iterable[str]) -> str:
     """Return what each of these words means as HTML; nothing for one that needs no explanation."""
-    known = {name: _MEANINGS[name] for name in map(_plain, names) if name in _MEANINGS}
+    plain = (name.replace("_", " ") for name in names)
+    known = {name: _MEANINGS[name] for name in plain if name in _MEANINGS}
     rows = "".join(
         f"<dt>{html.escape(name.removesuffix(' of labels'))}</dt><dd>{html.escape(meaning)}</dd>\n"
         for name, meaning in known.items()
     )
     return f'<dl class="words">\n{rows}</dl>\n' if rows else ""
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")

@@ -38,6 +38,7 @@ _FORMATS = (".png", ".svg", ".html")
 _SHOWN_MISSING = 10  # characters
 _DOTS_PER_INCH = 150
 _FIRST = "DejaVu Sans"  # comes with matplotlib; has Latin, Greek, Cyrillic and the word marker
+_SANS = re.compile("Sans|Gothic")
 # Of matplotlib's SVG: what a page has no use for, and what its style sheet says better.
 _NOT_IN_A_PAGE = re.compile(r'<(metadata|style).*?</\1>| id="[\w.]+_\d+"', flags=re.DOTALL)
 _STYLE = {
@@ -139,8 +140,7 @@ def write_picture(picture: Picture, path: Path, *, on_warning: Callable[[str], N
 
 
 def _warn_of_missing(picture: Picture, on_warning: Callable[[str], None]) -> None:
-    missing = fonts_for(picture._texts()).missing
-    if missing:
+    if missing := fonts_for(picture._texts()).missing:
         more = " ..." if len(missing) > _SHOWN_MISSING else ""
         on_warning(
             f"no installed font has {' '.join(missing[:_SHOWN_MISSING])}{more}: the picture shows "
@@ -217,7 +217,7 @@ def fonts_for(text: str) -> Fonts:
     others = {font.fname: font.name for font in font_manager.fontManager.ttflist if _is_plain(font)}
     while missing and others:
         have = {path: len(missing & _characters(path)) for path in others}
-        best = min(others, key=lambda path: (-have[path], not _is_sans(others[path]), path))
+        best = min(others, key=lambda path: (-have[path], not _SANS.search(others[path]), path))
         if not have[best]:
             break
         families.append(others.pop(best))
@@ -229,10 +229,6 @@ def _is_plain(font: Any) -> bool:
     """Return whether a font is upright, of usual weight, and has true glyphs."""
     usual = font.style == "normal" and font.weight in (400, "normal", "regular", "book")
     return usual and not font.name.startswith("Last Resort")  # has a box for every character
-
-
-def _is_sans(name: str) -> bool:
-    return "Sans" in name or "Gothic" in name
 
 
 @functools.cache
@@ -250,13 +246,13 @@ def _characters(path: str) -> frozenset[str]:
 _PANEL_WIDTH, _WIDEST_PANEL, GAP = 60, 110, 3  # columns
 
 
-def cut(label: str, width: int, end: str = "…") -> str:
-    """Return a text that takes at most so many columns of a terminal, with an end if it is cut."""
+def cut(label: str, width: int) -> str:
+    """Return a text that takes at most so many columns of a terminal, with "…" if it is cut."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(label) <= width:
         return label
-    return set_cell_size(label, width - len(end)).rstrip() + end
+    return set_cell_size(label, width - 1).rstrip() + "…"
 
 
 def padded(label: str, width: int) -> str:

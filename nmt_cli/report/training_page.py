@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.report.curves import Event, curves_chart
 from nmt_cli.report.page import (
-    Rows,
     explained,
     facts,
     folded,
@@ -45,7 +44,8 @@ def training_page(
     history = _History()
     chart = curves_chart(config.name, {config.name: history.noting(events)})
     written = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    lines = [_task(config), f"{history.state()} (written {written})"]
+    task = f"{config.task} {_languages(config)}".strip()
+    lines = [task, f"{history.state()} (written {written})"]
     parts = {
         "Curves": chart.body() if chart.panels else "",
         "Scores": _scores(manifest) + _evaluations(history.evaluations) + _exports(history),
@@ -78,11 +78,10 @@ class _History:
             yield event
 
     def _note(self, event: Event) -> None:
-        kind, step = event["event"], event["step"]
-        if kind == "StepDone":
-            self._step = event
-        self._last = event
-        match kind:
+        step, self._last = event["step"], event
+        match event["event"]:
+            case "StepDone":
+                self._step = event
             case "Started":
                 self.starts.append(event)
                 self.warnings += event.get("warnings", [])
@@ -116,10 +115,6 @@ class _History:
         return f"at step {self._step['step']:,}" + (f" of {last:,}" if last else "")
 
 
-def _task(config: "Config") -> str:
-    return f"{config.task} {_languages(config)}".strip()
-
-
 def _languages(config: "Config") -> str:
     return Languages.of(config).text.replace("->", "→")
 
@@ -150,14 +145,9 @@ def _evaluations(evaluations: list[Event]) -> str:
     for event in evaluations:
         scores = [event["scores"].get(name) for name in names]
         best = ["best so far"] if event["is_best"] else []
-        rows.append(
-            (
-                ", ".join([f"{event['step']:,}", *averaged(event), *best]),
-                f"{event['dev_loss']:.3f}",
-                f"{perplexity(event['dev_loss']):.3g}",
-                *(f"{score['score']:.2f}" if score else "" for score in scores),
-            )
-        )
+        when = ", ".join([f"{event['step']:,}", *averaged(event), *best])
+        losses = f"{event['dev_loss']:.3f}", f"{perplexity(event['dev_loss']):.3g}"
+        rows.append((when, *losses, *(f"{s['score']:.2f}" if s else "" for s in scores)))
     return "<h3>Evaluations on dev</h3>\n" + table(rows) + explained(rows[0])
 
 
@@ -166,18 +156,11 @@ def _exports(history: _History) -> str:
         return ""
     all_measured = history.exports.values()
     metric = "accuracy" if any(m["accuracy"] is not None for m in all_measured) else "bleu"
-    rows: Rows = [
-        ("number format", "MB", f"dev {metric}", "lines/s"),
-        *(
-            (
-                name,
-                f"{measured['megabytes']:.1f}",
-                _number(measured[metric], ".2f"),
-                _number(measured["lines_per_second"], ",.0f"),
-            )
-            for name, measured in history.exports.items()
-        ),
-    ]
+    rows = [("number format", "MB", f"dev {metric}", "lines/s")]
+    for name, measured in history.exports.items():
+        score = _number(measured[metric], ".2f")
+        speed = _number(measured["lines_per_second"], ",.0f")
+        rows.append((name, f"{measured['megabytes']:.1f}", score, speed))
     return "<h3>Number formats</h3>\n" + table(rows)
 
 
@@ -273,18 +256,14 @@ def followed(evaluations: Sequence[Event], languages: tuple[str, str]) -> str:
     for event in evaluations:
         for sample in event["samples"]:
             told = outputs.setdefault((sample["source"], sample["reference"]), [])
-            told.append((place(event), sample["output"]))
+            when = ", ".join([f"step {event['step']:,}", *averaged(event)])
+            told.append((when, sample["output"]))
     now = {(s["source"], s["reference"]) for event in evaluations[-1:] for s in event["samples"]}
     blocks = {key: _sentence(key, _merged(told), languages) for key, told in outputs.items()}
     older = [block for key, block in blocks.items() if key not in now]
     shown = "".join(block for key, block in blocks.items() if key in now)
     body = f'<div class="samples">\n{shown}</div>\n' if shown else ""
     return body + (folded(f"{len(older)} other sentences", "".join(older)) if older else "")
-
-
-def place(event: Mapping[str, Any]) -> str:
-    """Return at which step, and of which average of the weights, an evaluation was."""
-    return ", ".join([f"step {event['step']:,}", *averaged(event)])
 
 
 def averaged(event: Mapping[str, Any]) -> list[str]:
@@ -326,17 +305,13 @@ def data_card(prepared: "Prepared") -> str:
         sizes = encoded.get(split, ())
         is_known = len(sizes) == len(corpora)
         for index, corpus in enumerate(corpora):
+            files = prepared.corpora.files_of(corpus)
+            size = _size(sum(file.stat().st_size for file in files if file.is_file()))
             pairs = f"{sizes[index]:,}" if is_known else ""
-            rows.append((split, *_row(prepared, corpus, pairs)))
+            rows.append((split, corpus.label, size if files else "", pairs, f"{corpus.weight:g}"))
     card = table(rows, kind="texts") + facts(_facts(prepared))
     prepared.train.release()
     return card
-
-
-def _row(prepared: "Prepared", corpus: "CorpusConfig", pairs: str) -> tuple[str, ...]:
-    files = prepared.corpora.files_of(corpus)
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    return corpus.label, _size(size) if files else "", pairs, f"{corpus.weight:g}"
 
 
 def _facts(prepared: "Prepared") -> dict[str, str]:

@@ -8,6 +8,7 @@ rank is that of Li et al. 2016 (section 4.1, arXiv 1510.03055), MMI-antiLM:
 so a reply that would fit anything ("I don't know") ranks below one that fits what was said.
 """
 
+import codecs
 import contextlib
 import re
 import unicodedata
@@ -243,38 +244,22 @@ class TextStream:
     def __init__(self, subwords: Subwords) -> None:
         self.text = ""
         self._subwords = subwords
-        self._byte_of = {i: byte for byte, i in enumerate(subwords.ids(BYTE_TOKENS))}
+        self._of_byte = subwords.ids(BYTE_TOKENS)
         self._ids: list[int] = []
-        self._open: list[int] = []  # bytes of a character that is not whole
+        self._bytes = codecs.getincrementaldecoder("utf-8")("ignore")
 
     def add(self, token: int) -> str:
         """Take the next id; return the text that is now certain to follow, perhaps none."""
-        if token in self._byte_of:
-            self._add_byte(token)
+        if token in self._of_byte:
+            whole = self._bytes.decode(bytes([self._of_byte.index(token)]))
+            self._ids += [self._of_byte[byte] for byte in whole.encode()]
         else:
-            self._open.clear()
+            self._bytes.reset()
             self._ids.append(token)
-        if self._open:
-            return ""
         shown = _visible(self._subwords.decode(self._ids))
         new = shown[len(self.text) :]
         self.text += new
         return new
-
-    def _add_byte(self, token: int) -> None:
-        self._open.append(token)
-        try:
-            bytes(self._byte_of[i] for i in self._open).decode("utf-8")
-        except UnicodeDecodeError as error:
-            if "unexpected end" in error.reason:
-                return
-            start_over = len(self._open) > 1  # the byte may be the first of another character
-            self._open.clear()
-            if start_over:
-                self._add_byte(token)
-            return
-        self._ids += self._open
-        self._open.clear()
 
 
 def _visible(text: str) -> str:

@@ -96,7 +96,7 @@ def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> 
             limits = tf.minimum(limits, _times(lengths, options.max_length_ratio) + 10)
         floors = tf.maximum(options.min_length, _times(lengths, options.min_length_ratio))
         state = graph.start(
-            graph.read(ids),
+            ids,
             tf.shape(ids)[1],
             limits,
             floors,

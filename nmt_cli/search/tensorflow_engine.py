@@ -16,6 +16,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,35 +47,25 @@ _MAX_BATCH = 64
 _SCORED = 256  # texts that get their labels together
 
 
+@dataclass(eq=False)
 class TensorFlowEngine(Searcher):
-    """Searches with a Transformer in this process; its weights are read anew at every call.
+    """Searches with a Transformer in this process; its weights are read anew at every call."""
 
-    Args:
-        model: The model, or several as one.
-        batch_tokens: Source tokens, padding counted, in one search.
-        workers: Searches at a time.
-        compile_after: Multiplications in one shape after which it is compiled; infinity for never,
-            where a result must repeat to the last bit whatever was searched before.
-    """
+    model: Transformer | Ensemble
+    _: KW_ONLY
+    batch_tokens: int = BATCH_TOKENS  # source tokens, padding counted, in one search
+    workers: int = 1  # searches at a time
+    # Multiplications in one shape after which it is compiled; infinity for never, where a result
+    # must repeat to the last bit whatever was searched before.
+    compile_after: float = COMPILE_AFTER
 
-    def __init__(
-        self,
-        model: Transformer | Ensemble,
-        *,
-        batch_tokens: int = BATCH_TOKENS,
-        workers: int = 1,
-        compile_after: float = COMPILE_AFTER,
-    ) -> None:
-        self._batch_tokens = batch_tokens
-        self._workers = workers
-        self._compile_after = compile_after
-        self._model = model
+    def __post_init__(self) -> None:
         self._graphs: dict[Features, SearchGraph] = {}
         self._work: collections.Counter[tuple[Any, ...]] = collections.Counter()
-        self._num_weights = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
-        self.max_length = model.config.max_length
-        at_a_time = f"{workers} search{'es' if workers > 1 else ''} at a time"
-        self.description = f"TensorFlow {model.activation_dtype}, {at_a_time}"
+        self._num_weights = sum(int(np.prod(w.shape)) for w in self.model.trainable_weights)
+        self.max_length = self.model.config.max_length
+        at_a_time = f"{self.workers} search{'es' if self.workers > 1 else ''} at a time"
+        self.description = f"TensorFlow {self.model.activation_dtype}, {at_a_time}"
 
     def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
         """See `Engine.search`. A sample is a function of the seed and the source's number."""
@@ -89,7 +80,7 @@ class TensorFlowEngine(Searcher):
             number = first_index + batch[0]
             return self._search_batch(rows, options, number, is_compiled)
 
-        pool = ThreadPoolExecutor(self._workers)
+        pool = ThreadPoolExecutor(self.workers)
         try:
             for batch, hypotheses in zip(batches, pool.map(found, batches, compiled), strict=True):
                 for i, best in zip(batch, hypotheses, strict=True):
@@ -136,7 +127,7 @@ class TensorFlowEngine(Searcher):
             more = self._batch_size(width) - len(sources)
         graph = self._graph(options)
         return graph.start(  # type: ignore[no-any-return]
-            graph.read(padded([*sources, *([[EOS_ID]] * more)])),
+            padded([*sources, *([[EOS_ID]] * more)]),
             tf.constant(width),
             tf.constant(limits + [1] * more),
             tf.constant(floors + [0] * more),
@@ -168,8 +159,8 @@ class TensorFlowEngine(Searcher):
         is_small = 2 * len(sources) < self._batch_size(width)  # the rest would be padding
         if is_small or options.sample:
             return False
-        shape = (features_of(options, self._model), options.beam_size, width, _rounded(longest))
-        work = self._work[shape] >= self._compile_after
+        shape = (features_of(options, self.model), options.beam_size, width, _rounded(longest))
+        work = self._work[shape] >= self.compile_after
         rows = len(sources) * options.beam_size
         self._work[shape] += rows * min(longest, FIRST_CAPACITY) * self._num_weights
         return work
@@ -191,7 +182,7 @@ class TensorFlowEngine(Searcher):
             for i, row, matrix in zip(batch, log_probs.numpy(), weights.numpy(), strict=True):
                 length = len(targets[i])
                 tags = np.array(targets[i]) - len(CONTROL_TOKENS)
-                row = np.where((tags < 0) | (tags >= self._model.num_tags), row[:length], 0.0)
+                row = np.where((tags < 0) | (tags >= self.model.num_tags), row[:length], 0.0)
                 results[i] = row, matrix[:length, : len(sources[i])]
         return results
 
@@ -208,14 +199,13 @@ class TensorFlowEngine(Searcher):
             layers as that side has. Rows sum to one.
         """
         _, maps = self._read_pairs(padded([source]), padded([target]))
-        by_kind = self._model.attention_by_kind(maps)
-        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+        return _by_kind(maps)
 
     def _read_pairs(self, source: Tensor, target: Tensor) -> tuple[Tensor, AttentionMaps]:
         """Return the states [N, D] that given target ids are predicted from, and all attention."""
         maps: AttentionMaps = {}
-        cache = self._model.start_cache(self._model.encode(source, maps=maps))
-        return self._model.decode(shifted_right(target), cache, maps=maps), maps
+        cache = self.model.start_cache(self.model.encode(source, maps=maps))
+        return self.model.decode(shifted_right(target), cache, maps=maps), maps
 
     @functools.cached_property
     def _forced(self) -> Callable[..., Any]:
@@ -225,11 +215,11 @@ class TensorFlowEngine(Searcher):
         @tf.function(autograph=False, input_signature=[ids, ids])
         def forced(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
             states, maps = self._read_pairs(source, target)
-            packing, log_probs = Packing.of(target), tf.nn.log_softmax(self._model.logits(states))
+            packing, log_probs = Packing.of(target), tf.nn.log_softmax(self.model.logits(states))
             chosen = tf.gather(log_probs, packing.pack(target)[:, None], batch_dims=1)  # [N, 1]
             return (
                 packing.unpack(chosen)[:, :, 0],  # [B, T]
-                tf.reduce_mean(self._model.last_cross_attention(maps), axis=1),  # [B, T, S]
+                tf.reduce_mean(maps["cross"][-1], axis=1),  # [B, T, S]
             )
 
         return forced  # type: ignore[no-any-return]
@@ -251,12 +241,12 @@ class TensorFlowEngine(Searcher):
             yield batch
 
     def _batch_size(self, width: int) -> int:
-        return max(1, min(_MAX_BATCH, self._batch_tokens // width))
+        return max(1, min(_MAX_BATCH, self.batch_tokens // width))
 
     def _graph(self, options: SearchOptions) -> "SearchGraph":
-        features = features_of(options, self._model)
+        features = features_of(options, self.model)
         if features not in self._graphs:
-            self._graphs[features] = SearchGraph(self._model, features)
+            self._graphs[features] = SearchGraph(self.model, features)
         return self._graphs[features]
 
 
@@ -328,13 +318,13 @@ class SearchGraph:
         source = tf.TensorSpec([None, None], tf.int32)
         noise = tf.TensorSpec([None, None], tf.float32)
         graph = functools.partial(tf.function, autograph=False)
-        # Source ids [B, S] -> the encoder's side of the decoder's cache.
-        self.read = graph(self._read, input_signature=[source])
-        memory = _specs_like(self.read.get_concrete_function().structured_outputs)
-        # That, how many source positions it shall have, and each sentence's limits -> first state.
-        inputs = [memory, scalar, vector, vector, noise, scalar, scalar]
+        # Source ids, how many source positions there shall be, limits of sentences -> first state.
+        inputs = [source, scalar, vector, vector, noise, scalar, scalar]
         self.start = graph(self._start, input_signature=inputs)
-        state = _specs_like(self.start.get_concrete_function().structured_outputs)
+        state = tf.nest.map_structure(
+            lambda t: tf.TensorSpec(t.shape, t.dtype),
+            self.start.get_concrete_function().structured_outputs,
+        )
         # State, capacity -> the state with more room.
         self.grow = graph(_grow, input_signature=[state, scalar])
         parameters = tf.nest.map_structure(
@@ -344,14 +334,9 @@ class SearchGraph:
         self.advance = graph(self._advance, input_signature=[state, parameters])
         self.compiled_advance = graph(self._advance, jit_compile=True)
 
-    def _read(self, source: Tensor) -> tuple[tuple[KeysValues, ...], Tensor]:
-        """Return the encoder's keys and values for each layer of the decoder, and its mask."""
-        cache = self._model.start_cache(self._model.encode(source))
-        return cache.memory, cache.memory_mask
-
     def _start(
         self,
-        memory: tuple[tuple[KeysValues, ...], Tensor],
+        source: Tensor,
         width: Tensor,
         limits: Tensor,
         floors: Tensor,
@@ -359,10 +344,10 @@ class SearchGraph:
         beam_size: Tensor,
         capacity: Tensor,
     ) -> State:
-        keys_values, mask = memory
-        batch, more = tf.shape(mask)[0], width - tf.shape(mask)[1]
-        mask = tf.pad(mask, [[0, 0], [0, more]])  # [B, S]
-        decoder = DecoderCache(_with_more(keys_values, more), mask)
+        decoder = self._model.start_cache(self._model.encode(source))
+        batch, more = tf.shape(source)[0], width - tf.shape(source)[1]
+        mask = tf.pad(decoder.memory_mask, [[0, 0], [0, more]])  # [B, S]
+        decoder = DecoderCache(_with_more(decoder.memory, more), mask)
         coverage = tf.zeros([batch * beam_size, width if self._features.cover else 0])
         cache = _Cache(self._model.make_room(decoder, beam_size, capacity), coverage)
         return beam_search.start(cache, limits, floors, noise, beam_size, capacity)
@@ -383,7 +368,7 @@ class SearchGraph:
         states, decoder = self._model.step(ids, cache.decoder, position, maps=maps)
         coverage = cache.coverage
         if maps is not None:
-            weights = tf.reduce_mean(self._model.last_cross_attention(maps), axis=1)  # [B, K, S]
+            weights = tf.reduce_mean(maps["cross"][-1], axis=1)  # [B, K, S]
             coverage += tf.reshape(weights, tf.shape(coverage))  # [N, S]
         return self._model.logits(states), _Cache(decoder, coverage)
 
@@ -392,10 +377,6 @@ def _with_more(layers: tuple[KeysValues, ...], more: Tensor) -> tuple[KeysValues
     """Return keys and values [B, H, X, P] of each layer with so many more positions, all zero."""
     pad = [[0, 0], [0, 0], [0, more], [0, 0]]
     return tuple(KeysValues(tf.pad(keys, pad), tf.pad(values, pad)) for keys, values in layers)
-
-
-def _specs_like(structure: Any) -> Any:
-    return tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), structure)
 
 
 def _reorder(cache: _Cache, rows: Tensor) -> _Cache:
@@ -470,6 +451,11 @@ def hypotheses_of(sequences: Any, scores: Any, options: SearchOptions) -> Found:
     ]
 
 
+def _by_kind(maps: AttentionMaps) -> dict[str, npt.NDArray[np.float32]]:
+    """Return each kind's weights [L, H, T, S] of the first text of a batch."""
+    return {kind: np.stack([layer[0] for layer in layers]) for kind, layers in maps.items()}
+
+
 class TensorFlowScorer:
     """See `Scorer`; the model's weights are read anew at every call."""
 
@@ -489,5 +475,4 @@ class TensorFlowScorer:
         """Return what every head looks at in one source with `</s>`: `encoder` [L, H, S, S]."""
         maps: AttentionMaps = {}
         self._model.encode(padded([source]), maps=maps)
-        by_kind = self._model.attention_by_kind(maps)
-        return {kind: weights[0].numpy() for kind, weights in by_kind.items()}
+        return _by_kind(maps)

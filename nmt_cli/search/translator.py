@@ -141,16 +141,11 @@ class Translator:
     ) -> Callable[[], Found]:
         """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
-        rest = replace(options, prefix=direction.output)
-        if not cuts:
-            return list
-        if not options.prefix:
-            return self.engine.begin(cuts, rest, first_index=first)
-        is_first = [number == 0 for line in lines for number in range(len(line))]
-        options = replace(options, prefix=direction.output + options.prefix)
+        prefixes = [() if i else options.prefix for line in lines for i in range(len(line))]
         begun = []
-        for begins, wanted in ((True, options), (False, rest)):
-            chosen = [i for i, starts in enumerate(is_first) if starts is begins]
+        for prefix in dict.fromkeys(prefixes):
+            chosen = [i for i, of_cut in enumerate(prefixes) if of_cut == prefix]
+            wanted = replace(options, prefix=direction.output + prefix)
             search = self.engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
             begun.append((chosen, search))
 
@@ -354,15 +349,10 @@ def arriving_windows(lines: Iterable[str]) -> Iterator[list[str]]:
         size = 0
         if waiting.empty():
             yield []
-        item = waiting.get()
-        while isinstance(item, str):
+        while isinstance(item := waiting.get(), str):
             window.append(item)
             size += len(item)
-            if len(window) >= _MAX_LINES or size >= _MAX_CHARACTERS:
-                break
-            try:
-                item = waiting.get_nowait()
-            except queue.Empty:
+            if len(window) >= _MAX_LINES or size >= _MAX_CHARACTERS or waiting.empty():
                 break
         if window:
             yield window

@@ -1,5 +1,6 @@
 """Classification: an encoder with an output layer, chosen by the score the configuration names."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ class Classification(Task):
     """See `Task`."""
 
     def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Classifier":
-        """See `Task`."""
         from nmt_cli.model.classifier import Classifier
 
         return Classifier(
@@ -37,37 +37,32 @@ class Classification(Task):
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """See `Task`."""
         import numpy as np
 
-        from nmt_cli.tasks.losses import LabelLoss, balanced_weights
+        from nmt_cli.tasks.losses import balanced_weights, label_loss
 
         settings = config.classification
         num_labels, multi_label = len(settings.labels or ()), settings.multi_label
         weights = np.ones(num_labels, np.float32)
         if settings.class_weights == "balanced":
             weights = balanced_weights(train, num_labels, multi_label=multi_label)
-        return LabelLoss(multi_label=multi_label, weights=weights)
+        return functools.partial(label_loss, multi_label=multi_label, weights=weights)
 
     @property
     def validator(self) -> "type[Validator]":
-        """See `Task`."""
         from nmt_cli.tasks.validation import LabelValidator
 
         return LabelValidator
 
     def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
-        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_label_format
 
         return measure_label_format(bundle, dev, form)
 
     def evaluate(self, evaluator: "Evaluator") -> "LabelComparison":
-        """See `Task`."""
         return evaluator.compare_labels()
 
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """See `Task`."""
         from nmt_cli.search.attended import attended_label_texts
 
         return attended_label_texts(bundle, source, target)

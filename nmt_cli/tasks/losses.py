@@ -19,7 +19,6 @@ smoothing eps, and the seeds of the dropouts or None.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from nmt_cli.model.classifier import Classifier
 from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.packing import Packing, Tensor
 from nmt_cli.model.transformer import Transformer, shifted_right
-from nmt_cli.tasks.output_layer import Agreement, output_loss, shares_of
+from nmt_cli.tasks.output_layer import Agreement, output_loss
 from nmt_cli.text.shards import EncodedCorpus
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, never_written
 
@@ -82,10 +81,12 @@ def loss_sums(
         passes, (labels, _) = tf.split(states, 2), tf.split(labels, 2)
     loss, plain = output_loss(passes, table, bias, labels, agreement)
     mean_row, mean_bias = (_mean_row(x, model.num_tags) for x in (table, bias))
-    for share, one in zip(shares_of(agreement), passes, strict=True):
+    shares = (1.0,) if agreement is None else agreement.shares
+    for share, one in zip(shares, passes, strict=True):
         if share:
             wide = tf.cast(one, tf.float32)
-            label_logits = tf.reduce_sum(wide * tf.gather(table, labels)) + _sum_of(bias, labels)
+            label_logits = tf.reduce_sum(wide * tf.gather(table, labels))
+            label_logits += tf.reduce_sum(tf.gather(bias, labels))
             mean_logits = tf.reduce_sum(tf.linalg.matvec(wide, mean_row) + mean_bias)
             loss += share * label_smoothing * (label_logits - mean_logits)
     return LossSums(loss, plain, tf.cast(tf.size(labels), tf.float32))
@@ -100,10 +101,6 @@ def _hidden(ids: Tensor, agreement: Agreement | None, random: RandomStream | Non
     return tf.concat([tf.zeros_like(first, tf.bool), draws < agreement.cutoff], axis=0)
 
 
-def _sum_of(bias: Tensor, labels: Tensor) -> Tensor:
-    return tf.reduce_sum(tf.gather(bias, labels))
-
-
 def _mean_row(table: Tensor, num_tags: int) -> Tensor:
     """Return the mean [...] of the rows of a table [V, ...] whose tokens an output can hold."""
     never = never_written(num_tags)
@@ -111,33 +108,28 @@ def _mean_row(table: Tensor, num_tags: int) -> Tensor:
     return total / tf.cast(tf.shape(table)[0] - len(never), tf.float32)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LabelLoss:
-    """Compares a classifier's logits with the labels of a batch, which have weights [Y]."""
+def label_loss(
+    model: Classifier,
+    source: Tensor,
+    target: Tensor,
+    label_smoothing: float,
+    random: RandomStream | None,
+    *,
+    multi_label: bool,
+    weights: Weights,
+) -> LossSums:
+    """Run a classifier on a batch and compare its predictions with the labels, of weights [Y].
 
-    multi_label: bool
-    weights: Weights
-
-    def __call__(
-        self,
-        model: Classifier,
-        source: Tensor,
-        target: Tensor,
-        label_smoothing: float,
-        random: RandomStream | None,
-    ) -> LossSums:
-        """Run the model on a batch and compare its predictions with the labels.
-
-        The target holds the numbers of each example's labels from 1. The sums are over examples,
-        whose number stands where that of tokens does.
-        """
-        logits = model(source, random=random)
-        is_label = tf.reduce_sum(tf.one_hot(target - 1, len(self.weights)), axis=1)  # [B, Y]
-        losses = _of_several if self.multi_label else _of_one
-        plain = losses(logits, is_label, 0.0, np.ones_like(self.weights))
-        smoothed = losses(logits, is_label, label_smoothing, self.weights)
-        count = tf.cast(tf.shape(source)[0], tf.float32)
-        return LossSums(tf.reduce_sum(smoothed), tf.reduce_sum(plain), count)
+    The target holds the numbers of each example's labels from 1. The sums are over examples, whose
+    number stands where that of tokens does.
+    """
+    logits = model(source, random=random)
+    is_label = tf.reduce_sum(tf.one_hot(target - 1, len(weights)), axis=1)  # [B, Y]
+    losses = _of_several if multi_label else _of_one
+    plain = losses(logits, is_label, 0.0, np.ones_like(weights))
+    smoothed = losses(logits, is_label, label_smoothing, weights)
+    count = tf.cast(tf.shape(source)[0], tf.float32)
+    return LossSums(tf.reduce_sum(smoothed), tf.reduce_sum(plain), count)
 
 
 def _of_one(logits: Tensor, is_label: Tensor, eps: float, weights: Weights) -> Tensor:

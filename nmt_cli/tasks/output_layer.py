@@ -52,11 +52,6 @@ def agreement_of(train: TrainConfig) -> Agreement | None:
     return None
 
 
-def shares_of(agreement: Agreement | None) -> tuple[float, ...]:
-    """Return the share of each pass's cross-entropy in the loss."""
-    return (1.0,) if agreement is None else agreement.shares
-
-
 def output_loss(
     passes: Sequence[Tensor],
     table: Tensor,
@@ -77,13 +72,14 @@ def output_loss(
     rows of the table and of the states, so nothing but the softmax is ever made of the logits.
     """
     compare = _compare_one if agreement is None else functools.partial(_compare_two, agreement)
+    shares = (1.0,) if agreement is None else agreement.shares
 
     @tf.custom_gradient
     def loss_of(table: Tensor, *passes: Tensor) -> tuple[tuple[Tensor, Tensor], Any]:
         narrow = tf.cast(table, passes[0].dtype)
         sums = _sums(passes, table, narrow, bias, labels, compare)
         of_table, of_passes = sums.of_table, []
-        for share, one, written in zip(shares_of(agreement), passes, sums.of_passes, strict=True):
+        for share, one, written in zip(shares, passes, sums.of_passes, strict=True):
             of_pass = written.concat()  # [N, D]
             if share:
                 of_pass -= tf.cast(share, narrow.dtype) * tf.gather(narrow, labels)

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ class DevScores:
 
 
 @dataclass(eq=False)
-class Validator:
+class Validator(ABC):
     """Scores a model, by its weights at the time, on the run's development and test examples."""
 
     prepared: "Prepared"
@@ -70,13 +71,13 @@ class Validator:
         self.dev_examples = self.prepared.dev_examples
         self.test_examples = list(self.prepared.corpora.iter_split("test"))
 
+    @abstractmethod
     def score_dev(self) -> DevScores:
         """Score the model on dev."""
-        raise NotImplementedError
 
+    @abstractmethod
     def score_test(self) -> dict[str, Score]:
         """Score the model on test; nothing without test corpora."""
-        raise NotImplementedError
 
     def _stop_if_asked(self, _: int = 0) -> None:
         if self.should_stop():
@@ -105,7 +106,6 @@ class OutputValidator(Validator):
     """
 
     def score_dev(self) -> DevScores:
-        """See `Validator`."""
         loss, examples, scores = self._dev_loss(), self.dev_examples, dict[str, Score]()
         if not self._config.facts.has_score:
             examples = examples[:: max(1, len(examples) // _NUM_CHAT_SAMPLES)]
@@ -125,7 +125,6 @@ class OutputValidator(Validator):
         )
 
     def score_test(self) -> dict[str, Score]:
-        """See `Validator`."""
         if not self.test_examples:
             return {}
         return self._scores(self._decode(self.test_examples, self._options), self.test_examples)
@@ -154,15 +153,15 @@ class OutputValidator(Validator):
             yield TensorFlowEngine(self.model, compile_after=math.inf)
             return
         model, vocabularies = self._config.model, self.prepared.vocabularies
-        weights = read_weights(self.model)
         with temporary_folder() as temporary:
             folder = temporary / PLAIN_FORMAT
-            conversion_of(model.model_dump(mode="json"), weights, vocabularies).write(folder)
+            settings, weights = model.model_dump(mode="json"), read_weights(self.model)
+            conversion_of(settings, weights, vocabularies).write(folder)
             yield CTranslate2Engine(folder, vocabularies, max_length=model.max_length)
 
 
 class LabelValidator(Validator):
-    """See `Validator`."""
+    """Scores labels; the best model is chosen by `classification.best_by`."""
 
     @functools.cached_property
     def _labeller(self) -> Labeller:
@@ -171,7 +170,6 @@ class LabelValidator(Validator):
         return Labeller(TensorFlowScorer(self.model), subwords, settings, longest)
 
     def score_dev(self) -> DevScores:
-        """See `Validator`; the best model is chosen by `classification.best_by`."""
         examples, loss = self.dev_examples, self._dev_loss()
         started = time.perf_counter()
         judged = self._judge(examples)
@@ -189,7 +187,6 @@ class LabelValidator(Validator):
         )
 
     def score_test(self) -> dict[str, Score]:
-        """See `Validator`."""
         return self._judge(self.test_examples).scores() if self.test_examples else {}
 
     def _judge(self, examples: list[Example]) -> Judged:

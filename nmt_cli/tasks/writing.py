@@ -24,7 +24,6 @@ class Writing(Task):
     """Translation and chat; what `TaskFacts` say of them is all that differs."""
 
     def build_model(self, config: "Config", vocabulary: Mapping[str, Any]) -> "Transformer":
-        """See `Task`."""
         from nmt_cli.model.transformer import Transformer
 
         return Transformer(
@@ -38,7 +37,6 @@ class Writing(Task):
         )
 
     def loss(self, config: "Config", train: "EncodedCorpus") -> "LossFunction":
-        """See `Task`."""
         from nmt_cli.tasks.losses import loss_sums
         from nmt_cli.tasks.output_layer import agreement_of
 
@@ -46,23 +44,19 @@ class Writing(Task):
 
     @property
     def validator(self) -> "type[Validator]":
-        """See `Task`."""
         from nmt_cli.tasks.validation import OutputValidator
 
         return OutputValidator
 
     def measure(self, bundle: "Bundle", dev: "Sequence[Example]", form: str) -> "Measured":
-        """See `Task`."""
         from nmt_cli.evaluation.number_formats import measure_format
 
         return measure_format(bundle, dev, form)
 
     def evaluate(self, evaluator: "Evaluator") -> "Evaluation":
-        """See `Task`."""
         return evaluator.compare_texts()
 
     def attended(self, bundle: "Bundle", source: str, target: str | None) -> "Attended":
-        """See `Task`."""
         from nmt_cli.search.attended import attended_pair
 
         return attended_pair(bundle, source, target)

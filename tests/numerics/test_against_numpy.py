@@ -24,6 +24,11 @@ TOLERANCE = 1e-5
 CONVERSATION = [3, 9, 4, 9, 6, 3, 4, 7, 3, 9, EOS_ID]  # 3 and 4 are the speakers
 SOURCES = [[7, 8, 9, 10, EOS_ID], [6, EOS_ID], CONVERSATION]
 TARGETS = [[9, 7, EOS_ID], [8, 6, 6, 10, 7, EOS_ID], [EOS_ID]]
+MAP_NAMES = {  # of the reference, by kind and number of the layer
+    "cross": "decoder_layer{}_block2_decenc_att",
+    "encoder": "encoder_layer{}_self_att",
+    "decoder": "decoder_layer{}_block1_self_att",
+}
 
 VARIANTS = {
     "base": {},
@@ -106,13 +111,14 @@ def test_attention_maps_equal_the_references(make_pair, norm):
     model.decode(padded(decoder_inputs()), cache, maps=maps)
     for row, (source, inputs) in enumerate(zip(SOURCES, decoder_inputs(), strict=True)):
         expected = reference.attention_maps(source, inputs)
-        assert expected.keys() == maps.keys()
-        for name, weights in expected.items():
-            heads, queries, keys = weights.shape
-            found = maps[name].numpy()[row, :, :queries, :keys]
-            assert found.shape == (heads, queries, keys)
-            # Probabilities; their scores carry the error of the states that they come from.
-            np.testing.assert_allclose(found, weights, atol=TOLERANCE, err_msg=name)
+        assert len(expected) == sum(map(len, maps.values()))
+        for kind, layers in maps.items():
+            for number, layer in enumerate(layers, start=1):
+                weights = expected[MAP_NAMES[kind].format(number)]
+                _, queries, keys = weights.shape
+                found = layer.numpy()[row, :, :queries, :keys]
+                # Probabilities; their scores carry the error of the states that they come from.
+                np.testing.assert_allclose(found, weights, atol=TOLERANCE, err_msg=kind)
 
 
 def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
@@ -120,11 +126,6 @@ def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
     model, reference = make_pair(encoder_layers=3, decoder_layers=2)
     source, target = SOURCES[0], TARGETS[1]
     expected = reference.attention_maps(source, [BOS_ID, *target[:-1]])
-    names = {
-        "cross": "decoder_layer{}_block2_decenc_att",
-        "encoder": "encoder_layer{}_self_att",
-        "decoder": "decoder_layer{}_block1_self_att",
-    }
     found = TensorFlowEngine(model).attention_by_kind(source, target)
     assert {kind: len(weights) for kind, weights in found.items()} == {
         "cross": 2,
@@ -134,7 +135,7 @@ def test_the_engines_attention_of_all_heads_equals_the_references(make_pair):
     for kind, layers in found.items():
         np.testing.assert_allclose(layers.sum(-1), 1.0, atol=1e-6)  # float32, a few terms
         for number, weights in enumerate(layers, start=1):
-            wanted = expected[names[kind].format(number)]
+            wanted = expected[MAP_NAMES[kind].format(number)]
             np.testing.assert_allclose(weights, wanted, atol=TOLERANCE)
 
 
@@ -280,9 +281,7 @@ def test_an_ensemble_scores_and_attends_as_its_models_do_on_average(ensemble):
     np.testing.assert_allclose(scores, expected, rtol=TOLERANCE, atol=TOLERANCE)
 
     (weights,) = engine.attention([SOURCES[1]], [target])
-    alone = [
-        TensorFlowEngine(m).attention([SOURCES[1]], [target])[0] for m in engine._model._models
-    ]
+    alone = [TensorFlowEngine(m).attention([SOURCES[1]], [target])[0] for m in engine.model._models]
     np.testing.assert_allclose(weights, np.mean(alone, axis=0), rtol=TOLERANCE, atol=TOLERANCE)
 
 

@@ -1,6 +1,7 @@
 """The classifier and its loss against the NumPy reference: encoder, pooling, head, gradient."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from nmt_cli.model.layers import RandomStream
 from nmt_cli.model.weights import assign_weights, named_variables, read_weights
 from nmt_cli.search.labeller import CTranslate2Scorer
 from nmt_cli.search.tensorflow_engine import TensorFlowScorer
-from nmt_cli.tasks.losses import LabelLoss, balanced_weights
+from nmt_cli.tasks.losses import balanced_weights, label_loss
 from nmt_cli.text.shards import EncodedCorpus
 
 SOURCES = [[1, 7, 8, 9, 10, 2], [6, 2], [9, 9, 2, 6, 2]]
@@ -163,7 +164,7 @@ def several_by_hand(logits, rows, eps, weights) -> float:
 def test_the_loss_of_one_label_is_that_of_the_definition(make_classifier, eps, weights):
     model, by_hand, _ = make_classifier()
     labels = [2, 0, 3]
-    sums = LabelLoss(multi_label=False, weights=weights)(
+    sums = partial(label_loss, multi_label=False, weights=weights)(
         model, padded(), tf.constant([[label + 1] for label in labels]), eps, None
     )
     assert float(sums.smoothed) == pytest.approx(
@@ -180,7 +181,9 @@ def test_the_loss_of_several_labels_is_that_of_the_definition(make_classifier, e
     model, by_hand, _ = make_classifier()
     rows = [[0, 3], [], [1]]
     target = tf.constant([[1, 4], [0, 0], [2, 0]])
-    sums = LabelLoss(multi_label=True, weights=weights)(model, padded(), target, eps, None)
+    sums = partial(label_loss, multi_label=True, weights=weights)(
+        model, padded(), target, eps, None
+    )
     expected = several_by_hand(by_hand(), rows, eps, weights)
     assert float(sums.smoothed) == pytest.approx(expected, rel=1e-5)
     assert float(sums.num_tokens) == 3
@@ -189,7 +192,7 @@ def test_the_loss_of_several_labels_is_that_of_the_definition(make_classifier, e
 def test_examples_without_any_label_make_a_batch(make_classifier):
     model, by_hand, _ = make_classifier()
     target = tf.zeros([3, 0], tf.int32)
-    sums = LabelLoss(multi_label=True, weights=np.ones(4, np.float32))(
+    sums = partial(label_loss, multi_label=True, weights=np.ones(4, np.float32))(
         model, padded(), target, 0.0, None
     )
     expected = several_by_hand(by_hand(), [[], [], []], 0.0, np.ones(4))
@@ -200,7 +203,7 @@ def test_examples_without_any_label_make_a_batch(make_classifier):
 def test_the_gradient_is_the_slope_of_the_loss(make_classifier, pooling):
     """Against differences of the loss, for one number of the head, the encoder, the embedding."""
     model, *_ = make_classifier(pooling)
-    loss = LabelLoss(multi_label=False, weights=WEIGHTS)
+    loss = partial(label_loss, multi_label=False, weights=WEIGHTS)
     target = tf.constant([[3], [1], [4]])
     variables = named_variables(model)
     with tf.GradientTape() as tape:

@@ -76,7 +76,7 @@ def test_tokens_and_logits_are_the_same(pair):
     targets = torch.tensor(rows[: len(texts)])
     with torch.no_grad():
         logits = model(**batch, decoder_input_ids=targets).logits.numpy()
-    running = load_tensorflow_engine(bundle, batch_tokens=1024, threads=1)._model
+    running = load_tensorflow_engine(bundle, batch_tokens=1024, threads=1).model
     longest = max(map(len, ours))
     sources = np.array([[*row, *[0] * (longest - len(row))] for row in ours])
     read = np.array([to_ours(bundle, tokenizer, row.tolist()) for row in targets])

@@ -80,10 +80,9 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
         step = {}
         _, cache = model.step(inputs[:, position], cache, tf.constant(position), maps=step)
         assert step.keys() == whole.keys()
-        for name, weights in step.items():
-            np.testing.assert_allclose(
-                weights[0, :, 0], whole[name][0, :, position], atol=1e-6, err_msg=name
-            )
+        for kind, layers in step.items():
+            for here, layer in zip(layers, whole[kind], strict=True):
+                np.testing.assert_allclose(here[0, :, 0], layer[0, :, position], atol=1e-6)
 
 
 # --- searches -------------------------------------------------------------------------------------
@@ -91,7 +90,7 @@ def test_attention_maps_are_the_same_step_by_step(make_pair):
 
 def test_a_beam_of_one_is_greedy(engine):
     """It writes the likeliest token at each step, by steps of the model taken here one by one."""
-    model, limit = engine._model, 20
+    model, limit = engine.model, 20
     greedy = engine.search(SOURCES, SearchOptions(beam_size=1, max_length=limit))
     for source, found in zip(SOURCES, greedy, strict=True):
         memory = model.start_cache(model.encode(padded([source])))
@@ -235,8 +234,8 @@ def test_dropout_keeps_the_expected_loss_near(make_pair):
 
 
 def test_weights_are_left_alone_by_all_of_this(engine):
-    before = read_weights(engine._model)
+    before = read_weights(engine.model)
     engine.search(SOURCES, SearchOptions(beam_size=3))
     engine.score(SOURCES, TARGETS)
-    for name, array in read_weights(engine._model).items():
+    for name, array in read_weights(engine.model).items():
         np.testing.assert_array_equal(array, before[name])

@@ -68,7 +68,7 @@ def test_both_sides_share_their_ids(case):
 
 
 def test_logits_are_those_of_transformers(case):
-    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1)._model
+    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1).model
     rows = case.rows("sources")
     width = max(map(len, rows))
     padded = tf.constant([[*row, *[PAD_ID] * (width - len(row))] for row in rows])

@@ -64,7 +64,7 @@ def test_no_text_makes_a_token_of_a_language(case):
 
 
 def test_logits_are_those_of_transformers(case):
-    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1)._model
+    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1).model
     rows = sources(case)
     padded = tf.constant([[*row, *[0] * (max(map(len, rows)) - len(row))] for row in rows])
     expected = np.array(case.answers["logits"])
@@ -116,7 +116,7 @@ def test_text_is_that_of_transformers(case):
 
 
 def test_the_forced_token_has_no_part_in_the_loss(case):
-    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1)._model
+    model = load_tensorflow_engine(case.bundle, batch_tokens=1024, threads=1).model
     source = tf.constant(sources(case)[:1])
     target = [*case.direction.output, *case.words.target.encode("two dogs"), EOS_ID]
     sums = loss_sums(model, source, tf.constant([target]), 0.1, None)

@@ -92,7 +92,7 @@ def test_no_sentence_retraces(engine):
     plain = [graph for key, graph in engine._graphs.items() if not key.no_repeat_ngram_size]
     assert len(plain) == 3
     for graph in plain:
-        for function in (graph.read, graph.start, graph.advance, graph.grow):
+        for function in (graph.start, graph.advance, graph.grow):
             assert function.experimental_get_tracing_count() == 1
     assert engine._forced.experimental_get_tracing_count() == 1
 
@@ -111,7 +111,7 @@ COMPILED = {
 @pytest.mark.parametrize("options", COMPILED.values(), ids=COMPILED.keys())
 def test_a_compiled_search_finds_the_same(engine, options):
     """More sources than one batch holds, of several lengths."""
-    compiled = TensorFlowEngine(engine._model, compile_after=0, workers=2)
+    compiled = TensorFlowEngine(engine.model, compile_after=0, workers=2)
     options = dataclasses.replace(options, max_length=15)
     batch = sources(70, longest=15)
     expected, found = engine.search(batch, options), compiled.search(batch, options)
@@ -122,7 +122,7 @@ def test_a_compiled_search_finds_the_same(engine, options):
 def test_only_shapes_that_come_up_often_are_compiled(engine):
     """Never a sample, nor a batch that would be mostly padding."""
     options = dataclasses.replace(GREEDY, max_length=10)
-    late = TensorFlowEngine(engine._model, compile_after=engine._num_weights * 64 * 10 * 2)
+    late = TensorFlowEngine(engine.model, compile_after=engine._num_weights * 64 * 10 * 2)
     for _ in range(2):
         late.search(sources(64), options)
     late.search(sources(20), options)
@@ -133,7 +133,7 @@ def test_only_shapes_that_come_up_often_are_compiled(engine):
     late.search(sources(40), options)  # a batch is padded to one size
     assert graph.compiled_advance.experimental_get_tracing_count() == 1
 
-    never = TensorFlowEngine(engine._model, compile_after=math.inf)
+    never = TensorFlowEngine(engine.model, compile_after=math.inf)
     never.search(sources(200), options)
     (graph,) = never._graphs.values()
     assert graph.compiled_advance.experimental_get_tracing_count() == 0
