@@ -33,9 +33,13 @@ def import_model(
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     if not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    from nmt_cli.pretrained.importing import import_model as write_bundle
+    try:
+        from nmt_cli.pretrained.importing import import_model as write_bundle
 
-    bundle = write_bundle(source, folder, revision=revision, on_note=console.note)
+        bundle = write_bundle(source, folder, revision=revision, on_note=console.note)
+    except KeyboardInterrupt:
+        console.note("stopped: no model was written")
+        raise
     if json:
         manifest = bundle.manifest
         console.result_json(

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -179,6 +180,68 @@ def test_a_killed_download_leaves_no_model_and_the_same_command_fetches_the_rest
         assert "model.safetensors" in sent
         assert "config.json" in came_whole - {*sent}
     assert run_nmt("info", "--verify", cwd=tmp_path).returncode == 0
+
+
+def test_ctrl_c_ends_a_download_at_once(run_nmt, tmp_path):
+    halting = {"model.safetensors"}
+    command = [sys.executable, "-m", "nmt_cli", "import", "nobody/opus"]
+    with fake_hub("nobody/opus", PUBLISHED / "marian", halting) as (address, sent):
+        env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while "model.safetensors" not in sent:
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            try:
+                _, told = process.communicate(timeout=60)
+            finally:
+                halting.clear()
+    assert process.returncode == 130
+    assert told.splitlines()[1:] == ["stopped: no model was written"]
+    assert not (tmp_path / "runs").exists()
+    assert list(tmp_path.rglob("*.incomplete")) == []
+    again = run_nmt("import", "nobody/opus", cwd=tmp_path, env=offline(tmp_path / "home"))
+    assert error_of(again) == "nobody/opus: the Hugging Face hub cannot be reached"
+
+
+@pytest.mark.parametrize("is_old_there", [False, True])
+def test_ctrl_c_while_a_model_is_written_leaves_what_was_there(run_nmt, tmp_path, is_old_there):
+    if is_old_there:
+        assert run_nmt("import", str(PUBLISHED / "bert"), "model", cwd=tmp_path).returncode == 0
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    code = (
+        "import os, signal, time, nmt_cli.bundle.model_card as card;"
+        "card.model_card = lambda _: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60));"
+        "from nmt_cli.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "import", str(PUBLISHED / "marian"), "model"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr.splitlines() == ["stopped: no model was written"]
+    assert done.stdout == ""
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"] * is_old_there
+
+
+def test_what_a_killed_import_had_half_written_is_gone_after_the_next(run_nmt, tmp_path):
+    """It has a name of its own, under which nothing looks for a model."""
+    code = (
+        "import os, signal, nmt_cli.bundle.model_card as card;"
+        "card.model_card = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
+        "from nmt_cli.cli import main; main()"
+    )
+    arguments = ["import", str(PUBLISHED / "marian"), "models/en-de"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path)
+    assert done.returncode == -signal.SIGKILL
+    (half,) = (tmp_path / "models").iterdir()
+    assert half.name.startswith(".en-de.writing-")
+    (tmp_path / "models" / ".fr-de.writing-elsewhere").mkdir()
+    assert run_nmt("info", "models/en-de", cwd=tmp_path).returncode == 4
+    assert run_nmt(*arguments, cwd=tmp_path).returncode == 0
+    found = {path.name for path in (tmp_path / "models").iterdir()}
+    assert found == {"en-de", ".fr-de.writing-elsewhere"}
 
 
 def test_what_cannot_be_imported_is_not_downloaded(run_nmt, tmp_path):
