@@ -62,7 +62,7 @@ def _told(name: str, error: Exception) -> NmtError:
     elif isinstance(error, RevisionNotFoundError):
         problem, hint = "has no such revision", "leave --revision out for the newest"
     elif isinstance(error, RepositoryNotFoundError):
-        problem, hint = "no such model on the Hugging Face hub", _TOKEN
+        problem, hint = "no such folder, and no such model on the Hugging Face hub", _TOKEN
     elif isinstance(error, RemoteEntryNotFoundError):
         problem, hint = "holds no config.json", "nmt help pretrained lists what can be imported"
     elif isinstance(error, _NO_NETWORK) or type(error).__module__.startswith("httpx"):

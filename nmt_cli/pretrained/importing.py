@@ -125,7 +125,8 @@ def _write(source: _Source, path: Path) -> Bundle:
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"]))
-        raise ModelFileError(f"{folder}/config.json: {key}: {problem['msg']}") from error
+        reason = problem["msg"].removeprefix("Value error, ")
+        raise ModelFileError(f"{folder}/config.json: {key}: {reason}") from error
     except TrainingError as error:
         raise ModelFileError(f"{folder}: {error}") from error
 

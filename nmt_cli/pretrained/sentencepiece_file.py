@@ -19,6 +19,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, models, normalizers
 
 from nmt_cli.errors import ModelFileError
+from nmt_cli.files import os_errors_as
 from nmt_cli.pretrained.character_map import read_character_map
 from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.tokenizer_file import Merges
@@ -111,19 +112,19 @@ def piece_names(path: Path) -> list[str]:
 
 
 def _parsed(path: Path, kind: int) -> Any:
-    model = sentencepiece_model_pb2.ModelProto()
+    with os_errors_as(ModelFileError, f"{path}: cannot be read"):
+        content = path.read_bytes()
     try:
-        model.ParseFromString(path.read_bytes())
-    except (DecodeError, OSError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"{path}: not a SentencePiece model: {reason}") from error
+        model = sentencepiece_model_pb2.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
     if not model.pieces:
         raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
         only = f"{_KINDS[kind]} models without byte fallback"
         raise ModelFileError(f"{path}: only {only} are supported")
     if not all(math.isfinite(piece.score) for piece in model.pieces):
-        raise ModelFileError(f"{path}: the score of a token is no finite number")
+        raise ModelFileError(f"{path}: the score of a token is not finite")
     return model
 
 

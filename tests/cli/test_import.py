@@ -153,7 +153,7 @@ def test_only_what_is_needed_is_downloaded(run_nmt, tmp_path):
         assert run_nmt("import", "nobody/opus", cwd=tmp_path, env=env).returncode == 0
         assert "pytorch_model.bin" in sent
         for arguments, problem in (
-            (("nobody/else",), "nobody/else: no such model on the Hugging Face hub"),
+            (("nobody/else",), "nobody/else: no such folder, and no such model on the Hugging Face hub"),
             (("nobody/opus", "--revision", "v9"), "nobody/opus: has no such revision"),
         ):
             done = run_nmt("import", *arguments, cwd=tmp_path, env=env)

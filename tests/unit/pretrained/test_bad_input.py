@@ -188,7 +188,7 @@ def test_a_score_that_is_no_number_is_noticed(tmp_path, name, file):
     model = sentencepiece_model_pb2.ModelProto.FromString((folder / file).read_bytes())
     model.pieces[9].score = float("nan")
     (folder / file).write_bytes(model.SerializeToString())
-    with pytest.raises(ModelFileError, match="the score of a token is no finite number"):
+    with pytest.raises(ModelFileError, match="the score of a token is not finite"):
         import_model(folder, tmp_path / "bundle")
 
 
