@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -42,6 +43,22 @@ def test_it_says_what_it_found_and_what_comes_next(run_nmt, tmp_path):
     again = run_nmt("import", str(PUBLISHED / "marian"), "here", "--json", cwd=tmp_path)
     found = json.loads(again.stdout)
     assert found.items() >= {"path": "here", "family": "marian", "languages": ["en", "de"]}.items()
+
+
+def test_the_next_command_of_a_model_of_many_languages_reads_english(run_nmt, tmp_path):
+    source = Path(shutil.copytree(PUBLISHED / "m2m_100", tmp_path / "m2m"))
+    told = source / "special_tokens_map.json"
+    tags = json.loads(told.read_text())["additional_special_tokens"]
+    tags.append(tags.pop(tags.index("__en__")))
+    told.write_text(json.dumps({"additional_special_tokens": tags}))
+    last = tags[-2].strip("_")
+    following = run_nmt("import", "m2m", cwd=tmp_path).stderr.splitlines()[-1]
+    assert following == f"next: nmt translate --to {last} --from en 'Hello!'"
+    done = run_nmt(*shlex.split(following.removeprefix("next: nmt ")), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    unready = run_nmt("translate", "-m", "m2m", "Hello!", cwd=tmp_path)
+    assert unready.returncode == 4
+    assert "hint: if it is a published model, import it first: nmt import m2m" in unready.stderr
 
 
 @pytest.mark.parametrize(
@@ -153,7 +170,10 @@ def test_only_what_is_needed_is_downloaded(run_nmt, tmp_path):
         assert run_nmt("import", "nobody/opus", cwd=tmp_path, env=env).returncode == 0
         assert "pytorch_model.bin" in sent
         for arguments, problem in (
-            (("nobody/else",), "nobody/else: no such folder, and no such model on the Hugging Face hub"),
+            (
+                ("nobody/else",),
+                "nobody/else: no such folder, and no such model on the Hugging Face hub",
+            ),
             (("nobody/opus", "--revision", "v9"), "nobody/opus: has no such revision"),
         ):
             done = run_nmt("import", *arguments, cwd=tmp_path, env=env)
