@@ -271,7 +271,12 @@ def test_what_cannot_be_imported_is_not_downloaded(run_nmt, tmp_path):
     with fake_hub("nobody/t5", tmp_path / "repository") as (address, sent):
         env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
         done = run_nmt("import", "nobody/t5", cwd=tmp_path, env=env)
-    assert "nobody/t5: models of type t5 are not supported" in error_of(done)
+        assert "nobody/t5: models of type t5 are not supported" in error_of(done)
+        (tmp_path / "repository" / "config.json").unlink()
+        env["HF_HOME"] = str(tmp_path / "other")
+        done = run_nmt("import", "nobody/t5", cwd=tmp_path, env=env)
+        assert error_of(done) == "nobody/t5: holds no config.json"
+        assert done.returncode == 4
     assert "model.safetensors" not in sent
 
 
