@@ -324,14 +324,18 @@ def remove_dir(path: Path) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Delete what a killed process had half written, half deleted or just replaced in `folder`."""
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Delete what a killed process had half written, half deleted or just replaced in `folder`.
+
+    `name` is a pattern of what it was to be; others may be at work in the same folder.
+    """
     replaced = (
         path
-        for path in folder.glob(f".*{_PREVIOUS}")
+        for path in folder.glob(f".{name}{_PREVIOUS}")
         if path.with_name(path.name[1:].removesuffix(_PREVIOUS)).exists()
     )
-    for leftover in (*folder.glob(".*.writing-*"), *folder.glob(".*.removing-"), *replaced):
+    halves = (*folder.glob(f".{name}.writing-*"), *folder.glob(f".{name}.removing-"))
+    for leftover in (*halves, *replaced):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:

@@ -1,6 +1,7 @@
 """Which model a command means: a folder, a run, a shared file, or the newest one."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -87,10 +88,10 @@ def _bundle_dir(path: Path) -> Path:
         raise ModelFileError(f"{path}: no such folder")
     if not path.is_dir():
         raise ModelFileError(f"{path}: is a file, not a model folder")
-    raise ModelFileError(
-        f"{path}: contains no model ({MANIFEST} is missing)",
-        hint="name a model folder or a run folder such as runs/quickstart",
-    )
+    hint = "name a model folder or a run folder such as runs/quickstart"
+    if (path / "config.json").is_file():
+        hint = f"if it is a published model, import it first: nmt import {shlex.quote(str(path))}"
+    raise ModelFileError(f"{path}: contains no model ({MANIFEST} is missing)", hint=hint)
 
 
 def _newest_bundle(tasks: tuple[TaskFacts, ...]) -> Bundle:

@@ -11,6 +11,8 @@ from nmt_cli.terminal import options as opt
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
 
+_ENGLISH = ("en", "eng_Latn")
+
 
 def import_model(
     source: str = opt.argument(
@@ -33,9 +35,13 @@ def import_model(
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     if not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    from nmt_cli.pretrained.importing import import_model as write_bundle
+    try:
+        from nmt_cli.pretrained.importing import import_model as write_bundle
 
-    bundle = write_bundle(source, folder, revision=revision, on_note=console.note)
+        bundle = write_bundle(source, folder, revision=revision, on_note=console.note)
+    except KeyboardInterrupt:
+        console.note("stopped: no model was written")
+        raise
     if json:
         manifest = bundle.manifest
         console.result_json(
@@ -75,7 +81,9 @@ def _tell(bundle: "Bundle", *, is_default: bool) -> None:
     )
     where = [] if is_default else ["-m", str(bundle.path)]
     if known.tokens:
-        where += known.options((next(iter(known.source), ""), list(known.target)[-1]))
+        # The text to try is English.
+        source = next((c for c in _ENGLISH if c in known.source), next(iter(known.source), ""))
+        where += known.options((source, [c for c in known.target if c != source][-1]))
     command = [manifest.facts.command, *where, *([] if manifest.facts.has_turns else ["Hello!"])]
     if manifest.facts.has_labels:
         command = ["train", "my.yaml", "--from", str(bundle.path)]

@@ -56,7 +56,7 @@ def numbered(
     the `path`: they are not there. The `tags` are tokens of languages, which one side may lack.
     """
     if not all(role in range(len(names)) for role in roles):
-        raise ModelFileError(f"{path}: does not hold the first token, the last and padding")
+        raise ModelFileError(f"{path}: lacks the first token, the last one or padding")
     known = {name: number for number, name in enumerate(names)}
     first = [-1] * len(CONTROL_TOKENS)
     first[BOS_ID], first[EOS_ID], pad = roles

@@ -62,7 +62,7 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
     """Write a bundle as a folder for `transformers`; return the class that loads it.
 
     Raises:
-        ConfigError: The model is of a kind that no class there has, or the folder is in use.
+        ConfigError: The model is of a kind that is not written, or the folder is in use.
         ModelFileError: The bundle is damaged.
     """
     is_ours = (target / "config.json").is_file() and (target / SAFE).is_file()
@@ -74,7 +74,7 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
     model = ModelConfig().model_dump() | bundle.manifest.model
     if reasons := _obstacles(bundle, model, vocabularies, weights):
         raise ConfigError(
-            f"{bundle.path}: no model of transformers has {', '.join(reasons)}",
+            f"{bundle.path}: --huggingface writes no model with {', '.join(reasons)}",
             hint="--share hands on a model of any kind",
         )
     is_imported = vocabularies.source.is_imported

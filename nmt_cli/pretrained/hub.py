@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from huggingface_hub import hf_hub_download, snapshot_download
+from huggingface_hub import HfApi, hf_hub_download
 from huggingface_hub.errors import (
     GatedRepoError,
     LocalEntryNotFoundError,
+    RemoteEntryNotFoundError,
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
@@ -18,27 +19,40 @@ from nmt_cli.errors import ModelFileError, NmtError
 from nmt_cli.pretrained.tensors import PICKLED, SAFE
 
 NAME = re.compile(r"\w[\w.-]*/[\w.-]+")
+_NO_NETWORK = (LocalEntryNotFoundError, ConnectionError)
 _TOKEN = "a private model needs a token: hf auth login, or HF_TOKEN=..."  # noqa: S105
 
 
 def download(name: str, revision: str | None, files_of: Callable[[Path], Sequence[str]]) -> Path:
     """Return the folder, named by its commit, of a repository.
 
-    First comes its `config.json` alone; `files_of` says of that folder what else is needed.
-    ModelFileError: It cannot be had.
+    First comes its `config.json` alone; `files_of` says of that folder what else is needed. Files
+    come one after another in this thread, the weights last, so that Ctrl-C ends it at once: the
+    library's own download of many waits for its threads. ModelFileError: It cannot be had.
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # what matters of them is an error, too
             folder = Path(hf_hub_download(name, "config.json", revision=revision)).parent
-            wanted = ["generation_config.json", "README.md", *files_of(folder), SAFE]
-            snapshot_download(name, revision=folder.name, allow_patterns=wanted)
-            if not (folder / SAFE).exists():
-                snapshot_download(name, revision=folder.name, allow_patterns=[PICKLED])
+            optional = ["generation_config.json", "README.md", *files_of(folder)]
+            for file in _offered(name, folder, optional):
+                hf_hub_download(name, file, revision=folder.name)
     except NmtError:
         raise
     except Exception as error:  # of the hub's library, of the one that it has for HTTP, of the disk
         raise _told(name, error) from error
     return folder
+
+
+def _offered(name: str, folder: Path, optional: Sequence[str]) -> list[str]:
+    """Return which files to ask for; none without a network if all is in the cache already."""
+    try:
+        offered = HfApi().list_repo_files(name, revision=folder.name)
+    except Exception:
+        if (folder / SAFE).exists() or (folder / PICKLED).exists():  # they came last
+            return []
+        raise
+    weights = SAFE if SAFE in offered else PICKLED
+    return [file for file in (*optional, weights) if file in offered]
 
 
 def _told(name: str, error: Exception) -> NmtError:
@@ -48,8 +62,10 @@ def _told(name: str, error: Exception) -> NmtError:
     elif isinstance(error, RevisionNotFoundError):
         problem, hint = "has no such revision", "leave --revision out for the newest"
     elif isinstance(error, RepositoryNotFoundError):
-        problem, hint = "no such model on the Hugging Face hub", _TOKEN
-    elif isinstance(error, LocalEntryNotFoundError) or type(error).__module__.startswith("httpx"):
+        problem, hint = "no such folder, and no such model on the Hugging Face hub", _TOKEN
+    elif isinstance(error, RemoteEntryNotFoundError):
+        problem, hint = "holds no config.json", "nmt help pretrained lists what can be imported"
+    elif isinstance(error, _NO_NETWORK) or type(error).__module__.startswith("httpx"):
         problem = "the Hugging Face hub cannot be reached"
         hint = "check the network; the same command keeps the files that came whole, and goes on"
     else:

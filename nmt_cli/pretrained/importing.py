@@ -1,6 +1,7 @@
 """A published model, on disk or on the Hugging Face hub -> a bundle."""
 
 import contextlib
+import glob
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from nmt_cli.bundle.sharing import ENDINGS, unpack
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS
 from nmt_cli.errors import ConfigError, ModelFileError, TrainingError
-from nmt_cli.files import os_errors_as
+from nmt_cli.files import os_errors_as, remove_leftovers
 from nmt_cli.pretrained import (
     blenderbot,
     encoders,
@@ -109,6 +110,7 @@ def _write(source: _Source, path: Path) -> Bundle:
         message = f"{folder}: its configuration or vocabulary {fault} {reason}"
         raise ModelFileError(message) from error
     size = sum(array.nbytes for array in found.weights.values())
+    remove_leftovers(path.resolve().parent, glob.escape(path.resolve().name))
     try:
         with os_errors_as(ModelFileError, f"{path}: cannot be written"):
             return save_bundle(
@@ -123,7 +125,8 @@ def _write(source: _Source, path: Path) -> Bundle:
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"]))
-        raise ModelFileError(f"{folder}/config.json: {key}: {problem['msg']}") from error
+        reason = problem["msg"].removeprefix("Value error, ")
+        raise ModelFileError(f"{folder}/config.json: {key}: {reason}") from error
     except TrainingError as error:
         raise ModelFileError(f"{folder}: {error}") from error
 

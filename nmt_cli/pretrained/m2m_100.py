@@ -68,7 +68,7 @@ def _read_tokenizer(published: Published) -> tuple[dict[str, int], tokenizer_fil
     """Return the ids of all named tokens, the merges, and what normalises a text."""
     if not published.has("vocab.json"):  # NLLB
         ids, merges = tokenizer_file.read_ids(published), tokenizer_file.read_merges(published)
-        return ids, merges, sentencepiece_file.normalizer_of(published.tokenizer)
+        return ids, merges, sentencepiece_file.normalizer_of(published)
     ids = published.json("vocab.json")
     size = len(ids)
     for place, tag in enumerate(_told_tags(published)):  # they follow, in their order

@@ -71,7 +71,7 @@ class Published:
             wanted not in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
         ):
             raise ModelFileError(
-                f"{self.folder}: '{name}' has shape {found.shape}, which config.json denies"
+                f"{self.folder}: '{name}' has shape {found.shape}, which does not fit config.json"
             )
         return found
 

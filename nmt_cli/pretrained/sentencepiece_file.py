@@ -9,7 +9,8 @@ Reference: Kudo 2018 (unigram segmentation), arXiv 1804.10959; Kudo and Richards
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, models, normalizers
 
 from nmt_cli.errors import ModelFileError
+from nmt_cli.files import os_errors_as
+from nmt_cli.pretrained.character_map import read_character_map
+from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.tokenizer_file import Merges
 from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, HIDDEN, UNKNOWN
@@ -54,7 +58,7 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
     if len({name for name, _ in vocabulary}) < len(vocabulary):
         raise ModelFileError(f"{path}: its vocabulary holds a token twice")
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=tokens.index(UNKNOWN)))
-    tokenizer.normalizer = _normalizer(model.normalizer_spec)
+    tokenizer.normalizer = _normalizer(model.normalizer_spec, path)
     prefix = "always" if model.normalizer_spec.add_dummy_prefix else "never"
     return Subwords(as_sentencepiece(tokenizer, prefix=prefix), tags)
 
@@ -75,15 +79,16 @@ def read_merges(path: Path) -> tuple[Merges, normalizers.Normalizer]:
             if left in scores and right in scores:
                 merges.append((-score, len(left), len(right), places[left], left, right))
     found = [(left, right) for *_, left, right in sorted(merges)]
-    return found, _normalizer(model.normalizer_spec)
+    return found, _normalizer(model.normalizer_spec, path)
 
 
-def normalizer_of(state: Mapping[str, Any]) -> normalizers.Normalizer:
+def normalizer_of(published: Published) -> normalizers.Normalizer:
     """Return the normaliser of such a BPE model that was published as a `tokenizer.json`."""
-    whole = state["normalizer"] or {"normalizers": []}
+    whole = published.tokenizer["normalizer"] or {"normalizers": []}
     steps = whole.get("normalizers", [whole])
-    charsmaps = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
-    found = [normalizers.Precompiled(base64.b64decode(charsmap)) for charsmap in charsmaps]
+    maps = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
+    path = published.folder / "tokenizer.json"
+    found = [read_character_map(base64.b64decode(encoded), path) for encoded in maps]
     return normalizers.Sequence([*found, _ONE_SPACE])
 
 
@@ -107,17 +112,19 @@ def piece_names(path: Path) -> list[str]:
 
 
 def _parsed(path: Path, kind: int) -> Any:
-    model = sentencepiece_model_pb2.ModelProto()
+    with os_errors_as(ModelFileError, f"{path}: cannot be read"):
+        content = path.read_bytes()
     try:
-        model.ParseFromString(path.read_bytes())
-    except (DecodeError, OSError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"{path}: not a SentencePiece model: {reason}") from error
+        model = sentencepiece_model_pb2.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
     if not model.pieces:
         raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
         only = f"{_KINDS[kind]} models without byte fallback"
         raise ModelFileError(f"{path}: only {only} are supported")
+    if not all(math.isfinite(piece.score) for piece in model.pieces):
+        raise ModelFileError(f"{path}: the score of a token is not finite")
     return model
 
 
@@ -126,10 +133,10 @@ def _scores(model: Any) -> dict[str, float]:
     return {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
 
 
-def _normalizer(spec: Any) -> normalizers.Normalizer:
+def _normalizer(spec: Any, path: Path) -> normalizers.Normalizer:
     steps: list[normalizers.Normalizer] = []
     if spec.precompiled_charsmap:
-        steps.append(normalizers.Precompiled(spec.precompiled_charsmap))
+        steps.append(read_character_map(spec.precompiled_charsmap, path))
     if spec.remove_extra_whitespaces:
         steps += [normalizers.Strip(), _ONE_SPACE]
     return normalizers.Sequence(steps)

@@ -43,7 +43,10 @@ def read_tensors(folder: Path) -> Tensors:
     elif (folder / PICKLED).exists():
         tensors = _read_pickled(folder / PICKLED)
     else:
-        raise ModelFileError(f"{folder}: holds neither {SAFE} nor {PICKLED}")
+        raise ModelFileError(
+            f"{folder}: holds neither {SAFE} nor {PICKLED}",
+            hint="weights in several files (model-00001-of-00002.safetensors) are not supported",
+        )
     return finite(tensors, folder)
 
 
@@ -51,7 +54,7 @@ def finite(tensors: Tensors, path: Path) -> Tensors:
     """Return tensors; ModelFileError if one of them holds a NaN or an infinity."""
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
-            raise ModelFileError(f"{path}: '{name}' holds what is no finite number")
+            raise ModelFileError(f"{path}: '{name}' holds a number that is not finite")
     return tensors
 
 
@@ -106,9 +109,7 @@ class _Reader(pickle.Unpickler):
             return collections.OrderedDict
         if module == "torch" and name in _STORAGES:
             return _STORAGES[name]
-        raise ModelFileError(
-            f"{self._archive.filename}: refused: it would run {module}.{name}, which is no tensor"
-        )
+        raise ModelFileError(f"{self._archive.filename}: refused: it would run {module}.{name}")
 
     def persistent_load(self, pid: Any) -> npt.NDArray[Any]:
         _, kind, key, _, size = pid

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +43,22 @@ def test_it_says_what_it_found_and_what_comes_next(run_nmt, tmp_path):
     again = run_nmt("import", str(PUBLISHED / "marian"), "here", "--json", cwd=tmp_path)
     found = json.loads(again.stdout)
     assert found.items() >= {"path": "here", "family": "marian", "languages": ["en", "de"]}.items()
+
+
+def test_the_next_command_of_a_model_of_many_languages_reads_english(run_nmt, tmp_path):
+    source = Path(shutil.copytree(PUBLISHED / "m2m_100", tmp_path / "m2m"))
+    told = source / "special_tokens_map.json"
+    tags = json.loads(told.read_text())["additional_special_tokens"]
+    tags.append(tags.pop(tags.index("__en__")))
+    told.write_text(json.dumps({"additional_special_tokens": tags}))
+    last = tags[-2].strip("_")
+    following = run_nmt("import", "m2m", cwd=tmp_path).stderr.splitlines()[-1]
+    assert following == f"next: nmt translate --to {last} --from en 'Hello!'"
+    done = run_nmt(*shlex.split(following.removeprefix("next: nmt ")), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    unready = run_nmt("translate", "-m", "m2m", "Hello!", cwd=tmp_path)
+    assert unready.returncode == 4
+    assert "hint: if it is a published model, import it first: nmt import m2m" in unready.stderr
 
 
 @pytest.mark.parametrize(
@@ -152,7 +170,10 @@ def test_only_what_is_needed_is_downloaded(run_nmt, tmp_path):
         assert run_nmt("import", "nobody/opus", cwd=tmp_path, env=env).returncode == 0
         assert "pytorch_model.bin" in sent
         for arguments, problem in (
-            (("nobody/else",), "nobody/else: no such model on the Hugging Face hub"),
+            (
+                ("nobody/else",),
+                "nobody/else: no such folder, and no such model on the Hugging Face hub",
+            ),
             (("nobody/opus", "--revision", "v9"), "nobody/opus: has no such revision"),
         ):
             done = run_nmt("import", *arguments, cwd=tmp_path, env=env)
@@ -181,6 +202,68 @@ def test_a_killed_download_leaves_no_model_and_the_same_command_fetches_the_rest
     assert run_nmt("info", "--verify", cwd=tmp_path).returncode == 0
 
 
+def test_ctrl_c_ends_a_download_at_once(run_nmt, tmp_path):
+    halting = {"model.safetensors"}
+    command = [sys.executable, "-m", "nmt_cli", "import", "nobody/opus"]
+    with fake_hub("nobody/opus", PUBLISHED / "marian", halting) as (address, sent):
+        env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while "model.safetensors" not in sent:
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            try:
+                _, told = process.communicate(timeout=60)
+            finally:
+                halting.clear()
+    assert process.returncode == 130
+    assert told.splitlines()[1:] == ["stopped: no model was written"]
+    assert not (tmp_path / "runs").exists()
+    assert list(tmp_path.rglob("*.incomplete")) == []
+    again = run_nmt("import", "nobody/opus", cwd=tmp_path, env=offline(tmp_path / "home"))
+    assert error_of(again) == "nobody/opus: the Hugging Face hub cannot be reached"
+
+
+@pytest.mark.parametrize("is_old_there", [False, True])
+def test_ctrl_c_while_a_model_is_written_leaves_what_was_there(run_nmt, tmp_path, is_old_there):
+    if is_old_there:
+        assert run_nmt("import", str(PUBLISHED / "bert"), "model", cwd=tmp_path).returncode == 0
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    code = (
+        "import os, signal, time, nmt_cli.bundle.model_card as card;"
+        "card.model_card = lambda _: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60));"
+        "from nmt_cli.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "import", str(PUBLISHED / "marian"), "model"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr.splitlines() == ["stopped: no model was written"]
+    assert done.stdout == ""
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"] * is_old_there
+
+
+def test_what_a_killed_import_had_half_written_is_gone_after_the_next(run_nmt, tmp_path):
+    """It has a name of its own, under which nothing looks for a model."""
+    code = (
+        "import os, signal, nmt_cli.bundle.model_card as card;"
+        "card.model_card = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
+        "from nmt_cli.cli import main; main()"
+    )
+    arguments = ["import", str(PUBLISHED / "marian"), "models/en-de"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path)
+    assert done.returncode == -signal.SIGKILL
+    (half,) = (tmp_path / "models").iterdir()
+    assert half.name.startswith(".en-de.writing-")
+    (tmp_path / "models" / ".fr-de.writing-elsewhere").mkdir()
+    assert run_nmt("info", "models/en-de", cwd=tmp_path).returncode == 4
+    assert run_nmt(*arguments, cwd=tmp_path).returncode == 0
+    found = {path.name for path in (tmp_path / "models").iterdir()}
+    assert found == {"en-de", ".fr-de.writing-elsewhere"}
+
+
 def test_what_cannot_be_imported_is_not_downloaded(run_nmt, tmp_path):
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "config.json").write_text('{"model_type": "t5"}')
@@ -188,7 +271,12 @@ def test_what_cannot_be_imported_is_not_downloaded(run_nmt, tmp_path):
     with fake_hub("nobody/t5", tmp_path / "repository") as (address, sent):
         env = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
         done = run_nmt("import", "nobody/t5", cwd=tmp_path, env=env)
-    assert "nobody/t5: models of type t5 are not supported" in error_of(done)
+        assert "nobody/t5: models of type t5 are not supported" in error_of(done)
+        (tmp_path / "repository" / "config.json").unlink()
+        env["HF_HOME"] = str(tmp_path / "other")
+        done = run_nmt("import", "nobody/t5", cwd=tmp_path, env=env)
+        assert error_of(done) == "nobody/t5: holds no config.json"
+        assert done.returncode == 4
     assert "model.safetensors" not in sent
 
 

@@ -1,7 +1,9 @@
 """Published models of every family that are damaged: one line, the right error, nothing left."""
 
+import base64
 import json
 import shutil
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +136,59 @@ def test_a_damaged_map_of_characters_is_one_line(tmp_path):
     model.normalizer_spec.precompiled_charsmap = b"damaged"
     (folder / "source.spm").write_bytes(model.SerializeToString())
     with pytest.raises(ModelFileError, match="cannot be used: Error while attempting to build"):
+        import_model(folder, tmp_path / "bundle")
+
+
+def broken_map(content: bytes, damage: str) -> bytes:
+    """Return a map of characters whose sizes fit each other, and which leads out of itself."""
+    end = 4 + int.from_bytes(content[:4], "little")
+    if damage == "a step out of the trie":
+        (first,) = struct.unpack_from("<I", content, 4)
+        return content[:4] + struct.pack("<I", first | 0x7FFFFC00) + content[8:]
+    if damage == "no steps":
+        return bytes(4) + content[end:]
+    texts = {
+        "fewer texts": content[end : end + 100],
+        "no texts": b"",
+        "inside a letter": len(content[end:]) * "\u00e9".encode(),
+    }
+    return content[:end] + texts[damage]
+
+
+@pytest.mark.parametrize(
+    "damage", ["a step out of the trie", "no steps", "fewer texts", "no texts", "inside a letter"]
+)
+@pytest.mark.parametrize("name", ["marian", "nllb"])
+def test_a_map_of_characters_that_leads_out_of_itself_is_noticed(tmp_path, name, damage):
+    """Such a model would end the process at the first text that it cannot normalise."""
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    if name == "marian":
+        file = folder / "source.spm"
+        model = sentencepiece_model_pb2.ModelProto.FromString(file.read_bytes())
+        spec = model.normalizer_spec
+        spec.precompiled_charsmap = broken_map(spec.precompiled_charsmap, damage)
+        file.write_bytes(model.SerializeToString())
+    else:
+        file = folder / "tokenizer.json"
+        state = json.loads(file.read_text())
+        (step,) = (s for s in state["normalizer"]["normalizers"] if s["type"] == "Precompiled")
+        content = broken_map(base64.b64decode(step["precompiled_charsmap"]), damage)
+        step["precompiled_charsmap"] = base64.b64encode(content).decode()
+        file.write_text(json.dumps(state))
+    with pytest.raises(ModelFileError, match=f"{file.name}: its map of characters is damaged"):
+        import_model(folder, tmp_path / "bundle")
+    assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("marian", "source.spm"), ("xlm-roberta", "sentencepiece.bpe.model")]
+)
+def test_a_score_that_is_no_number_is_noticed(tmp_path, name, file):
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    model = sentencepiece_model_pb2.ModelProto.FromString((folder / file).read_bytes())
+    model.pieces[9].score = float("nan")
+    (folder / file).write_bytes(model.SerializeToString())
+    with pytest.raises(ModelFileError, match="the score of a token is not finite"):
         import_model(folder, tmp_path / "bundle")
 
 

@@ -86,9 +86,9 @@ def test_columns_are_put_where_sines_come_first(tmp_path, norm):
         ({"task": "chat", "turn_embeddings": True}, "the task chat, turn embeddings"),
     ],
 )
-def test_what_transformers_does_not_have_is_told(tmp_path, changes, reason):
+def test_what_is_not_written_is_told(tmp_path, changes, reason):
     bundle = own_bundle(tmp_path, **changes)
-    with pytest.raises(ConfigError, match=f"no model of transformers has .*{reason}"):
+    with pytest.raises(ConfigError, match=f"--huggingface writes no model with .*{reason}"):
         write_huggingface(bundle, tmp_path / "written")
     assert not (tmp_path / "written").exists()
 

@@ -69,5 +69,5 @@ def test_a_tensor_beyond_its_storage_is_refused():
 
 def test_a_weight_that_is_no_number_is_named(tmp_path):
     save_file({"a.weight": np.array([1.0, np.nan], np.float32)}, tmp_path / SAFE)
-    with pytest.raises(ModelFileError, match=r"'a\.weight' holds what is no finite number"):
+    with pytest.raises(ModelFileError, match=r"'a\.weight' holds a number that is not finite"):
         read_tensors(tmp_path)
