@@ -86,9 +86,9 @@ def _answering(
             values = await read_values(request) if body else request.query_params
             if request.url.path not in _OPEN_PATHS:
                 check_key(request, values, models.settings.keys)
-            if models.settings.log_text:
-                _LOG.info("%s %r", request.url.path, dict(values))
             asked = checked(body, values) if body else values
+            if body and models.settings.log_text:  # what was read: never the key
+                _LOG.info("%s %r", request.url.path, asked.model_dump(exclude_unset=True))
             found = await _unless_gone(request, answer(models, asked))
             return found if isinstance(found, Response) else JSONResponse(found)
         except Exception as error:  # noqa: BLE001 - told to the client, a bug to the log alone
