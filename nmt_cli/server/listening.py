@@ -150,16 +150,14 @@ def read_keys(path: Path) -> list[str]:
 
 def _bound(host: str, port: int) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = found[0]
+        both = family == socket.AF_INET6  # `::` is IPv4 as well
+        return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except OSError as error:
         hint = "--port 0 takes a free one" if error.errno == errno.EADDRINUSE else None
-        raise ConfigError(f"{host}:{port}: {error.strerror or error}", hint=hint) from error
-    return listening
+        said = str(error.strerror or error).partition(" (while")[0]  # without the address again
+        raise ConfigError(f"{host}:{port}: {said}", hint=hint) from error
 
 
 def _greeting(models: ServedModels, host: str, port: int) -> Iterator[str]:
