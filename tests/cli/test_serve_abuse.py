@@ -202,7 +202,7 @@ def test_the_log_shows_what_was_sent_as_one_harmless_line(toy_bundle, tmp_path):
     with serving("-m", str(toy_bundle), "--log-text", cwd=tmp_path) as (process, url):
         nasty = "red\x1b]0;taken\x07\r\n2099-01-01 forged \u202e line"
         body = {"q": nasty, "source": "auto", "target": "de", "api_key": "secret"}
-        httpx.post(f"{url}/translate", json=body)
+        httpx.post(f"{url}/translate", json=body, timeout=60)
         httpx.get(f"{url}/health")
         lines = []
         for line in log_of(process):
