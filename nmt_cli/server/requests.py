@@ -110,7 +110,7 @@ def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
     """
     given = values.get("api_key", "") or values.get("apiKey", "")
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    if scheme in ("Bearer", "DeepL-Auth-Key"):
+    if scheme.lower() in ("bearer", "deepl-auth-key"):
         given = credentials.strip()
     given = given if isinstance(given, str) else ""
     known = [hmac.compare_digest(given.encode("utf-8", "replace"), key.encode()) for key in keys]
