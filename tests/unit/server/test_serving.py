@@ -1,15 +1,11 @@
-"""Tests of nmt_cli/server/serving.py and listening.py: models that are replaced, and the port."""
+"""Tests of nmt_cli/server/serving.py: models that are replaced, or gone."""
 
 import asyncio
 import logging
 import shutil
 
-import pytest
-
 from nmt_cli.config.tasks import CHAT
-from nmt_cli.errors import ConfigError
 from nmt_cli.search.loading import EngineOptions
-from nmt_cli.server.listening import _bound
 from nmt_cli.server.openai import ChatBody, _whole
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.settings import Settings
@@ -41,9 +37,3 @@ def test_a_model_that_is_gone_is_told_of_once(toy_chat, tmp_path, caplog):
     gone, back = caplog.messages
     assert "stays in use" in gone
     assert "reloaded" in back
-
-
-def test_a_port_is_taken_before_the_models_are_loaded():
-    """Else a second server would load its models, and only then find that it cannot listen."""
-    with _bound("127.0.0.1", 0) as first, pytest.raises(ConfigError, match="in use"):
-        _bound("127.0.0.1", first.getsockname()[1])
