@@ -318,3 +318,33 @@ def test_a_list_is_queued_as_a_whole(toy_bundle, tmp_path):
             assert other.result().status_code == 429
             assert waiting_texts(url) <= 1000
             assert asked.result().status_code == 200
+
+
+def test_the_official_client_comes_again_when_there_is_room(babbling_chat, tmp_path):
+    """All places are taken by replies without end, until those who asked for them go away."""
+    openai = pytest.importorskip("openai")
+    ask = GOOD["/v1/chat/completions"] | {"model": ""}
+    endless = json.dumps(ask | {"max_tokens": None, "stream": True}).encode()
+    head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+    sent = f"{head}Content-Length: {len(endless)}\r\n\r\n".encode() + endless
+    states = []
+    hooks = {"response": [lambda response: states.append(response.status_code)]}
+    with (
+        serving("-m", str(babbling_chat), "--threads", "1", "-q", cwd=tmp_path) as (_, url),
+        httpx.Client(event_hooks=hooks, timeout=60) as wire,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        client = openai.OpenAI(
+            base_url=f"{url}/v1", api_key="none", max_retries=20, http_client=wire
+        )
+        with contextlib.ExitStack() as stack:
+            for _ in range(80):  # more than there are places
+                taken = stack.enter_context(connected(url))
+                taken.sendall(sent)
+            assert taken.recv(12) == b"HTTP/1.1 429"
+            reply = pool.submit(client.chat.completions.create, **ask)
+            while not states:
+                assert not reply.done()
+                time.sleep(0.01)
+        assert reply.result().choices
+    assert (states[0], states[-1]) == (429, 200)
