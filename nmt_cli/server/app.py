@@ -85,9 +85,8 @@ def _answering(
             if request.url.path not in _OPEN_PATHS:
                 check_key(request, values, models.settings.keys)
             asked = checked(body, values) if body else values
-            if (
-                isinstance(asked, RequestBody) and models.settings.log_text
-            ):  # what was read: never the key
+            # What was read is logged, not what came: that may hold a key.
+            if isinstance(asked, RequestBody) and models.settings.log_text:
                 _LOG.info("%s %r", request.url.path, asked.model_dump(exclude_unset=True))
             found = await _unless_gone(request, answer(models, asked))
             return found if isinstance(found, Response) else JSONResponse(found)

@@ -8,8 +8,8 @@ All get the same lines, a sentence a request, each client its next one when the 
 Lines that are longer than the model reads are left out: only `nmt serve` splits them.
 (a) CTranslate2's `translate_batch` on all lines in one call, in this process. (b) `nmt serve`.
 (c) What people write themselves: FastAPI (`pip install fastapi`) and a call of CTranslate2 for each
-request alone. (d) With --eole, the server of Eole, with a random model of the same size, made by one
-step of `eole train`; it gets the lines as subwords, and has none to make. Its environment is
+request alone. (d) With --eole, the server of Eole, with a random model of the same size, made by
+one step of `eole train`; it gets the lines as subwords, and has none to make. Its environment is
 
     python3 -m venv eole && eole/bin/pip install eole==0.6.4 aiohttp
 """
