@@ -52,8 +52,6 @@ def create(settings: Settings) -> Starlette:
         ModelFileError: A model cannot be loaded.
     """
     _tell_malloc("mallopt", _ARENA_MAX, available_cores())  # else eight a core, each with holes
-    posts = {path: _answering(*answered) for path, answered in own.POSTS.items()}
-    gets = {path: _answering(answer) for path, answer in own.GETS.items()}
     page = StaticFiles(directory=str(resources.files("nmt_cli.server") / "page"), html=True)
     cors = Middleware(
         CORSMiddleware,
@@ -63,8 +61,8 @@ def create(settings: Settings) -> Starlette:
     )
     app = Starlette(
         routes=[
-            *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
-            *(Route(path, endpoint) for path, endpoint in gets.items()),
+            *(Route(path, _answering(*post), methods=["POST"]) for path, post in own.POSTS.items()),
+            *(Route(path, _answering(get)) for path, get in own.GETS.items()),
             Mount("/", page),
         ],
         lifespan=_lifespan,
@@ -86,9 +84,10 @@ def _answering(
             values = await read_values(request) if body else request.query_params
             if request.url.path not in _OPEN_PATHS:
                 check_key(request, values, models.settings.keys)
-            if models.settings.log_text:
-                _LOG.info("%s %r", request.url.path, dict(values))
             asked = checked(body, values) if body else values
+            # What was read is logged, not what came: that may hold a key.
+            if isinstance(asked, RequestBody) and models.settings.log_text:
+                _LOG.info("%s %r", request.url.path, asked.model_dump(exclude_unset=True))
             found = await _unless_gone(request, answer(models, asked))
             return found if isinstance(found, Response) else JSONResponse(found)
         except Exception as error:  # noqa: BLE001 - told to the client, a bug to the log alone

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 from nmt_cli.server import metrics
@@ -46,48 +46,39 @@ class _Job(NamedTuple):
     request: _Request
 
 
+@dataclass(eq=False)
 class Batcher:
     """Runs the texts of all requests through a function, in batches.
 
-    Args:
-        run: Takes texts and options, returns a result for each, in order. Called from several
-            threads at a time.
-        name: What batches are counted under.
-        threads: Batches at a time.
-        batch_characters: Most characters in a batch, the longest text counted for each.
-        wait: Seconds that a free thread waits for more texts, from the arrival of the first.
-        queue_characters: Most characters that wait; above that, requests are refused.
+    The function takes texts and options, and returns a result for each text, in order. It is called
+    from several threads at a time.
     """
 
-    def __init__(
-        self,
-        run: Callable[[list[str], Any], Sequence[Any]],
-        *,
-        name: str,
-        threads: int,
-        batch_characters: int,
-        wait: float,
-        queue_characters: int,
-    ) -> None:
-        self._run = run
-        self._name = name
-        self._batch_characters = batch_characters
-        self._wait = wait
-        self._queue_characters = queue_characters
+    run: Callable[[list[str], Any], Sequence[Any]]
+    _: KW_ONLY
+    name: str  # what batches are counted under
+    threads: int  # batches at a time
+    batch_characters: int  # most in a batch, the longest text counted for each
+    wait: float  # seconds that a free thread waits for more texts, from the arrival of the first
+    queue_characters: int  # most that wait; above that, requests are refused
+
+    def __post_init__(self) -> None:
         self._queues: dict[Any, list[_Job]] = {}
         self._characters = 0
         self._rate = float(_CHARACTERS_PER_SECOND)
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
-        for thread in self._threads:
-            thread.start()
+        self._workers = [
+            threading.Thread(target=self._work, daemon=True) for _ in range(self.threads)
+        ]
+        for worker in self._workers:
+            worker.start()
 
     @property
     def is_well(self) -> bool:
         """Whether every thread runs: one that a bug has ended would leave requests waiting."""
-        return all(thread.is_alive() for thread in self._threads)
+        return all(worker.is_alive() for worker in self._workers)
 
     @property
     def waiting(self) -> int:
@@ -107,7 +98,7 @@ class Batcher:
         request = _Request([None] * len(texts), left=len(texts))
         size = sum(map(_weight, texts))
         with self._changed:
-            is_full = self._characters and self._characters + size > self._queue_characters
+            is_full = self._characters and self._characters + size > self.queue_characters
             if is_full or self._closed:  # else nobody would come for it
                 raise QueueFullError(max(1, round(self._characters / self._rate)))
             self._characters += size
@@ -124,8 +115,8 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        for thread in self._threads:
-            thread.join()
+        for worker in self._workers:
+            worker.join()
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -137,18 +128,18 @@ class Batcher:
         """Run a batch; a request whose last text it holds gets its results, or what went wrong."""
         begun = time.monotonic()
         try:
-            results = self._run([job.text for job in jobs], options)
+            results = self.run([job.text for job in jobs], options)
             found = list(zip(jobs, results, strict=True))
         except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
             for job in jobs:
                 job.request.error = error
             found = [(job, None) for job in jobs]
         seconds = time.monotonic() - begun
-        metrics.BATCH_TEXTS.labels(self._name).observe(len(jobs))
-        metrics.BATCH_SECONDS.labels(self._name).observe(seconds)
+        metrics.BATCH_TEXTS.labels(self.name).observe(len(jobs))
+        metrics.BATCH_SECONDS.labels(self.name).observe(seconds)
         size, finished = sum(_weight(job.text) for job in jobs), []
         with self._changed:
-            self._rate += 0.1 * (size * len(self._threads) / max(seconds, 1e-4) - self._rate)
+            self._rate += 0.1 * (size * self.threads / max(seconds, 1e-4) - self._rate)
             for job, result in found:
                 job.request.results[job.place] = result
                 job.request.left -= 1
@@ -168,7 +159,7 @@ class Batcher:
                 left = None  # seconds that more is waited for; None has no end
                 if self._characters:
                     options, queue = min(self._queues.items(), key=lambda known: known[1][0])
-                    left = queue[0].request.arrived + self._wait - time.monotonic()
+                    left = queue[0].request.arrived + self.wait - time.monotonic()
                     if left <= 0 or self._closed or self._is_full(queue):
                         break
                 elif self._closed:
@@ -181,7 +172,7 @@ class Batcher:
             return options, [job for job in jobs if not job.request.future.cancelled()]
 
     def _is_full(self, queue: list[_Job]) -> bool:
-        return sum(_weight(job.text) for job in queue[:64]) >= self._batch_characters
+        return sum(_weight(job.text) for job in queue[:64]) >= self.batch_characters
 
     def _cut(self, queue: list[_Job]) -> list[_Job]:
         """Take the text that is due and those of about its length out of a queue."""
@@ -194,7 +185,7 @@ class Batcher:
             width = max(widest, _weight(job.text))
             if not shortest <= len(job.text) <= longest:
                 passed.append(job)
-            elif width * (len(jobs) + 1) <= self._batch_characters:
+            elif width * (len(jobs) + 1) <= self.batch_characters:
                 jobs.append(job)
                 widest = width
             else:

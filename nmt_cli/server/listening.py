@@ -24,8 +24,8 @@ _MOST_CONNECTIONS = 4000  # open at a time; fewer where the process may open few
 _BACKLOG = 128  # accepted in one turn of the loop
 _TURNS = 4  # from the one that accepts a connection to the one that has closed it
 _OTHER_FILES = _TURNS * _BACKLOG + 88
-_HEAD_SECONDS = 10  # until the first request of a connection has come
-_IDLE_SECONDS = 20
+_HEAD_SECONDS = 10  # until the head of a request has come
+_IDLE_SECONDS = 20  # until it begins, after the answer to another one
 _DRAIN_SECONDS = 30
 _TERMINATED = 128 + signal.SIGTERM
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -41,7 +41,7 @@ class _Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._late = self.loop.call_later(_HEAD_SECONDS, self._close_if_silent)
+        self._late = self.loop.call_later(_HEAD_SECONDS, self._close_if_idle)
         if len(self.connections) > self.most:
             others: Any = (other for other in self.connections if other is not self)
             next((other for other in others if other._is_idle()), self).transport.close()
@@ -50,8 +50,13 @@ class _Protocol(HttpToolsProtocol):
         self._late.cancel()
         super().connection_lost(exc)
 
-    def _close_if_silent(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._late.cancel()
+        self._late = self.loop.call_later(_IDLE_SECONDS + _HEAD_SECONDS, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self._is_idle():
             self.transport.close()
 
     def _is_idle(self) -> bool:
@@ -150,16 +155,14 @@ def read_keys(path: Path) -> list[str]:
 
 def _bound(host: str, port: int) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = found[0]
+        both = family == socket.AF_INET6  # `::` is IPv4 as well
+        return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except OSError as error:
         hint = "--port 0 takes a free one" if error.errno == errno.EADDRINUSE else None
-        raise ConfigError(f"{host}:{port}: {error.strerror or error}", hint=hint) from error
-    return listening
+        said = str(error.strerror or error).partition(" (while")[0]  # without the address again
+        raise ConfigError(f"{host}:{port}: {said}", hint=hint) from error
 
 
 def _greeting(models: ServedModels, host: str, port: int) -> Iterator[str]:

@@ -53,7 +53,7 @@ def parse(text: str) -> Marked:
     spans = [found.span() for found in _MARKUP.finditer(text)]
     for start, end in [*spans, (len(text), len(text))]:
         stretch = text[begin:start]
-        if inner := html.unescape(stretch).strip():
+        if inner := _unescaped(stretch).strip():
             before = stretch[: len(stretch) - len(stretch.lstrip())]
             frame.append(pending + before)
             texts.append(_SPACE.sub(" ", inner))
@@ -63,3 +63,10 @@ def parse(text: str) -> Marked:
         pending += text[start:end]
         begin = end
     return Marked(texts, [*frame, pending], has_tags=True)
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return html.unescape(text)
+    except ValueError:  # a reference by a number of thousands of digits is no character
+        return text

@@ -61,8 +61,8 @@ class ChatBody(RequestBody):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     n: Annotated[int, Field(ge=1, le=_MOST_REPLIES)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, lt=1 << 31)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1, lt=1 << 31)] | None = None
     stop: str | ListOf[str] | None = None
     seed: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | None = None
 
@@ -188,9 +188,8 @@ def _before_stop(text: str, stops: list[str]) -> tuple[str, str, bool]:
     """Return what can be sent, what may be the beginning of a stop, and whether there is one."""
     if found := [position for stop in stops if (position := text.find(stop)) >= 0]:
         return text[: min(found)], "", True
-    kept = max(
-        (n for stop in stops for n in range(1, len(stop)) if text.endswith(stop[:n])), default=0
-    )
+    begun = ((n, stop) for stop in stops for n in range(1, min(len(stop), len(text) + 1)))
+    kept = max((n for n, stop in begun if text.endswith(stop[:n])), default=0)
     return text[: len(text) - kept], text[len(text) - kept :], False
 
 

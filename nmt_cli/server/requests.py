@@ -1,13 +1,15 @@
 """What clients send -> checked values. Nothing that a client sends may end in a traceback."""
 
+import codecs
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
 
 from nmt_cli.errors import NmtError
 
@@ -56,15 +58,20 @@ async def read_values(request: Request) -> dict[str, Any]:
     """
     values = _listed(request.query_params.multi_items())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _read_body(request)
+    request = Request(request.scope, _limited(request.receive))
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise RequestError(400, "the client went away") from None
     if not body.strip():
         return values
     is_form = kind in ("application/x-www-form-urlencoded", "multipart/form-data")
     if is_form and not body.lstrip().startswith(b"{"):  # `curl -d '{...}'` calls JSON a form
         return values | await _read_form(request)
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        # Unlike that of `json`, this one refuses what cannot be written as UTF-8 again.
+        found = from_json(body.removeprefix(codecs.BOM_UTF8))
+    except ValueError as error:
         raise RequestError(400, f"the body is not JSON: {_one_line(error)}") from None
     if not isinstance(found, dict):
         raise RequestError(400, "the body must be a JSON object")
@@ -103,7 +110,7 @@ def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
     """
     given = values.get("api_key", "") or values.get("apiKey", "")
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    if scheme in ("Bearer", "DeepL-Auth-Key"):
+    if scheme.lower() in ("bearer", "deepl-auth-key"):
         given = credentials.strip()
     given = given if isinstance(given, str) else ""
     known = [hmac.compare_digest(given.encode("utf-8", "replace"), key.encode()) for key in keys]
@@ -111,23 +118,19 @@ def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
         raise RequestError(403, "the API key is not known" if given else "an API key is needed")
 
 
-async def _read_body(request: Request) -> bytes:
-    too_large = RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
-    announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > _MOST_BYTES:
-        raise too_large
-    chunks, size = [], 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > _MOST_BYTES:
-                raise too_large
-            chunks.append(chunk)
-    except ClientDisconnect:
-        raise RequestError(400, "the client went away") from None
-    body = b"".join(chunks)
-    request._body = body
-    return body
+def _limited(receive: Receive) -> Receive:
+    """Return what receives a body, but not one that is too large."""
+    size = 0
+
+    async def received() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > _MOST_BYTES:
+            raise RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
+        return message
+
+    return received
 
 
 async def _read_form(request: Request) -> dict[str, Any]:

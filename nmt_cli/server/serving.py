@@ -47,7 +47,7 @@ class ServedModel:
             for target in known.target or [_UNKNOWN_LANGUAGE]
             if source != target or not known.tokens
         ]
-        self.written = _written(model)  # when; in seconds since 1970
+        self.written = _written(model)
         self._seeded = threading.Lock()
         self._places = threading.BoundedSemaphore(settings.threads + _MOST_CHATS)
         self._aside = ThreadPoolExecutor(settings.threads, thread_name_prefix=name)
@@ -204,11 +204,10 @@ class ServedModels:
             unchanged: Load those as well that have not changed.
         """
         for number, served in enumerate(self):
-            path, written = served.model.bundle.path, served.written
+            path, written = served.model.bundle.path, _written(served.model)
+            if written == served.written and not unchanged:
+                continue
             try:
-                written = _written(served.model)
-                if written == served.written and not unchanged:
-                    continue
                 model = self._load(str(path))
                 self._served[number] = ServedModel(served.name, model, self.settings)
             except (NmtError, OSError) as error:
@@ -237,4 +236,8 @@ def _is_language(asked: str, known: str) -> bool:
 
 
 def _written(model: Model) -> int:
-    return int((model.bundle.path / MANIFEST).stat().st_mtime)
+    """Return when a model was written, in seconds since 1970; 0 if it is not there any more."""
+    try:
+        return int((model.bundle.path / MANIFEST).stat().st_mtime)
+    except OSError:
+        return 0

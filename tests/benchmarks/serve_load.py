@@ -1,12 +1,17 @@
-"""How `nmt serve` does with many clients, beside CTranslate2 alone and a server without batches.
+"""How `nmt serve` does with many clients, beside CTranslate2 alone and other servers.
 
     python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
+    python tests/benchmarks/serve_load.py random data/en-de/test.en [--eole eole/bin/python]
 
+`random` makes a model of the size of Multi30k's first, with random weights (`make_multi30k.py`).
 All get the same lines, a sentence a request, each client its next one when the last was answered.
 Lines that are longer than the model reads are left out: only `nmt serve` splits them.
 (a) CTranslate2's `translate_batch` on all lines in one call, in this process. (b) `nmt serve`.
 (c) What people write themselves: FastAPI (`pip install fastapi`) and a call of CTranslate2 for each
-request alone.
+request alone. (d) With --eole, the server of Eole, with a random model of the same size, made by
+one step of `eole train`; it gets the lines as subwords, and has none to make. Its environment is
+
+    python3 -m venv eole && eole/bin/pip install eole==0.6.4 aiohttp
 """
 
 import argparse
@@ -18,8 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import make_multi30k
+import yaml
 
 import nmt_cli
 
@@ -33,19 +43,59 @@ bundle = find_bundle(sys.argv[1])
 form = bundle.ctranslate2_folder(None)
 translator = ctranslate2.Translator(str(form), inter_threads=2, intra_threads=1)
 tokenizer = tokenizers.Tokenizer.from_file(str(bundle.path / "tokenizer.json"))
-longest = bundle.manifest.model["max_length"]
-beam = nmt_cli.load(sys.argv[1]).search_options().beam_size
+found = nmt_cli.load(sys.argv[1]).search_options()
+longest = min(bundle.manifest.model["max_length"], found.max_length)
+options = {"beam_size": found.beam_size, "max_decoding_length": longest}
+options["min_decoding_length"] = found.min_length
 class Body(BaseModel):
     q: str
 app = FastAPI()
 @app.post("/translate")
 def translate(body: Body):
     tokens = tokenizer.encode(body.q, add_special_tokens=False).tokens + ["</s>"]
-    (found,) = translator.translate_batch([tokens], beam_size=beam, max_decoding_length=longest)
+    (found,) = translator.translate_batch([tokens], **options)
     ids = [tokenizer.token_to_id(token) for token in found.hypotheses[0]]
     return {"translatedText": tokenizer.decode(ids)}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 """
+
+
+EOLE_TRAINING = """
+src_vocab: {folder}/vocabulary
+tgt_vocab: {folder}/vocabulary
+share_vocab: true
+src_vocab_size: 100000
+tgt_vocab_size: 100000
+data: {{corpus_1: {{path_src: {folder}/lines, path_tgt: {folder}/lines}}}}
+training:
+  model_path: {folder}/model
+  train_steps: 1
+  save_checkpoint_steps: 1
+  batch_size: 8
+  bucket_size: 64
+  num_workers: 0
+  optim: adam
+  learning_rate: 0.001
+model:
+  architecture: transformer
+  hidden_size: 128
+  transformer_ff: 256
+  heads: 4
+  layers: 4
+  share_embeddings: true
+  share_decoder_embeddings: true
+  embeddings: {{word_vec_size: 128, position_encoding_type: SinusoidalInterleaved}}
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """How a server is started, and asked for the translation of a line."""
+
+    name: str
+    command: list[str]  # to which the port is added
+    path: str
+    body: Callable[[str], dict[str, Any]]  # what it is sent, as JSON
 
 
 def main() -> None:
@@ -55,19 +105,63 @@ def main() -> None:
     parser.add_argument("lines", type=Path)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--eole", help="the Python of an environment with Eole; with `random`")
     arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.model == "random":
+            arguments.model = f"{folder}/own"
+            script = [sys.executable, make_multi30k.__file__]
+            subprocess.run([*script, arguments.lines, arguments.model], check=True)
+        elif arguments.eole:
+            parser.error("--eole has no model but a random one")
+        _compare(arguments, Path(folder))
+
+
+def _compare(arguments: argparse.Namespace, folder: Path) -> None:
+    model = arguments.model
     lines = arguments.lines.read_text(encoding="utf-8").splitlines()
-    direct, lines, pair = _direct(arguments.model, lines, arguments.requests)
-    print(f"translate_batch alone: {direct:.1f} sentences/s")
-    serve = [sys.executable, "-m", "nmt_cli", "serve", "-m", arguments.model, "-q", "--port"]
-    plain = [sys.executable, "-c", PLAIN_APP, arguments.model]
-    for name, command, port in (("nmt serve", serve, 5071), ("one at a time", plain, 5072)):
-        rate, times = _served([*command, str(port)], port, lines, arguments.clients, pair)
+    direct, lines, pair = _direct(model, lines, arguments.requests)
+    print(f"translate_batch alone: {direct:.1f} sentences/s", flush=True)
+    own = [sys.executable, "-m", "nmt_cli", "serve", "-m", model, "-q", "--port"]
+    plain = [sys.executable, "-c", PLAIN_APP, model]
+    servers = [
+        Server("nmt serve", own, "/translate", lambda line: {"q": line} | pair),
+        Server("one at a time", plain, "/translate", lambda line: {"q": line}),
+    ]
+    if arguments.eole:
+        servers.append(_eole(arguments.eole, model, lines, arguments.clients, folder / "eole"))
+    for port, server in enumerate(servers, 5071):
+        rate, times = _served(server, port, lines, arguments.clients)
         p50, p99 = (1000 * statistics.quantiles(times, n=100)[i] for i in (49, 98))
         print(
-            f"{name}: {rate:.1f} sentences/s, {rate / direct:.2f} of translate_batch; "
-            f"p50 {p50:.0f} ms, p99 {p99:.0f} ms with {arguments.clients} clients"
+            f"{server.name}: {rate:.1f} sentences/s, {rate / direct:.2f} of translate_batch; "
+            f"p50 {p50:.0f} ms, p99 {p99:.0f} ms with {arguments.clients} clients",
+            flush=True,
         )
+
+
+def _eole(python: str, model: str, lines: Sequence[str], clients: int, folder: Path) -> Server:
+    """Make a random model of Eole's with the vocabulary of ours; return its server."""
+    folder.mkdir()
+    with nmt_cli.load(model) as loaded:
+        subwords = loaded.vocabularies.source
+        encoded = zip(lines, subwords.encode_batch(list(lines)), strict=True)
+        pieces = {line: " ".join(subwords.tokens(ids)) for line, ids in encoded}
+        vocabulary = [token for token in subwords.all_tokens() if not token.isspace()]
+    (folder / "vocabulary").write_text("".join(f"{token}\t1\n" for token in vocabulary))
+    (folder / "lines").write_text("".join(f"{row}\n" for row in pieces.values()))
+    (folder / "train.yaml").write_text(EOLE_TRAINING.format(folder=folder))
+    eole = [python, "-m", "eole.bin.main"]
+    subprocess.run([*eole, "train", "-c", str(folder / "train.yaml")], check=True)
+    served = {"id": "random", "path": str(folder / "model"), "preload": True}
+    served["config"] = {"batch_size": clients, "batch_type": "sents"}
+    served_models = {"models_root": str(folder), "models": [served]}
+    (folder / "serve.yaml").write_text(yaml.safe_dump(served_models))
+    length = make_multi30k.TOKENS
+    search = {"beam_size": 5, "min_length": length, "max_length": length, "max_length_ratio": 0}
+    command = [*eole, "serve", "-c", str(folder / "serve.yaml"), "--host", "127.0.0.1", "--port"]
+    ask = {"model": "random"} | search
+    return Server("Eole", command, "/infer", lambda line: ask | {"inputs": pieces[line]})
 
 
 def _direct(
@@ -91,15 +185,19 @@ def _direct(
 
 
 def _served(
-    command: list[str], port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
+    server: Server, port: int, lines: Sequence[str], clients: int
 ) -> tuple[float, list[float]]:
     """Return sentences a second, and the seconds that each request took."""
-    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log) as process:
+    command = [*server.command, str(port)]
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
         try:
             while not _listens(port):
                 assert process.poll() is None, "the server ended"
                 time.sleep(0.1)
-            return asyncio.run(_load(port, lines, clients, pair))
+            return asyncio.run(_load(server, port, lines, clients))
         except AssertionError:
             log.seek(0)
             print(log.read(), file=sys.stderr)
@@ -117,26 +215,24 @@ def _listens(port: int) -> bool:
 
 
 async def _load(
-    port: int, lines: Sequence[str], clients: int, pair: dict[str, str]
+    server: Server, port: int, lines: Sequence[str], clients: int
 ) -> tuple[float, list[float]]:
     waiting, times = iter(lines), list[float]()
-    await asyncio.gather(
-        *(_client(port, iter(lines[:2]), [], pair) for _ in range(clients))
-    )  # warm-up
+    warm_up = (_client(server, port, iter(lines[:2]), []) for _ in range(clients))
+    await asyncio.gather(*warm_up)
     started = time.perf_counter()
-    await asyncio.gather(*(_client(port, waiting, times, pair) for _ in range(clients)))
+    await asyncio.gather(*(_client(server, port, waiting, times) for _ in range(clients)))
     return len(times) / (time.perf_counter() - started), times
 
 
-async def _client(
-    port: int, lines: Iterator[str], times: list[float], pair: dict[str, str]
-) -> None:
+async def _client(server: Server, port: int, lines: Iterator[str], times: list[float]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for line in lines:
-        body = json.dumps({"q": line} | pair).encode()
+        body = json.dumps(server.body(line)).encode()
         started = time.perf_counter()
-        head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}"
-        writer.write(head.encode() + b"\r\nContent-Type: application/json\r\n\r\n" + body)
+        head = f"POST {server.path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        head += f"Content-Length: {len(body)}\r\nContent-Type: application/json\r\n\r\n"
+        writer.write(head.encode() + body)
         answer = await reader.readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200"), answer
         length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])

@@ -5,8 +5,9 @@
 Each client draws one request after another: a sentence, a list, HTML, a long text, alternatives,
 a reply (also streamed, some left in mid-stream), labels, scores, and a few that are wrong.
 Prints JSON: requests by path and state, and the server's own megabytes (no pages of files): the
-median of every three minutes, and by how much the last one is above that of minutes 3 to 6. A
-single look would not do: batches come and go, and memory is up to a third above or below it.
+median of every tenth of the time, and by how much the last one is above the second. A single look
+would not do: batches come and go, and memory is up to a third above or below it. Then a verdict,
+which is also the exit code: no wrong answer, at most 3 % more memory, and an end as asked for.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from pathlib import Path
 import nmt_cli
 
 PORT = 5073
-_WINDOW = 180  # seconds
+_MOST_GROWTH = 3.0  # percent
 
 
 class Clients:
@@ -102,11 +103,27 @@ def _own_megabytes(process: int) -> float:
     return int(status.split("RssAnon:")[1].split()[0]) / 1024
 
 
-def _watch(process: int, until: float, seen: list[float]) -> None:
+def _watch(server: subprocess.Popen[bytes], until: float, seen: list[float]) -> None:
     """Look at the memory every second."""
-    while time.monotonic() < until:
-        seen.append(_own_megabytes(process))
+    while time.monotonic() < until and server.poll() is None:
+        seen.append(_own_megabytes(server.pid))
         time.sleep(1)
+
+
+def _judge(answers: collections.Counter[str], seen: list[float], state: int) -> bool:
+    """Print what was seen, and whether that is well."""
+    window = max(1, len(seen) // 10)
+    medians = [statistics.median(seen[i : i + window]) for i in range(0, len(seen), window)]
+    megabytes = [round(median, 1) for median in medians]
+    print(json.dumps({"megabytes": megabytes, "answers": dict(answers)}, indent=1))
+    growth = 100 * (statistics.median(seen[-window:]) / medians[:2][-1] - 1)
+    errors = sum(count for name, count in answers.items() if "UNEXPECTED" in name)
+    is_well = growth <= _MOST_GROWTH and not errors and state == 128 + signal.SIGTERM
+    print(
+        f"{'passed' if is_well else 'FAILED'}: memory {growth:+.1f} % (at most {_MOST_GROWTH:g}), "
+        f"{errors} errors in {answers.total()} requests, exit code {state}"
+    )
+    return is_well
 
 
 def main() -> None:
@@ -122,22 +139,18 @@ def main() -> None:
     named = [word for model in arguments.models for word in ("-m", model)]
     command = [sys.executable, "-m", "nmt_cli", "serve", *named, "-q", "--port", str(PORT)]
     with subprocess.Popen(command) as server:
-        time.sleep(3)
-        begun = time.monotonic()
-        until = begun + 60 * arguments.minutes
+        while _ask("/detect", {"q": "a"}, leaves=False) != 200:
+            assert server.poll() is None, "the server ended"
+            time.sleep(0.1)
+        until = time.monotonic() + 60 * arguments.minutes
         clients = Clients(arguments.lines.read_text(encoding="utf-8").splitlines(), pair, until)
         seen: list[float] = []
-        watcher = threading.Thread(target=_watch, args=(server.pid, until, seen))
+        watcher = threading.Thread(target=_watch, args=(server, until, seen))
         watcher.start()
         clients.run(arguments.clients)
         watcher.join()
         server.send_signal(signal.SIGTERM)
-    medians = [statistics.median(seen[i : i + _WINDOW]) for i in range(0, len(seen), _WINDOW)]
-    facts: dict[str, object] = {"megabytes": [round(median, 1) for median in medians]}
-    facts["growth"] = round(statistics.median(seen[-_WINDOW:]) / medians[1] - 1, 4)
-    print(
-        json.dumps(facts | {"exit": server.returncode, "answers": dict(clients.answers)}, indent=1)
-    )
+    sys.exit(not _judge(clients.answers, seen, server.returncode))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ class TestLibreTranslate:
     def test_a_language_that_is_to_be_told(self, server):
         _, target = languages(server)
         body = {"q": ["red dog", "blue fish"], "source": "auto", "target": target}
-        found = httpx.post(f"{server}/translate", json=body).json()["detectedLanguage"]
+        answer = httpx.post(f"{server}/translate", json=body, timeout=60).json()
+        found = answer["detectedLanguage"]
         assert len(found) == 2
         assert all(0 <= one["confidence"] <= 100 for one in found)
 

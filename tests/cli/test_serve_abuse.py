@@ -38,7 +38,8 @@ GOOD = {
 @pytest.fixture(scope="module")
 def server(toy_bundle, toy_chat, label_bundle, tmp_path_factory):
     models = [part for path in (toy_bundle, toy_chat, label_bundle) for part in ("-m", str(path))]
-    with serving(*models, "-q", cwd=tmp_path_factory.mktemp("abuse")) as (_, url):
+    options = ["--suggestions", "better.jsonl", "-q"]
+    with serving(*models, *options, cwd=tmp_path_factory.mktemp("abuse")) as (_, url):
         yield url
 
 
@@ -79,6 +80,16 @@ def test_any_value_of_any_field_is_an_answer_or_one_line(server, path, field, va
         message = problem["message"] if isinstance(problem, dict) else problem
         assert message
         assert message.isprintable()
+
+
+@pytest.mark.parametrize("path", sorted(GOOD))
+def test_half_a_character_is_no_text(server, path):
+    """JSON can say one, but nothing can write it: not the file of suggestions, nor an answer."""
+    for field in own.POSTS[path][1].model_fields:
+        body = json.dumps(GOOD[path] | {field: "red \ud800"}).encode()
+        found = httpx.post(f"{server}{path}", content=body, timeout=60)
+        assert found.status_code == 400, (field, found.text)
+        assert found.json()
 
 
 def test_what_an_error_repeats_is_printable(server):
@@ -190,7 +201,8 @@ def test_clients_that_vanish_in_mid_stream(server):
 def test_the_log_shows_what_was_sent_as_one_harmless_line(toy_bundle, tmp_path):
     with serving("-m", str(toy_bundle), "--log-text", cwd=tmp_path) as (process, url):
         nasty = "red\x1b]0;taken\x07\r\n2099-01-01 forged \u202e line"
-        httpx.post(f"{url}/translate", json={"q": nasty, "source": "auto", "target": "de"})
+        body = {"q": nasty, "source": "auto", "target": "de", "api_key": "secret"}
+        httpx.post(f"{url}/translate", json=body, timeout=60)
         httpx.get(f"{url}/health")
         lines = []
         for line in log_of(process):
@@ -198,7 +210,7 @@ def test_the_log_shows_what_was_sent_as_one_harmless_line(toy_bundle, tmp_path):
             if "/health" in line and "200" in line and any("forged" in old for old in lines):
                 break
     assert all(line.rstrip("\n").isprintable() for line in lines)
-    assert not any(line.startswith("2099") for line in lines)
+    assert not any(line.startswith("2099") or "secret" in line for line in lines)
 
 
 def test_too_much_is_refused_and_it_recovers(toy_bundle, tmp_path):
@@ -306,3 +318,33 @@ def test_a_list_is_queued_as_a_whole(toy_bundle, tmp_path):
             assert other.result().status_code == 429
             assert waiting_texts(url) <= 1000
             assert asked.result().status_code == 200
+
+
+def test_the_official_client_comes_again_when_there_is_room(babbling_chat, tmp_path):
+    """All places are taken by replies without end, until those who asked for them go away."""
+    openai = pytest.importorskip("openai")
+    ask = GOOD["/v1/chat/completions"] | {"model": ""}
+    endless = json.dumps(ask | {"max_tokens": None, "stream": True}).encode()
+    head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+    sent = f"{head}Content-Length: {len(endless)}\r\n\r\n".encode() + endless
+    states = []
+    hooks = {"response": [lambda response: states.append(response.status_code)]}
+    with (
+        serving("-m", str(babbling_chat), "--threads", "1", "-q", cwd=tmp_path) as (_, url),
+        httpx.Client(event_hooks=hooks, timeout=60) as wire,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        client = openai.OpenAI(
+            base_url=f"{url}/v1", api_key="none", max_retries=20, http_client=wire
+        )
+        with contextlib.ExitStack() as stack:
+            for _ in range(80):  # more than there are places
+                taken = stack.enter_context(connected(url))
+                taken.sendall(sent)
+            assert taken.recv(12) == b"HTTP/1.1 429"
+            reply = pool.submit(client.chat.completions.create, **ask)
+            while not states:
+                assert not reply.done()
+                time.sleep(0.01)
+        assert reply.result().choices
+    assert (states[0], states[-1]) == (429, 200)

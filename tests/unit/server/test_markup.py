@@ -22,6 +22,7 @@ from nmt_cli.server.markup import lines, parse
         ("<!-- not closed", []),
         ("<p>\n  A long\n  line, 5\u00a0m.\n</p>", ["A long line, 5\u00a0m."]),
         ("  \n ", []),
+        ("<b>" + "&#" + 5000 * "9" + ";</b>", ["&#" + 5000 * "9" + ";"]),
     ],
 )
 def test_texts_between_tags(text, texts):

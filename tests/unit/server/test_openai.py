@@ -31,6 +31,12 @@ def test_a_stop_is_found_however_the_reply_is_cut(text, stops, data):
         assert any(text.startswith(stop, len(sent)) for stop in stops)
 
 
+def test_a_stop_that_is_longer_than_the_reply_costs_nothing():
+    """Looking for each of its beginnings held the whole server for minutes."""
+    stop = "a" * 2_000_000
+    assert _before_stop("baa", [stop, "c"]) == ("b", "aa", False)
+
+
 def talk(*turns):
     return [Message(role=role, content=text) for role, text in turns]
 
@@ -58,6 +64,7 @@ def test_the_last_word_is_the_users(turns):
         {"messages": [{"role": "user", "content": "x"}], "temperature": float("nan")},
         {"messages": [{"role": "user", "content": "x"}], "n": 10**30},
         {"messages": [{"role": "user", "content": "x"}], "max_tokens": 0},
+        {"messages": [{"role": "user", "content": "x"}], "max_tokens": 10**30},
     ],
 )
 def test_what_cannot_be_is_named(values):
