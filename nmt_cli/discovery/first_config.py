@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.config.reading import checked, load_config, to_yaml
+from nmt_cli.config.reading import (
+    LoadedConfig,
+    auto_keys,
+    checked,
+    load_config,
+    to_yaml,
+    whole_sections,
+    with_values,
+)
+from nmt_cli.config.recipes import Proposal
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.discovery.folder import Found, discover
@@ -97,8 +106,8 @@ class Draft:
         tree["data"]["dir"] = near
         return tree | self._several_labels(found, folder)
 
-    def text(self, tree: Tree, preset: str | None) -> str:
-        """Return the text of the configuration, with splits and sizes.
+    def completed(self, tree: Tree, preset: str | None) -> LoadedConfig:
+        """Return the configuration, with splits and sizes.
 
         Args:
             tree: Keys, from `of_files` or `of_folder`.
@@ -122,11 +131,21 @@ class Draft:
             for split in missing:
                 are = "row" if rows == 1 else "rows"
                 self.tell(f"{split}: {rows:,} {are} taken out of train by a seeded hash")
-        head = (
-            f"# Written by nmt init. Each key is explained next to it.\n"
-            f"# Check the text with nmt check {self.path}, then train with nmt train {self.path}\n"
+        return LoadedConfig(_checked(tree), folder, str(self.path), frozenset(auto))
+
+    def text(self, loaded: LoadedConfig, proposal: Proposal) -> str:
+        """Return what to write: the configuration, with what a recipe proposes for it."""
+        head = ["Written by nmt init. Each key is explained next to it."]
+        first = f"nmt check {self.path}"
+        if proposal.commands:
+            head += ["In this order:", *(f"  {command}" for command in [first, *proposal.commands])]
+        else:
+            head += [f"Check the text with {first}, then train with nmt train {self.path}"]
+        config = with_values(loaded.config, proposal.values, str(self.path))
+        auto = whole_sections(loaded.auto - proposal.values.keys())
+        return (
+            "\n".join(f"# {line}" for line in head) + "\n" + to_yaml(config, auto, proposal.notes)
         )
-        return head + to_yaml(_checked(tree), auto=auto)
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
         """Return the section for texts with several labels: a list is that, a text may be."""
@@ -229,7 +248,9 @@ def _with_preset(
     has_turns = TASKS[tree["task"]].has_turns
     decode = {"decode": _CHAT_DECODE} if has_turns else {}
     if preset in (None, "auto"):
-        return tree | decode, {"tokenizer.vocab_size", "model", "train"}
+        return tree | decode, {
+            f"{name}.{key}" for name, keys in auto_keys().items() for key in keys
+        }
     configs = bundled_configs()
     if preset not in configs:
         raise ConfigError(
