@@ -9,12 +9,13 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from nmt_cli.augmentation.plan import Augmentation, Maker
+from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.config.pace import (
     Lengths,
     Machine,
     measure_machine,
+    search_seconds,
     seconds_of,
     spoken,
     step_seconds,
@@ -32,10 +33,6 @@ from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run_folder import RunFolder
 from nmt_cli.training.stages import is_over, stages_left
 from nmt_cli.training.time_box import run_seconds
-
-# Beside an epoch of training on as many tokens.
-_SEARCH = 1.0  # a beam search; and
-_SCORING = 0.3  # the forced scores of what it wrote: a forward pass
 
 
 def foretell(plan: Augmentation) -> list[str]:
@@ -105,14 +102,22 @@ class Forecast:
                 continue
             model = self.given(maker) if maker.given else self.trained(maker)
             lengths, count = self.translated(maker, model.lengths)
-            step = step_seconds(model.config, lengths, self.pace)
-            epoch = step * count * lengths.target / model.config.train.tokens_per_batch
-            seconds = epoch * (_SEARCH + _SCORING)
+            seconds = count * self._seconds_a_line(model.config, lengths)
             lines.append(
                 f"{maker.name}: {model.told}; translate {count:,} lines, {_about(seconds)}"
             )
             total += model.seconds + seconds
         return lines, total
+
+    def _seconds_a_line(self, config: Config, lengths: Lengths) -> float:
+        """Return what it takes to translate a line and to score what came out."""
+        beam_size = config.decode.beam_size
+        if self._plan.method == DISTIL:
+            beam_size = HYPOTHESES
+        elif self._plan.is_sampled:
+            beam_size = 1
+        sizes = (beam_size, 1)
+        return sum(search_seconds(config, lengths, self.pace, beam_size=size) for size in sizes)
 
     def learning(self) -> float:
         """Return the seconds of the training that follows, if all is kept that is made."""

@@ -25,7 +25,7 @@ from nmt_cli.augmentation.made_pairs import (
     write_examples,
     write_pairs,
 )
-from nmt_cli.augmentation.plan import DISTIL, Augmentation, Maker
+from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
@@ -36,7 +36,6 @@ from nmt_cli.search.translator import Translation
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
 
-_HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is taken
 _SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
 
@@ -169,7 +168,7 @@ def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iter
     total = sum(1 for _ in plan.lines(maker))
     search: dict[str, Any] = {"n_best": 1}
     if plan.method == DISTIL:
-        search = {"n_best": _HYPOTHESES, "beam_size": _HYPOTHESES}
+        search = {"n_best": HYPOTHESES, "beam_size": HYPOTHESES}
     if plan.is_sampled:
         search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
     way: dict[str, Any] = {"to": plan.to, "from_": plan.from_} if maker.given else {}
