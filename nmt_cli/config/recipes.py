@@ -7,7 +7,6 @@ this machine; `best` leaves them to it, since each of its trainings has text of 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nmt_cli.config.auto import Choice
 from nmt_cli.config.schema import Config
 
 BEST, FAST = RECIPES = ("best", "fast")
@@ -36,14 +35,14 @@ class Proposal(NamedTuple):
     commands: list[str]  # what follows `nmt check`; a comment says how long it takes, and why
 
 
-def copies(config: Config, pairs: int) -> Choice:
+def copies(config: Config, pairs: int) -> tuple[int, str]:
     """Return how many models a direction `best` lets make text (0: none do), and why."""
     if len({config.data.way_of(corpus) for corpus in config.data.train}) > 1:
-        return Choice(0, "nmt augment, which would add text, is for one direction")
+        return 0, "nmt augment, which would add text, is for one direction"
     if pairs > _MOST_PAIRS_TO_DIVERSIFY:
         most = f"{_MOST_PAIRS_TO_DIVERSIFY:,}"
-        return Choice(0, f"more than {most} pairs: to train {2 * _COPIES} models more is too long")
+        return 0, f"more than {most} pairs: to train {2 * _COPIES} models more is too long"
     reason = (
         "diversified text of this size gives 1 to 2 BLEU (Nguyen et al. 2020, arXiv 1911.01986)"
     )
-    return Choice(_COPIES, reason)
+    return _COPIES, reason
