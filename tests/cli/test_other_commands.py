@@ -160,10 +160,10 @@ def test_a_table_has_source_and_reference(run_nmt, toy_bundle, tmp_path):
         assert "needs --input with a .tsv or .csv" in found[4].stderr
 
 
-def test_evaluate_scores_each_noise_of_the_source(run_nmt, toy_bundle, toy_corpus):
+def test_evaluate_scores_each_noise_of_the_source(run_nmt, toy_bundle, toy_corpus, tmp_path):
     """The words of the toy corpus have no upper case: what is in lower case scores the same."""
     files = ["-i", str(toy_corpus / "test.en"), "--reference", str(toy_corpus / "test.de")]
-    done = run_nmt("evaluate", "-m", str(toy_bundle), *files, "--noise", "--json")
+    done = run_nmt("evaluate", "-m", str(toy_bundle), *files, "--noise", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     clean, *noisy = json.loads(done.stdout)["systems"]
     scores = {system["name"]: system["bleu"]["score"] for system in noisy}
