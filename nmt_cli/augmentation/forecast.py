@@ -5,25 +5,28 @@ What was made before, and what steps of training were taken, is not counted agai
 
 import functools
 import itertools
+import math
+from dataclasses import replace
 from typing import NamedTuple
 
-from nmt_cli.augmentation.plan import Augmentation, Maker
+from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.config.pace import (
     Lengths,
     Machine,
     measure_machine,
+    search_seconds,
     seconds_of,
     spoken,
     step_seconds,
 )
-from nmt_cli.config.reading import RUN_CONFIG, LoadedConfig, load_config
+from nmt_cli.config.reading import RUN_CONFIG, LoadedConfig, load_config, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.search.ctranslate2_engine import has_gpu
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly
 from nmt_cli.text.languages import Way
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.training.auto_values import AnyMachine, mean_lengths, resolve
+from nmt_cli.training.auto_values import AnyMachine, made_choices, mean_lengths, resolve
 from nmt_cli.training.checkpoint import step_of
 from nmt_cli.training.device import ThisMachine
 from nmt_cli.training.fine_tuning import follow_start, open_start
@@ -41,26 +44,17 @@ def foretell(plan: Augmentation) -> list[str]:
     """
     if not plan.is_fresh:
         plan.check_same()
-    forecast, lines, total = _Forecast(plan), [], 0.0
-    for maker in plan.makers:
-        if plan.pairs_of(maker).exists() and not plan.is_fresh:
-            lines.append(f"{maker.name}: made before, is reused")
-            continue
-        model = forecast.given(maker) if maker.given else forecast.trained(maker)
-        lengths, count = forecast.translated(maker, model.lengths)
-        # A beam search takes about as long as an epoch of training.
-        step = step_seconds(model.config, lengths, forecast.pace)
-        seconds = step * count * lengths.target / model.config.train.tokens_per_batch
-        lines.append(f"{maker.name}: {model.told}; translate {count:,} lines, {_about(seconds)}")
-        total += model.seconds + seconds
-    return [*lines, f"together {_about(total)}, without the training that follows"]
+    lines, seconds = Forecast(plan).making()
+    return [*lines, f"together {_about(seconds)}, without the training that follows"]
+
+
+def this_machine() -> AnyMachine:
+    """Return what trains here; TensorFlow, which takes memory, only looks at it if it has a GPU."""
+    return ThisMachine() if has_gpu() else _Processor()
 
 
 class _Processor(AnyMachine):
-    """A machine that trains on its processor, which is measured without TensorFlow.
-
-    That would take memory from the trainings that follow.
-    """
+    """A machine that trains on its processor, which is measured without TensorFlow."""
 
     @functools.cached_property
     def _measured(self) -> Machine:
@@ -80,13 +74,13 @@ class _Model(NamedTuple):
     lengths: Lengths  # of the text of the configuration, as the model reads and writes it
 
 
-class _Forecast:
+class Forecast:
     """Knows the text and the machine; asks for each only when something depends on it."""
 
     def __init__(self, plan: Augmentation) -> None:
         self._plan = plan
         self._corpora = Corpora(plan.loaded.config, plan.loaded.data_dir)
-        self._machine = ThisMachine() if has_gpu() else _Processor()
+        self._machine = this_machine()
 
     @property
     def pace(self) -> Machine:
@@ -98,6 +92,46 @@ class _Forecast:
         """Examples that lie evenly over the training text, and how many it has."""
         samples, counts = self._corpora.train_sample
         return [*itertools.chain.from_iterable(samples)], sum(counts)
+
+    def making(self) -> tuple[list[str], float]:
+        """Return what each model takes, and the seconds of all."""
+        plan, lines, total = self._plan, [], 0.0
+        for maker in plan.makers:
+            if plan.pairs_of(maker).exists() and not plan.is_fresh:
+                lines.append(f"{maker.name}: made before, is reused")
+                continue
+            model = self.given(maker) if maker.given else self.trained(maker)
+            lengths, count = self.translated(maker, model.lengths)
+            seconds = count * self._seconds_a_line(model.config, lengths)
+            lines.append(
+                f"{maker.name}: {model.told}; translate {count:,} lines, {_about(seconds)}"
+            )
+            total += model.seconds + seconds
+        return lines, total
+
+    def _seconds_a_line(self, config: Config, lengths: Lengths) -> float:
+        """Return what it takes to translate a line and to score what came out."""
+        beam_size = config.decode.beam_size
+        if self._plan.method == DISTIL:
+            beam_size = HYPOTHESES
+        elif self._plan.is_sampled:
+            beam_size = 1
+        sizes = (beam_size, 1)
+        return sum(search_seconds(config, lengths, self.pace, beam_size=size) for size in sizes)
+
+    def learning(self) -> float:
+        """Return the seconds of the training that follows, if all is kept that is made."""
+        plan = self._plan
+        times = int(plan.is_beside) + len(plan.makers)
+        config = plan.loaded.config
+        train = [corpus.model_dump() for corpus in config.data.train] * times
+        loaded = replace(
+            plan.loaded, config=with_values(config, {"data.train": train}, plan.method)
+        )
+        corpora = Corpora(loaded.config, loaded.data_dir)
+        config, _ = made_choices(loaded, corpora, self._machine, math.inf)
+        step = step_seconds(config, mean_lengths(self._text[0], config), self.pace)
+        return run_seconds(config.train.max_steps, step, times * self._text[1])
 
     def given(self, maker: Maker) -> _Model:
         """Return what there is to know of a model that is given."""

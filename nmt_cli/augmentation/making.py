@@ -8,15 +8,14 @@ format gives the same bytes. No text is in memory as a whole.
 import itertools
 import json
 import shlex
-import signal
-import subprocess
-import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from nmt_cli.api.model import Model
+from nmt_cli.augmentation.child import exit_code
 from nmt_cli.augmentation.forecast import foretell
 from nmt_cli.augmentation.made_pairs import (
     Filter,
@@ -26,18 +25,18 @@ from nmt_cli.augmentation.made_pairs import (
     write_examples,
     write_pairs,
 )
-from nmt_cli.augmentation.plan import DISTIL, Augmentation, Maker
+from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
-from nmt_cli.errors import DataError, NmtError
+from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.files import remove_dir, write_text
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import Translation
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
 
-_HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is taken
+_SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
 
 Tell = Callable[[str], None]
@@ -74,6 +73,8 @@ def make(
         NmtError: A text or model cannot be read.
     """
     with plan.run.locked():
+        for training in _trainings(plan):
+            _wait_for(training, tell)
         if plan.is_fresh:
             _forget(plan)
         for line in foretell(plan):
@@ -97,12 +98,28 @@ def samples(plan: Augmentation, count: int) -> list[Pair]:
     return list(itertools.islice(read_pairs([plan.made]), count))
 
 
+def _trainings(plan: Augmentation) -> list[RunFolder]:
+    """Return the runs that are there, with those of their stages."""
+    runs = [RunFolder.of(plan.training(m).config).path for m in plan.makers if not m.given]
+    stages = [path for run in runs for path in run.parent.glob(f"{run.name}-stage-*")]
+    return [RunFolder(path) for path in (*runs, *stages) if path.is_dir()]
+
+
+def _wait_for(training: RunFolder, tell: Tell) -> None:
+    """Wait while a training saves whose command was killed; others are not waited for longer."""
+    for waited in range(_SAVING_S):
+        try:
+            with training.locked():
+                return
+        except ConfigError as error:
+            if not waited:
+                tell(f"{error}; waiting for it to save")
+            time.sleep(1.0)
+
+
 def _forget(plan: Augmentation) -> None:
-    for maker in plan.makers:
-        if not maker.given:
-            run = RunFolder.of(plan.training(maker).config).path
-            for folder in (run, *run.parent.glob(f"{run.name}-stage-*")):
-                remove_dir(folder)
+    for training in _trainings(plan):
+        remove_dir(training.path)
     remove_dir(plan.folder)
 
 
@@ -141,23 +158,9 @@ def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
     write_text(path, to_yaml(training.config, training.auto))
     arguments = ["train", str(path), *(["--time", plan.time_limit] if plan.time_limit else [])]
     tell(shlex.join(["nmt", *arguments]))
-    if code := _exit_code([sys.executable, "-m", "nmt_cli", *arguments]):
+    if code := exit_code(arguments):
         raise StoppedError(maker.name, code)
     return str(RunFolder.of(training.config).model)
-
-
-def _exit_code(command: list[str]) -> int:
-    """Run a command; a signal to stop reaches it, and is waited for while it saves."""
-    with subprocess.Popen(command) as process:  # noqa: S603 (this program itself)
-        before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        try:
-            while True:
-                try:
-                    return process.wait()
-                except KeyboardInterrupt:
-                    continue  # the terminal has sent it to the command, too
-        finally:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iterator[Pair]:
@@ -165,7 +168,7 @@ def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iter
     total = sum(1 for _ in plan.lines(maker))
     search: dict[str, Any] = {"n_best": 1}
     if plan.method == DISTIL:
-        search = {"n_best": _HYPOTHESES, "beam_size": _HYPOTHESES}
+        search = {"n_best": HYPOTHESES, "beam_size": HYPOTHESES}
     if plan.is_sampled:
         search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
     way: dict[str, Any] = {"to": plan.to, "from_": plan.from_} if maker.given else {}

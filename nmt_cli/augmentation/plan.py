@@ -28,6 +28,7 @@ from nmt_cli.text.languages import Way
 from nmt_cli.training.run_folder import RunFolder
 
 DIVERSIFY, BACK_TRANSLATE, DISTIL = METHODS = ("diversify", "back-translate", "distil")
+HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is taken
 _SIDES = ("source", "target")
 _GIVEN = "given-{}.jsonl"
 _MOST_DROPPED = 0.9

@@ -20,6 +20,7 @@ _TRAINING = 3  # forward, and twice as much backward
 _LAYER_PASSES, _LOGIT_PASSES, _WEIGHT_PASSES = 300, 5, 18
 _LAYER_ELEMENTS = 50_000_000  # whose time the dispatch of a layer's operations takes
 _BETWEEN = 1.2  # times a step, with the batch before it and its share of checkpoints
+_SEARCHING = 2.4  # times its products: 2.2 to 3.3, fewer hypotheses more; 1.5 to 2.1 for scores
 _MUON_PRODUCTS = 7.5  # multiply-adds a weight and column
 _MEASURED_S = 0.15
 _MANY, _SIDE = 256, 64
@@ -81,12 +82,11 @@ def rate(compute: Callable[[], object], amount: int) -> float:
 def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
     """Return about what a step of training takes, with a value for every key that it depends on."""
     model, tokens = config.model, config.train.tokens_per_batch
+    encoder, decoder = _weights(config)
     tokens *= 1 if config.train.consistency == "none" else 2  # the batch is read twice
     sources, targets = (tokens * n / lengths.counted for n in (lengths.source, lengths.target))
-    width, forward = model.d_model, 2 * model.d_model * model.d_ff
-    encoder = model.encoder_layers * (4 * width**2 + forward)
-    decoder = model.decoder_layers * (8 * width**2 + forward) if lengths.target else 0
-    vocabulary = config.tokenizer.vocab_size
+    width, vocabulary = model.d_model, config.tokenizer.vocab_size
+    decoder = decoder if lengths.target else 0
     products = _TRAINING * (encoder * sources + (decoder + width * vocabulary) * targets)
     layers = model.encoder_layers + (model.decoder_layers if lengths.target else 0)
     rows = model.encoder_layers * sources + model.decoder_layers * targets
@@ -96,6 +96,24 @@ def step_seconds(config: Config, lengths: Lengths, machine: Machine) -> float:
     if config.train.optimizer == "muon":
         products += _MUON_PRODUCTS * width * (encoder + decoder)
     return _BETWEEN * (products / machine.products + elements / machine.elements)
+
+
+def search_seconds(config: Config, lengths: Lengths, machine: Machine, *, beam_size: int) -> float:
+    """Return about what a beam search takes for a line; with 1, what its forced score takes."""
+    encoder, decoder = _weights(config)
+    decoder += config.model.d_model * config.tokenizer.vocab_size
+    products = encoder * lengths.source + decoder * lengths.target * beam_size
+    return _SEARCHING * products / machine.products
+
+
+def _weights(config: Config) -> tuple[int, int]:
+    """Return the weights of the matrices in the layers of the encoder and of the decoder."""
+    model = config.model
+    attention, forward = 4 * model.d_model**2, 2 * model.d_model * model.d_ff
+    return (
+        model.encoder_layers * (attention + forward),
+        model.decoder_layers * (2 * attention + forward),
+    )
 
 
 def spoken(seconds: float) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
@@ -32,6 +32,7 @@ _WHOLE_SECTION = (
     "# Chosen to suit the text and the device. To set keys yourself, remove `auto` here and the #",
     "# before each line below, then change the values.",
 )
+_NO_NOTES: Mapping[str, str] = MappingProxyType({})
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # What PyYAML's own constructors let through, for example for `!!int x`.
@@ -370,17 +371,20 @@ def value_of(config: Config, name: str) -> Any:
     return getattr(getattr(config, section), key)
 
 
-def to_yaml(config: Config, auto: Collection[str] = ()) -> str:
+def to_yaml(
+    config: Config, auto: Collection[str] = (), notes: Mapping[str, str] = _NO_NOTES
+) -> str:
     """Write a configuration with every key, each followed by its help as a comment.
 
     Dotted keys in `auto` are written so, and sections as a whole: their keys follow as comments.
+    `notes` has a line to write above a dotted key, or above the keys of a section.
     """
     lines: list[str] = []
     for name, field in Config.model_fields.items():
         value = getattr(config, name)
         if isinstance(value, Section):
             lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}"]
-            lines += _section_lines(name, value, auto)
+            lines += _section_lines(name, value, auto, notes)
         else:
             lines.append(_yaml_line(name, value, field, ""))
     return "\n".join([*lines, ""])
@@ -396,12 +400,16 @@ def whole_sections(auto: Collection[str]) -> set[str]:
     return names
 
 
-def _section_lines(name: str, section: Section, auto: Collection[str]) -> list[str]:
+def _section_lines(
+    name: str, section: Section, auto: Collection[str], notes: Mapping[str, str]
+) -> list[str]:
     is_whole = name in auto
-    lines = [*_WHOLE_SECTION, f"{name}: {AUTO}"] if is_whole else [f"{name}:"]
+    lines = [f"# {notes[name]}"] if name in notes else []
+    lines += [*_WHOLE_SECTION, f"{name}: {AUTO}"] if is_whole else [f"{name}:"]
     for key, field in type(section).model_fields.items():
         is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
         value = AUTO if is_open else getattr(section, key)
+        lines += [f"  # {notes[f'{name}.{key}']}"] if f"{name}.{key}" in notes else []
         lines.append(_yaml_line(key, value, field, "#  " if is_whole else "  "))
     return lines
 

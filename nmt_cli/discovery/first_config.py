@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.config.reading import checked, load_config, to_yaml
+from nmt_cli.config.reading import (
+    LoadedConfig,
+    auto_keys,
+    checked,
+    load_config,
+    to_yaml,
+    whole_sections,
+    with_values,
+)
+from nmt_cli.config.recipes import Proposal
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.discovery.folder import Found, discover
@@ -95,8 +104,8 @@ class Draft:
         tree["data"]["dir"] = near
         return tree | self._several_labels(found, folder)
 
-    def text(self, tree: Tree, preset: str | None) -> str:
-        """Return the text of the configuration of keys from `of_files` or `of_folder`.
+    def completed(self, tree: Tree, preset: str | None) -> LoadedConfig:
+        """Return the configuration, with splits and sizes.
 
         The sizes are those of `preset`, a bundled configuration; None or "auto" leaves them open.
         ConfigError: there is no such preset, or a value cannot be. DataError: the text cannot be
@@ -117,10 +126,20 @@ class Draft:
             for split in missing:
                 are = "row" if rows == 1 else "rows"
                 self.tell(f"{split}: {rows:,} {are} taken out of train by a seeded hash")
+        return LoadedConfig(checked(tree, "nmt init"), folder, str(self.path), frozenset(auto))
+
+    def text(self, loaded: LoadedConfig, proposal: Proposal) -> str:
+        """Return what to write: the configuration, with what a recipe proposes for it."""
+        head = ["Written by nmt init. Each key is explained next to it."]
+        first = f"nmt check {self.path}"
+        if proposal.commands:
+            head += ["In this order:", *(f"  {command}" for command in [first, *proposal.commands])]
+        else:
+            head += [f"Check the text with {first}, then train with nmt train {self.path}"]
+        config = with_values(loaded.config, proposal.values, str(self.path))
+        auto = whole_sections(loaded.auto - proposal.values.keys())
         return (
-            f"# Written by nmt init. Each key is explained next to it.\n"
-            f"# Check the text with nmt check {self.path}, then train with nmt train {self.path}\n"
-            f"{to_yaml(checked(tree, 'nmt init'), auto=auto)}"
+            "\n".join(f"# {line}" for line in head) + "\n" + to_yaml(config, auto, proposal.notes)
         )
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
@@ -221,7 +240,9 @@ def _with_preset(
     has_turns = TASKS[tree["task"]].has_turns
     decode = {"decode": _CHAT_DECODE} if has_turns else {}
     if preset in (None, "auto"):
-        return tree | decode, {"tokenizer.vocab_size", "model", "train"}
+        return tree | decode, {
+            f"{name}.{key}" for name, keys in auto_keys().items() for key in keys
+        }
     configs = bundled_configs()
     if preset not in configs:
         raise ConfigError(

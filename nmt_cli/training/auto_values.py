@@ -80,24 +80,41 @@ def resolve(
         begun = load_config(str(folder.config)).config
         tell(f"auto: as in {folder.config}, with which this run was started")
         return with_values(config, {key: value_of(begun, key) for key in auto}, str(folder.config))
-    choices: dict[str, Choice] = {}
-    if auto:
-        text, sample = sample_text(corpora)
-        seconds = training_seconds(time_limit, text.pairs)
-        pace = USUAL_MACHINE if time_limit == math.inf else machine.pace()
-        if VOCAB_SIZE in auto:
-            joint = config.tokenizer.joint
-            choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=pace)
-            config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
-        if others := auto - {VOCAB_SIZE}:
-            tokens = count_tokens(sample, config, corpora.iter_split("dev"), vocabularies)
-            situation = Situation(text, tokens, machine.device(), seconds, pace)
-            config, chosen = choose(config, others, situation)
-            choices |= chosen
+    config, choices = made_choices(loaded, corpora, machine, time_limit, vocabularies)
     for key, choice in choices.items():
         value = json.dumps(choice.value) if isinstance(choice.value, bool | list) else choice.value
         tell(f"auto: {key} = {value} ({choice.reason})")
     return config
+
+
+def made_choices(
+    loaded: LoadedConfig,
+    corpora: Corpora,
+    machine: AnyMachine,
+    time_limit: float,
+    vocabularies: Vocabularies | None = None,
+) -> tuple[Config, dict[str, Choice]]:
+    """Return the configuration with a value for every key that says `auto`, and these by key.
+
+    See `resolve`, whose choices for a new run these are.
+    """
+    config, auto = loaded.config, loaded.auto
+    choices: dict[str, Choice] = {}
+    if not auto:
+        return config, choices
+    text, sample = sample_text(corpora)
+    seconds = training_seconds(time_limit, text.pairs)
+    pace = USUAL_MACHINE if time_limit == math.inf else machine.pace()
+    if VOCAB_SIZE in auto:
+        joint = config.tokenizer.joint
+        choices[VOCAB_SIZE] = vocab_size(text, joint=joint, seconds=seconds, machine=pace)
+        config = with_values(config, {VOCAB_SIZE: choices[VOCAB_SIZE].value}, VOCAB_SIZE)
+    if others := auto - {VOCAB_SIZE}:
+        tokens = count_tokens(sample, config, corpora.iter_split("dev"), vocabularies)
+        situation = Situation(text, tokens, machine.device(), seconds, pace)
+        config, chosen = choose(config, others, situation)
+        choices |= chosen
+    return config, choices
 
 
 def foretold_time(loaded: LoadedConfig) -> str:

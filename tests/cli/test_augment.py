@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.training.run_folder import RunFolder
+
 TINY = [
     "tokenizer.vocab_size=330", "model.d_model=16", "model.d_ff=16", "model.num_heads=2",
     "model.encoder_layers=1", "model.decoder_layers=1", "model.max_length=64", "train.max_steps=8",
@@ -85,7 +87,7 @@ def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_
 
 
 def kill(project: Path, moment: str | float) -> None:
-    """Begin, and kill it and what it began: after some seconds, or once a file is there."""
+    """Begin, and kill it: with what it began after some seconds, or alone once a file is there."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", "--drop=0", *OPTIONS],
         cwd=project,
@@ -101,7 +103,7 @@ def kill(project: Path, moment: str | float) -> None:
             time.sleep(0.02)
     finally:
         with contextlib.suppress(ProcessLookupError):  # it was done before that moment
-            os.killpg(process.pid, signal.SIGKILL)
+            (os.kill if wanted else os.killpg)(process.pid, signal.SIGKILL)
         process.wait()
     assert wanted is None or wanted.exists()
 
@@ -169,6 +171,24 @@ def test_starting_over_leaves_a_given_model_alone(run_nmt, project, toy_bundle):
     done = run_nmt("augment", "toy.yaml", *options, *OPTIONS, cwd=project)
     assert "no such folder" not in done.stderr
     assert (model / "model" / "bundle.json").is_file()
+
+
+def test_a_training_whose_command_is_killed_stops_and_saves(project):
+    started = subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *OPTIONS, *LONG],
+        cwd=project,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wanted = project / "runs" / "toy-forward-1" / "checkpoints" / "step-00000002"
+    ends = time.monotonic() + 240
+    while not wanted.exists() and time.monotonic() < ends:
+        time.sleep(0.02)
+    started.kill()
+    _, told = started.communicate(timeout=240)  # the end of what the training tells, too
+    assert "stopping after this step, then saving" in told
+    with RunFolder(wanted.parents[1]).locked():
+        pass
 
 
 def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, project):

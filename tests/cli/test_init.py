@@ -95,6 +95,41 @@ def test_a_preset_of_the_same_task_is_taken_whole(run_nmt, folder):
         assert (config.model, config.chat) == (bundled.model, bundled.chat)
 
 
+def test_the_fast_recipe_gives_every_size_with_its_reason(run_nmt, folder):
+    done = run_nmt("init", "my.yaml", "--recipe", "fast", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    then = "nmt train my.yaml --time 5m"
+    assert done.stderr.splitlines()[-1].startswith(f"then: {then}   # ")
+    text = (folder / "my.yaml").read_text()
+    assert f"#   nmt check my.yaml\n#   {then}   # " in text
+    lines = text.splitlines()
+    above = lines[next(n for n, line in enumerate(lines) if line.startswith("  d_model:")) - 1]
+    assert above.startswith("  # d_model: 180 pairs on a ")
+    assert "# Sources: Sennrich & Zhang 2019, arXiv 1905.11901" in lines
+    assert not load_config(str(folder / "my.yaml")).auto
+
+
+def test_the_best_recipe_is_a_chain_with_its_time(run_nmt, folder):
+    done = run_nmt("init", "my.yaml", "--recipe", "best", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    check, augment, train = done.stderr.splitlines()[-3:]
+    assert check == "next: nmt check my.yaml"
+    assert augment.startswith("then: nmt augment my.yaml --copies 2   # about ")
+    assert augment.endswith("(Nguyen et al. 2020, arXiv 1911.01986)")
+    assert train.startswith("then: nmt train my-augmented.yaml   # up to ")
+    text = (folder / "my.yaml").read_text()
+    assert all(f"#   {line.removeprefix('then: ')}\n" in text for line in (augment, train))
+    assert load_config(str(folder / "my.yaml")).auto
+    done = run_nmt("augment", "my.yaml", "--copies", "2", "--dry-run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_fast_recipe_is_for_every_task(run_nmt, folder):
+    done = run_nmt("init", "--task", "chat", "--recipe", "fast", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert not load_config(str(folder / "nmt.yaml")).auto
+
+
 def test_noise_is_a_switch(run_nmt, folder):
     done = run_nmt("init", "--noise", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -116,6 +151,13 @@ def test_the_task_can_be_said(run_nmt, folder):
         (["--task", "transation"], 2, "Did you mean 'translation'?"),
         (["--task", "chat", "--reverse"], 2, "--reverse is for translation"),
         (["--preset", "quickstrat"], 2, "Did you mean 'quickstart'?"),
+        (["--recipe", "bst"], 2, "--recipe bst: not one of best, fast. Did you mean 'best'?"),
+        (
+            ["--recipe", "best", "--task", "chat"],
+            2,
+            "--recipe best is for translation; this is chat",
+        ),
+        (["--recipe", "best", "--preset", "auto"], 2, "cannot be combined with --preset"),
         (["--data", "nowhere"], 3, "--data-dir nowhere: no such folder"),
         (["--dev", "de.txt", "en.txt"], 2, "--dev and --test need --train"),
         (["--train", "de.txt", "fr.txt"], 3, "fr.txt: no such file"),

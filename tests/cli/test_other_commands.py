@@ -160,6 +160,17 @@ def test_a_table_has_source_and_reference(run_nmt, toy_bundle, tmp_path):
         assert "needs --input with a .tsv or .csv" in found[4].stderr
 
 
+def test_evaluate_scores_each_noise_of_the_source(run_nmt, toy_bundle, toy_corpus, tmp_path):
+    """The words of the toy corpus have no upper case: what is in lower case scores the same."""
+    files = ["-i", str(toy_corpus / "test.en"), "--reference", str(toy_corpus / "test.de")]
+    done = run_nmt("evaluate", "-m", str(toy_bundle), *files, "--noise", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    clean, *noisy = json.loads(done.stdout)["systems"]
+    scores = {system["name"]: system["bleu"]["score"] for system in noisy}
+    assert [*scores] == ["lower_case", "capitals", "title_case", "final_punctuation", "typos"]
+    assert scores["lower_case"] == clean["bleu"]["score"] > scores["capitals"]
+
+
 def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
     (tmp_path / "h").write_text("a b c\nb b\n")
     record = json.loads(

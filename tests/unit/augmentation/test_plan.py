@@ -124,12 +124,12 @@ def test_a_forecast_is_of_what_is_left_and_of_the_model_that_is_given(
     assert first == "forward-1: made before, is reused"
     assert second.startswith("backward-1: train 180 steps")
 
-    widths, step_seconds = [], forecast.step_seconds
+    widths, search_seconds = [], forecast.search_seconds
 
-    def noted(config, *others):
-        widths.append(config.model.d_model)
-        return step_seconds(config, *others)
+    def noted(config, *others, beam_size):
+        widths.append((config.model.d_model, beam_size))
+        return search_seconds(config, *others, beam_size=beam_size)
 
-    monkeypatch.setattr(forecast, "step_seconds", noted)
+    monkeypatch.setattr(forecast, "search_seconds", noted)
     foretell(plan_of("name=other", "model.d_model=64", models=[str(toy_bundle)]))
-    assert widths == [32]
+    assert widths == [(32, 5), (32, 1)]  # a teacher's hypotheses, and the forced score
