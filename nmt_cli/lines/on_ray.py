@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import itertools
 import os
+import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from nmt_cli.search.translator import full_windows
 
 AUTO = "auto"
 _AHEAD = 2  # parts that a process has: one in work, and the next
+_WAIT = 10.0  # seconds for a cluster to answer
 _RETRIES = 3  # of a part whose process died
 _WINDOW_LINES = 512  # worked on together
 
@@ -44,7 +46,7 @@ class Cluster:
     threads: int = 1  # cores of each
 
     def __post_init__(self) -> None:
-        if min(self.workers or 1, self.threads) < 1:
+        if self.threads < 1 or (self.workers is not None and self.workers < 1):
             raise ConfigError("--ray-workers and --threads must be at least 1")
 
 
@@ -139,6 +141,7 @@ def _connected(cluster: Cluster) -> Any:
     except ImportError:
         hint = "pip install 'nmt-cli[ray]'"
         raise NmtError("--ray needs Ray, which is not installed", hint=hint) from None
+    _check_reachable(cluster.address)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     try:
         try:
@@ -151,6 +154,19 @@ def _connected(cluster: Cluster) -> Any:
         reason = str(error).splitlines()[0]
         raise NmtError(f"--ray {cluster.address}: no cluster can be reached: {reason}") from error
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Raise NmtError unless something listens at an address; Ray tries again for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if address == AUTO:
+        return
+    if not (host and port.isdecimal()):
+        raise ConfigError(f"--ray {address}: give auto, HOST:PORT or ray://HOST:PORT")
+    try:
+        socket.create_connection((host, int(port)), timeout=_WAIT).close()
+    except (OSError, OverflowError) as error:
+        raise NmtError(f"--ray {address}: no cluster can be reached: {error}") from error
 
 
 def _shared(ray: Any, model: Model) -> list[Any]:

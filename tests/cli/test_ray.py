@@ -134,6 +134,7 @@ def test_scores_and_labels_too(run_nmt, folder, toy_bundle, label_bundle):
         (("--ray", "auto", "--shard", "1/2"), 2, "give either --ray or --shard"),
         (("--ray", "auto", "-i", "in/a.txt", "-o", "x", "--ray-workers", "0"), 2, "at least 1"),
         (("--ray", "127.0.0.1:1", "-i", "in/a.txt", "-o", "x"), 1, "no cluster can be reached"),
+        (("--ray", "here", "-i", "in/a.txt", "-o", "x"), 2, "--ray here: give auto, HOST:PORT or"),
         (("--ray", "auto", "-i", "in/no", "-o", "x"), 3, "in/no: cannot be read"),
     ],
 )
