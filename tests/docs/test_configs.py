@@ -11,6 +11,7 @@ NAMES = [
     "chat-ko-sample",
     "intents",
     "multi30k-en-de",
+    "multi30k-en-de-best",
     "quickstart",
     "sentiment",
     "small-transformer",
