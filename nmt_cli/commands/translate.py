@@ -101,12 +101,16 @@ def translate(
     )
     file = documents.file_of(text, input_file, from_format)
     if file is not None:
-        documents.translate(
-            loaded,
-            options,
-            documents.Wanted(file, output_file, from_format, protect or (), all_texts),
-        )
+        of_lines = {
+            "--json": json, "--n-best": n_best, "--align": align, "--attention": attention,
+            "--no-split": no_split, "--column": column, "--shard": shard, "--ray": ray,
+            "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
+        }  # fmt: skip
+        documents.check_unused(of_lines, f"on {file}, which is a document")
+        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts)
+        documents.translate(loaded, options, wanted)
         return
+    documents.check_unused({"--protect": protect, "--all": all_texts}, "on lines of text")
     work = Translating(
         model=loaded,
         json=json,

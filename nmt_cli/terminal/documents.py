@@ -1,7 +1,7 @@
 """`nmt translate` of documents: which files are some, what is told, and what is written."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,6 +43,12 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
     if len(are_lines) > 1:
         raise ConfigError(f"{file}: some are documents, some are not", hint="--from-format KIND")
     return None if True in are_lines else file
+
+
+def check_unused(options: Mapping[str, object], on: str) -> None:
+    """Raise ConfigError if one of some options is given, which has no effect there."""
+    if given := [name for name, value in options.items() if value]:
+        raise ConfigError(f"{', '.join(given)}: no effect {on}")
 
 
 def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:

@@ -66,11 +66,14 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
         (("in/b.md",), 2, "in/b.md is a document: name the file to write with --output"),
         (("in/b.md", "-o", "in/b.md"), 2, "in/b.md: the output is the input"),
         (("in/b.md", "-o", "x", "--protect", "("), 2, "a pattern of words to protect: "),
+        (("-i", "in/b.md", "-o", "x", "--json", "--shard", "1/2"), 2,
+         "--json, --shard: no effect on in/b.md, which is a document"),
+        (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "pdf"), 2, "--from-format must be"),
         (("-i", "no.md", "-o", "x"), 3, "no.md: cannot be read: No such file"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "in/b.md: is no Word document"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_done_is_told(run_nmt, toy_bundle, folder, arguments, code, told):
     done = _translate(run_nmt, toy_bundle, folder, *arguments)
     assert (done.returncode, told in done.stderr) == (code, True), done.stderr
