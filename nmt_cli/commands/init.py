@@ -43,7 +43,6 @@ def init(
 
     Example: nmt init my.yaml --train train.en train.de --dev dev.en dev.de
     """
-    from nmt_cli.augmentation.recipe import propose
     from nmt_cli.config.reading import json_schema as schema
     from nmt_cli.config.reading import load_config
     from nmt_cli.config.recipes import RECIPES, Proposal
@@ -82,7 +81,11 @@ def init(
     with os_errors_as(DataError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)  # paths in the file are relative to it
     loaded = draft.completed(tree, preset)
-    proposal = propose(recipe, loaded) if recipe is not None else Proposal({}, {}, [])
+    proposal = Proposal({}, {}, [])
+    if recipe is not None:
+        from nmt_cli.augmentation.recipe import propose
+
+        proposal = propose(recipe, loaded)
     text = draft.text(loaded, proposal)
     with os_errors_as(DataError, f"{path}: cannot be written"):
         write_text(path, text)

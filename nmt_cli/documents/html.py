@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from nmt_cli.documents.inline import Builder, Inline
 
-_SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
-_ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
+SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
+ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
 _IN_SENTENCES = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
     "font", "i", "img", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong",
@@ -21,11 +21,11 @@ _KEPT = "code|kbd|samp|var"
 _MARKUP = re.compile(
     rf"""
     (?P<whole> <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?.*?(?:\?>|\Z) | <!(?!--).*?(?:>|\Z)
-      | (?i:<(?P<name>script|style|pre|textarea)(?![a-z]){_ATTRIBUTES}(?<!/)>
+      | (?i:<(?P<name>script|style|pre|textarea)(?![a-z]){ATTRIBUTES}(?<!/)>
         .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z)) )
     | (?P<comment> <!--.*?(?:-->|\Z) )
-    | (?P<kept> (?i:<(?P<code>{_KEPT})(?![a-z]){_ATTRIBUTES}(?<!/)>[^<]*</(?P=code)\s*>) )
-    | (?P<tag> <(?P<slash>/?)(?P<of>[A-Za-z][A-Za-z0-9-]*){_ATTRIBUTES}> )
+    | (?P<kept> (?i:<(?P<code>{_KEPT})(?![a-z]){ATTRIBUTES}(?<!/)>[^<]*</(?P=code)\s*>) )
+    | (?P<tag> <(?P<slash>/?)(?P<of>[A-Za-z][A-Za-z0-9-]*){ATTRIBUTES}> )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
@@ -61,6 +61,14 @@ class Page:
         return "".join(a + b for a, b in zip(self._frame, [*texts, ""], strict=True))
 
 
+def unescaped(text: str) -> str:
+    """Return the text of HTML without tags."""
+    try:
+        return html.unescape(text)
+    except ValueError:  # a reference by a number of thousands of digits is no character
+        return text
+
+
 def _escape(text: str) -> str:
     return html.escape(text, quote=False)
 
@@ -74,7 +82,7 @@ def _is_in_sentence(found: re.Match[str]) -> bool:
 def _inline(stretch: str) -> tuple[str, Inline | None, str]:
     """Return a text between blocks, and the space around it; None if it has no word."""
     core = stretch.strip()
-    if not html.unescape(_MARKUP.sub("", core)).strip():
+    if not unescaped(_MARKUP.sub("", core)).strip():
         return "", None, ""
     head = len(stretch) - len(stretch.lstrip())
     before, after = stretch[:head], stretch[head + len(core) :]
@@ -92,7 +100,7 @@ def _inline(stretch: str) -> tuple[str, Inline | None, str]:
 
 
 def _add_text(made: Builder, text: str) -> None:
-    text = _SPACE.sub(" ", html.unescape(text))
+    text = SPACE.sub(" ", unescaped(text))
     made.text += text if made.text else text.removeprefix(" ")
 
 
@@ -100,7 +108,7 @@ def _add_markup(made: Builder, found: re.Match[str]) -> None:
     tag, name = found[0], (found["of"] or "").lower()
     if found["kept"]:
         inner, end = tag.index(">") + 1, tag.rindex("</")
-        made.keep(html.unescape(tag[inner:end]), tag[:inner], tag[end:])
+        made.keep(unescaped(tag[inner:end]), tag[:inner], tag[end:])
     elif found["slash"]:
         made.close(name, tag)
     elif found["comment"] or name in _ALONE or tag.endswith("/>"):

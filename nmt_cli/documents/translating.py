@@ -11,11 +11,8 @@ from nmt_cli.documents.opening import Document, kind_of, open_document
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
-from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import Part, TextHypothesis
-
-_WINDOW_TEXTS = 512  # texts that are translated together
+from nmt_cli.search.translator import WINDOW_LINES, AlignedPart, aligned
 
 
 @dataclass(frozen=True)
@@ -77,14 +74,14 @@ def translate_document(
 def _filled(document: Document, model: Model, options: SearchOptions) -> Iterator[Filled]:
     """Yield each text of a document, translated, with its marks; one without a letter stays."""
     translator = model.translator()
-    for start in range(0, len(document.texts), _WINDOW_TEXTS):
-        window = document.texts[start : start + _WINDOW_TEXTS]
+    for start in range(0, len(document.texts), WINDOW_LINES):
+        window = document.texts[start : start + WINDOW_LINES]
         wordy = [inline for inline in window if _has_words(inline)]
         found = [*translator.translate_windows([[inline.text for inline in wordy]], options)]
         marked = [i for i, inline in enumerate(wordy) if inline.marks]
-        alignments = dict(
-            zip(marked, _alignments(model, [found[i].hypotheses[0] for i in marked]), strict=True)
-        )
+        best = [found[i].hypotheses[0] for i in marked]
+        rows = aligned(model.engine, model.vocabularies, best)
+        alignments = dict(zip(marked, map(_alignment, rows), strict=True))
         translated = iter(
             inline.filled(found[i].text, alignments.get(i, Alignment()))
             for i, inline in enumerate(wordy)
@@ -102,32 +99,11 @@ def _has_words(inline: Inline) -> bool:
     return any(map(str.isalpha, text))
 
 
-def _alignments(model: Model, found: Sequence[TextHypothesis]) -> list[Alignment]:
-    """Return which words each hypothesis was made of; those of its parts one after the other."""
-    parts = [part for hypothesis in found for part in hypothesis.parts]
-    sources, targets = model.vocabularies.source, model.vocabularies.target
-    tags = model.vocabularies.languages.tokens
-    attention = iter(_attention(model, parts))
-    rows = []
-    for hypothesis in found:
-        pairs: list[tuple[int, int]] = []
-        nearest: dict[int, int] = {}
-        before = [0, 0]
-        for part in hypothesis.parts:
-            words = (
-                words_of(sources.tokens(part.source), tags),
-                words_of(targets.tokens(part.target), tags),
-            )
-            weights = word_attention(next(attention), *words)
-            pairs += [(s + before[0], t + before[1]) for s, t in word_pairs(weights)]
-            for s, column in enumerate(zip(*weights, strict=True)):
-                nearest[s + before[0]] = column.index(max(column)) + before[1]
-            before = [before[0] + len(words[0]), before[1] + len(words[1])]
-        rows.append(Alignment(pairs, nearest))
-    return rows
-
-
-def _attention(model: Model, parts: Sequence[Part]) -> list[Matrix]:
-    if not parts:
-        return []
-    return model.engine.attention([p.source for p in parts], [p.target for p in parts])
+def _alignment(parts: Sequence[AlignedPart]) -> Alignment:
+    """Return which words a line was made of; those of its parts one after the other."""
+    nearest = {
+        s + part.words_before[0]: column.index(max(column)) + part.words_before[1]
+        for part in parts
+        for s, column in enumerate(zip(*part.words, strict=True))
+    }
+    return Alignment([pair for part in parts for pair in part.pairs()], nearest)

@@ -8,7 +8,6 @@ it again.
 """
 
 import collections
-import dataclasses
 import itertools
 import os
 import socket
@@ -25,13 +24,12 @@ from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.files import sha256_of
 from nmt_cli.lines.parts import Division, Part
 from nmt_cli.lines.work import Work
-from nmt_cli.search.translator import full_windows
+from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
 AUTO = "auto"
 _AHEAD = 2  # parts that a process has: one in work, and the next
 _WAIT = 10.0  # seconds for a cluster to answer
 _RETRIES = 3  # of a part whose process died
-_WINDOW_LINES = 512  # worked on together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class _Worker:
             paths = [folder.here() for folder in ray.get(folders)]
             model = load(paths, **self._options)
             self._work = self._kind(model=model, **self._settings)
-        found = self._work.found(full_windows(items, _WINDOW_LINES))
+        found = self._work.found(full_windows(items, WINDOW_LINES))
         return "".join(map(self._work.line, found))
 
 
@@ -184,8 +182,6 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
     most = int(there.get("GPU", 0) if is_gpu else there.get("CPU", 0) // cluster.threads)
     if cluster.workers is None and not most:
         raise ConfigError("--ray: the cluster has no " + ("GPU" if is_gpu else "free core"))
-    settings = {f.name: getattr(work, f.name) for f in dataclasses.fields(work)}
-    del settings["model"]
     actor = ray.remote(_Worker).options(
         num_cpus=cluster.threads,
         num_gpus=1 if is_gpu else 0,
@@ -193,7 +189,9 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
         max_task_retries=_RETRIES,
     )
     of_engine = vars(options) | {"threads": cluster.threads}
-    return [actor.remote(type(work), settings, of_engine) for _ in range(cluster.workers or most)]
+    return [
+        actor.remote(type(work), work.settings(), of_engine) for _ in range(cluster.workers or most)
+    ]
 
 
 def _made(

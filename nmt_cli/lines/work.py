@@ -13,8 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.api.model import Model
-from nmt_cli.search.alignment import word_attention, word_pairs, words_of
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import aligned
 
 if TYPE_CHECKING:
     from nmt_cli.search.labeller import Labelled
@@ -36,16 +36,20 @@ class Work(ABC):
     def line(self, found: Any) -> str:
         """Return the output for one line, with its line feed."""
 
+    def settings(self) -> dict[str, Any]:
+        """Return all fields but the model, by name."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del fields["model"]
+        return fields
+
     def depends_on(self) -> dict[str, Any]:
         """Return all that decides the output beside the input, by what people call it; as JSON."""
         manifest, options = self.model.bundle.manifest, self.model.options
         own_format = manifest.ctranslate2.get("auto")  # may be another one tomorrow
-        settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del settings["model"]
         return {
             "model": self.model.bundle.identity,
             "engine": [options.engine, options.number_format or own_format],
-            "options": json.loads(json.dumps(settings, default=vars)),
+            "options": json.loads(json.dumps(self.settings(), default=vars)),
         }
 
 
@@ -146,17 +150,6 @@ class Translating(Work):
         self, hypothesis: "TextHypothesis"
     ) -> tuple[list[tuple[int, int]], list[dict[str, Any]]]:
         """Return word pairs over the whole line, and for each part its tokens and attention."""
-        pairs, maps = [], []
-        words_before = [0, 0]
-        for part in hypothesis.parts:
-            (attention,) = self.model.engine.attention([part.source], [part.target])
-            source = self.model.vocabularies.source.tokens(part.source)
-            target = self.model.vocabularies.target.tokens(part.target)
-            tags = self.model.vocabularies.languages.tokens
-            words = words_of(source, tags), words_of(target, tags)
-            for s, t in word_pairs(word_attention(attention, *words)):
-                pairs.append((s + words_before[0], t + words_before[1]))
-            words_before[0] += len(words[0])
-            words_before[1] += len(words[1])
-            maps.append({"source": source, "target": target, "weights": attention})
-        return pairs, maps
+        (parts,) = aligned(self.model.engine, self.model.vocabularies, [hypothesis])
+        maps = [{"source": p.source, "target": p.target, "weights": p.weights} for p in parts]
+        return [pair for part in parts for pair in part.pairs()], maps

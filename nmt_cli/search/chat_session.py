@@ -245,13 +245,14 @@ class TextStream:
         self.text = ""
         self._subwords = subwords
         self._of_byte = subwords.ids(BYTE_TOKENS)
+        self._byte_of = {token: bytes([byte]) for byte, token in enumerate(self._of_byte)}
         self._ids: list[int] = []
         self._bytes = codecs.getincrementaldecoder("utf-8")("ignore")
 
     def add(self, token: int) -> str:
         """Take the next id; return the text that is now certain to follow, perhaps none."""
-        if token in self._of_byte:
-            whole = self._bytes.decode(bytes([self._of_byte.index(token)]))
+        if token in self._byte_of:
+            whole = self._bytes.decode(self._byte_of[token])
             self._ids += [self._of_byte[byte] for byte in whole.encode()]
         else:
             self._bytes.reset()

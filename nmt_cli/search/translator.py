@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.search.alignment import word_attention, word_pairs, words_of
+from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.languages import Direction, Way
@@ -215,6 +215,44 @@ class Translator:
         )
 
 
+@dataclass(frozen=True)
+class AlignedPart:
+    """How the words and tokens of a part of a line belong together; white space ends a word."""
+
+    source: list[str]  # tokens, with `</s>`
+    target: list[str]
+    weights: Matrix  # [T, S]: how much each target token looks at each source token
+    words: Matrix  # the same between words
+    words_before: tuple[int, int]  # of the line, in source and target
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return (source word, target word) for each target word, counted over the line."""
+        before = self.words_before
+        return [(s + before[0], t + before[1]) for s, t in word_pairs(self.words)]
+
+
+def aligned(
+    engine: Engine, vocabularies: Vocabularies, found: Sequence[TextHypothesis]
+) -> Iterator[list[AlignedPart]]:
+    """Yield the parts of each hypothesis with the attention in them, all of one batch."""
+    parts = [part for hypothesis in found for part in hypothesis.parts]
+    sides = [part.source for part in parts], [part.target for part in parts]
+    attention = iter(engine.attention(*sides) if parts else ())
+    tags = vocabularies.languages.tokens
+    for hypothesis in found:
+        row: list[AlignedPart] = []
+        before = (0, 0)
+        for part in hypothesis.parts:
+            source = vocabularies.source.tokens(part.source)
+            target = vocabularies.target.tokens(part.target)
+            words = words_of(source, tags), words_of(target, tags)
+            weights = next(attention)
+            of_words = word_attention(weights, *words)
+            row.append(AlignedPart(source, target, weights, of_words, before))
+            before = before[0] + len(words[0]), before[1] + len(words[1])
+        yield row
+
+
 def one_line(vocabulary: Subwords, ids: Sequence[int]) -> str:
     """Return the text of target ids with line ends, should the model write any, as spaces."""
     return vocabulary.decode(ids).replace("\n", " ").replace("\r", " ")
@@ -312,6 +350,7 @@ def explain_pair(
     ]
 
 
+WINDOW_LINES = 512  # of a file, worked on together: enough for batches of similar lengths
 _MAX_LINES = 2048
 _MAX_CHARACTERS = 1 << 20
 

@@ -8,17 +8,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nmt_cli.documents.html import ATTRIBUTES, SPACE, unescaped
+
 _LINE = re.compile(r"\S(?:.*\S)?")
-_SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
-_ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
 # What is not closed reaches to the end. Some tags are passed over with all that they hold, which is
 # not for readers, or not to be changed.
 _MARKUP = re.compile(
     rf"""
     <!--.*?(?:-->|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?.*?(?:\?>|\Z) | <!.*?(?:>|\Z)
-    | (?i:<(?P<name>script|style|code|pre|textarea)(?![a-z]){_ATTRIBUTES}(?<!/)>
+    | (?i:<(?P<name>script|style|code|pre|textarea)(?![a-z]){ATTRIBUTES}(?<!/)>
       .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z))
-    | </?[A-Za-z]{_ATTRIBUTES}>
+    | </?[A-Za-z]{ATTRIBUTES}>
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
@@ -53,20 +53,13 @@ def parse(text: str) -> Marked:
     spans = [found.span() for found in _MARKUP.finditer(text)]
     for start, end in [*spans, (len(text), len(text))]:
         stretch = text[begin:start]
-        if inner := _unescaped(stretch).strip():
+        if inner := unescaped(stretch).strip():
             before = stretch[: len(stretch) - len(stretch.lstrip())]
             frame.append(pending + before)
-            texts.append(_SPACE.sub(" ", inner))
+            texts.append(SPACE.sub(" ", inner))
             pending = stretch[len(stretch.rstrip()) :]
         else:
             pending += stretch
         pending += text[start:end]
         begin = end
     return Marked(texts, [*frame, pending], has_tags=True)
-
-
-def _unescaped(text: str) -> str:
-    try:
-        return html.unescape(text)
-    except ValueError:  # a reference by a number of thousands of digits is no character
-        return text

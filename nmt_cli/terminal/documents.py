@@ -32,13 +32,13 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
 
     ConfigError: only some of the files that match a pattern are documents.
     """
+    if file is None and text and len(text) == 1 and len(text[0]) < 4096 and Path(text[0]).is_file():
+        file = text[0]
+    if file is None:  # a sentence waits for nothing that documents need
+        return None
     from nmt_cli.documents.opening import LINES, kind_of
     from nmt_cli.lines.parts import input_files
 
-    if file is None and text and len(text) == 1 and len(text[0]) < 4096 and Path(text[0]).is_file():
-        file = text[0]
-    if file is None:
-        return None
     are_lines = {kind_of(one, kind) == LINES for one in input_files(file)}
     if len(are_lines) > 1:
         raise ConfigError(f"{file}: some are documents, some are not", hint="--from-format KIND")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nmt_cli.search.labeller import Labelled
 
 
-_WINDOW_LINES = 512  # of a file, translated together
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
     "replace": lambda raw: raw.decode("utf-8", errors="replace"),
@@ -119,14 +118,14 @@ class Lines:
 
     def windows(self) -> Iterable[list[str]]:
         """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
-        from nmt_cli.search.translator import arriving_windows, full_windows
+        from nmt_cli.search.translator import WINDOW_LINES, arriving_windows, full_windows
 
         if self.text and self.column is None:
             return full_windows(map(_one_line, self.text))
         stdin = sys.stdin.fileno
         is_whole = self.file not in (None, "-") or stat.S_ISREG(os.fstat(stdin()).st_mode)
         if is_whole:
-            return full_windows(self.items(), _WINDOW_LINES)
+            return full_windows(self.items(), WINDOW_LINES)
         return arriving_windows(self.items())
 
 
@@ -228,7 +227,7 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:
     from nmt_cli.lines.parts import share_of
-    from nmt_cli.search.translator import full_windows
+    from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
     share = share_of(shard)
     part = _division("--shard", work, source, output, share.of).part(share)
@@ -237,7 +236,7 @@ def _run_share(what: str, work: "Work", source: Source, output: str | None, shar
         return None
     items = itertools.islice(source.items(), part.lines.start, part.lines.stop)
     with part.written() as stream:
-        return _write(what, work, full_windows(items, _WINDOW_LINES), source.file, stream)
+        return _write(what, work, full_windows(items, WINDOW_LINES), source.file, stream)
 
 
 def _run_on_ray(

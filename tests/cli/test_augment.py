@@ -173,7 +173,8 @@ def test_starting_over_leaves_a_given_model_alone(run_nmt, project, toy_bundle):
     assert (model / "model" / "bundle.json").is_file()
 
 
-def test_a_training_whose_command_is_killed_stops_and_saves(project):
+def _while_it_trains(project):
+    """Begin to augment; return the process when its first training has saved something."""
     started = subprocess.Popen(
         [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *OPTIONS, *LONG],
         cwd=project,
@@ -184,24 +185,20 @@ def test_a_training_whose_command_is_killed_stops_and_saves(project):
     ends = time.monotonic() + 240
     while not wanted.exists() and time.monotonic() < ends:
         time.sleep(0.02)
+    return started
+
+
+def test_a_training_whose_command_is_killed_stops_and_saves(project):
+    started = _while_it_trains(project)
     started.kill()
     _, told = started.communicate(timeout=240)  # the end of what the training tells, too
     assert "stopping after this step, then saving" in told
-    with RunFolder(wanted.parents[1]).locked():
+    with RunFolder(project / "runs" / "toy-forward-1").locked():
         pass
 
 
 def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, project):
-    started = subprocess.Popen(
-        [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *OPTIONS, *LONG],
-        cwd=project,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wanted = project / "runs" / "toy-forward-1" / "checkpoints" / "step-00000002"
-    ends = time.monotonic() + 240
-    while not wanted.exists() and time.monotonic() < ends:
-        time.sleep(0.02)
+    started = _while_it_trains(project)
     started.terminate()
     _, told = started.communicate(timeout=120)
     assert started.returncode == 143

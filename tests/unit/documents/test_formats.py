@@ -135,6 +135,11 @@ def test_a_page_without_changes_is_as_it_was(tmp_path):
     assert _unchanged(document).decode() == PAGE
 
 
+def test_a_reference_by_thousands_of_digits_stays_text(tmp_path):
+    content = f"<p>a &#{'9' * 5000}; b</p>"
+    assert "9" * 5000 in _unchanged(_opened(tmp_path, "a.html", content)).decode()
+
+
 def test_a_break_ends_a_word(tmp_path):
     document = _opened(tmp_path, "a.html", "<p>one<br>two<br/>\nthree</p>")
     assert _texts(document) == ["one two three"]

@@ -1,11 +1,13 @@
 """Tests of what clients send: how much work a wrong body makes, and how a key is given."""
 
+import asyncio
+
 import pytest
 from pydantic import ValidationError
 from starlette.requests import Request
 
 from nmt_cli.server import own
-from nmt_cli.server.requests import RequestError, check_key
+from nmt_cli.server.requests import RequestError, check_key, read_values
 
 
 @pytest.mark.parametrize("path", sorted(own.POSTS))
@@ -24,3 +26,14 @@ def test_the_name_of_a_scheme_is_read_in_any_case(given):
     check_key(Request({"type": "http", "headers": headers}), {}, ["other", "key"])
     with pytest.raises(RequestError):
         check_key(Request({"type": "http", "headers": headers}), {}, ["other"])
+
+
+def test_a_body_that_announces_too_much_is_not_waited_for():
+    async def receive():
+        raise AssertionError("it was read")
+
+    headers = [(b"content-length", b"999999999")]
+    scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b""}
+    with pytest.raises(RequestError, match="the body has more than") as error:
+        asyncio.run(read_values(Request(scope, receive)))
+    assert error.value.status == 413
