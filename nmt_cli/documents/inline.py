@@ -181,11 +181,30 @@ class _Filling:
         """Return the characters of words, without the punctuation that the mark does not have."""
         start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
         outside = mark.start - self._words[own[0]][0], self._words[own[-1]][1] - mark.end
+        if len(own) == 1 and max(outside) > 0:
+            span = self._inside(start, end, mark, is_behind=outside[0] > 0)
+            if span is not None:
+                return span
         if outside[0] > 0:
             start += min(outside[0], _length(_HEAD.match(self._output[start:end])))
         if outside[1] > 0:
             end -= min(outside[1], _length(_TAIL.search(self._output[start:end])))
         return start, max(start, end)
+
+    def _inside(
+        self, start: int, end: int, mark: Mark, *, is_behind: bool
+    ) -> tuple[int, int] | None:
+        """Return the characters of an output word for a mark of some of a word's, such as `m<2>`.
+
+        None is the whole word: nothing in it is like them.
+        """
+        part = self._source.text[mark.start : mark.end].strip()
+        word = self._output[start:end]
+        at = word.rfind(part) if is_behind else word.find(part)
+        if at >= 0:
+            return start + at, start + at + len(part)
+        place = end if is_behind else start
+        return None if any(map(str.isalpha, part)) else (place, place)
 
     def _place(self, position: int) -> int:
         """Return the place in the output that fits a place in the source: behind its last words."""
