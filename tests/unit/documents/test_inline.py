@@ -66,7 +66,7 @@ def test_the_same_words_twice_are_there_twice():
 
 def test_marks_in_marks_stay_in_them():
     text = "one two three four"
-    outer, inner = _mark(text, "one two three", "<a>", "</a>"), _mark(text, "two")
+    outer, inner = _mark(text, "one two three", "<a>", "</a>"), Mark(4, 7, "<b>", "</b>", depth=1)
     filled = Inline(text, [outer, inner]).filled(
         "vier zwei drei eins", Alignment([(3, 0), (1, 1), (2, 2), (0, 3)])
     )
@@ -101,7 +101,7 @@ def _built(draw):
                 made.point("<br/>")
                 written += "<br/>"
             case 4:
-                made.keep("{x}", "`", "`")
+                made.keep("{x}", "`{x}`")
                 made.text += " "
                 written += "`{x}` "
     return made.inline(), written
