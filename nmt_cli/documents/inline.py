@@ -200,7 +200,10 @@ class _Filling:
     def _trimmed(self, run: list[int], own: list[int], mark: Mark) -> tuple[int, int]:
         """Return the characters of words, without the punctuation that the mark does not have."""
         start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
-        outside = mark.start - self._words[own[0]][0], self._words[own[-1]][1] - mark.end
+        first, last = self._words[own[0]][0], self._words[own[-1]][1]
+        if self._output[start:end] == self._source.text[first:last]:
+            return start + max(0, mark.start - first), start + min(mark.end, last) - first
+        outside = mark.start - first, last - mark.end
         if len(own) == 1 and max(outside) > 0:
             span = self._inside(start, end, mark, is_behind=outside[0] > 0)
             if span is not None:
@@ -234,7 +237,7 @@ class _Filling:
         if not self._words or position <= self._words[0][0]:
             return 0
         if position >= self._words[-1][1]:
-            return len(self._output)
+            return len(self._output.rstrip())
         number = max(i for i, (start, _) in enumerate(self._words) if start <= position)
         start, end = self._words[number]
         found = sorted(t for s, t in self._pairs if s == number)

@@ -10,11 +10,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from nmt_cli.documents.inline import Inline
-from nmt_cli.documents.markdown_inline import marked
+from nmt_cli.documents.markdown_inline import HARD_SPACE, marked
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---(?:\n|\Z)", re.DOTALL)
 # What begins another block where it begins a line.
-_BLOCK = re.compile(r"(?:[-+*]|#{1,6}|\d{1,9}[.)])(?=\s|$)|>|```|~~~|(?:=+|-+)\s*$")
+_BLOCK = re.compile(
+    r"(?:[-+*]|#{1,6}|\d{1,9}[.)])(?=\s|$)|>|```|~~~|(?:=+|-+|(?:[-*_]\s*){3,})\s*$"
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Page:
         lines: list[str | None] = [*self._lines]
         shifts: dict[int, int] = {}  # of a line that has several texts: how much longer it is
         for stretch, text in zip(self._stretches, texts, strict=True):
-            laid_out = _laid_out(text, stretch.lines, self._lines)
+            laid_out = _laid_out(text, stretch.lines, self._lines).replace(HARD_SPACE, " ")
             number, start, end = stretch.lines[0]
             shift = shifts.get(number, 0)
             line = str(lines[number])
@@ -99,15 +101,18 @@ def _laid_out(text: str, places: list[tuple[int, int, int]], lines: list[str]) -
     number, start, _ = places[1]
     head = lines[number][:start]
     width = max(end for _, _, end in places)
-    rows: list[str] = []
-    for row in text.split("\n"):
-        wrapped = textwrap.wrap(
-            row, max(20, width - start), break_long_words=False, break_on_hyphens=False
-        ) or [""]
-        wrapped[-1] += "  " if row.endswith("  ") else ""  # ends the line for readers, too
-        for line in wrapped:
-            if rows and _BLOCK.match(line):
-                rows[-1] += f" {line}"
-            else:
-                rows.append(line)
+    rows = [line for row in text.split("\n") for line in _wrapped(row, max(20, width - start))]
     return f"\n{head}".join(rows)
+
+
+def _wrapped(row: str, width: int) -> list[str]:
+    """Return the lines of a row, which may end in two spaces: it then ends for readers, too."""
+    lines: list[str] = []
+    for line in textwrap.wrap(row, width, break_long_words=False, break_on_hyphens=False):
+        if lines and (_BLOCK.match(line) or lines[-1].startswith("<")):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    lines = lines or [""]
+    lines[-1] += "  " if row.endswith("  ") else ""
+    return lines

@@ -13,8 +13,12 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 
 from nmt_cli.documents.inline import Builder, Inline
 
+HARD_SPACE = "\uf8ff"  # one that is no place for a line to end: in the address of a link
 _LINK_BEGIN = re.compile(r"!?\[")
-_LINK_TARGET = re.compile(r"\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)")
+_LINK_TARGET = re.compile(
+    r"\(\s*(?:<[^<>\n]*>|(?:[^()\s<\\]|\\.|\((?:[^()\s\\]|\\.)*\))(?:[^()\s\\]|\\.|\((?:[^()\s\\]|\\.)*\))*)?"
+    r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+)
 _LINK_LABEL = re.compile(r"\[([^\[\]]*)\]")
 _ALONE = ("br", "img", "wbr")  # tags that have no end
 
@@ -35,7 +39,7 @@ _PATTERNS = {
     _Kind.KEPT: re.compile(
         r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
         r"|<[a-zA-Z][a-zA-Z0-9+.-]+:[^<>\s]*>|<[\w.!#$%&'*+/=?^`{|}~-]+@[^<>\s]+>"
-        r"|https?://[^\s<>()\]]*[^\s<>()\].,;:!?]"
+        r"|https?://[^\s<>()\[\]\\*`]*[^\s<>()\[\]\\*`.,;:!?_~]"
         r"|\[\^[^\]\s]+\]|:[a-z0-9_+-]+:(?!\w)|\$\$?[^$\s][^$]*\$\$?",
         re.DOTALL,
     ),
@@ -103,7 +107,7 @@ def _add(content: str, made: Builder, references: Container[str], escaped: set[s
             case _Kind.LINK:
                 made.open("[", content[item.start : item.inner[0]])
                 _add(content[slice(*item.inner)], made, references, escaped)
-                made.close("[", item.close)
+                made.close("[", item.close.replace(" ", HARD_SPACE))
             case _Kind.TEXT:
                 made.text += " " if markup == "\n" else markup
 
@@ -188,12 +192,10 @@ def _link(content: str, at: int, references: Container[str]) -> _Item | None:
     if target := _LINK_TARGET.match(content, end + 1):
         return _Item(_Kind.LINK, at, target.end(), inner, "]" + target[0])
     label = _LINK_LABEL.match(content, end + 1)
-    if label and label[1].strip() and normalizeReference(label[1]) in references:
-        return _Item(_Kind.LINK, at, label.end(), inner, "]" + label[0])
-    if end < len(content) and normalizeReference(text) in references:
-        end = label.end() if label and not label[1].strip() else end + 1
-        return _Item(_Kind.LINK, at, end, inner, f"][{text}]")
-    return None
+    named = (label[1].strip() if label else "") or text
+    if end == len(content) or normalizeReference(named) not in references:
+        return None
+    return _Item(_Kind.LINK, at, label.end() if label else end + 1, inner, f"][{named}]")
 
 
 def _closing_bracket(content: str, at: int) -> int:

@@ -11,9 +11,12 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from translate.storage import po, xliff
 
+from nmt_cli.documents import markdown
 from nmt_cli.documents.inline import Alignment
 from nmt_cli.documents.opening import kind_of, open_document
 from nmt_cli.documents.protected import protector
@@ -421,3 +424,36 @@ def test_kinds_go_by_name_unless_told():
     assert kind_of("a.md", "lines") == "lines"
     with pytest.raises(ConfigError, match="--from-format must be"):
         kind_of("a.md", "pdf")
+
+
+_FRAGMENTS = [
+    "word", "dog", " ", "*", "**", "_", "__", "~~", "`code`", "`a*b`", "[link](x)", "[text](<a b>)",
+    "[ref]", "[ref][]", "[some *text*][ref]", "[", "]", "\\*", "\\_", "\\[", "<b>", "</b>", "<br> ",
+    "  \n", "\n", "https://x.org", "1. ", "- ", "(", ")", ".", "한글", "![img](y)", "<a@b.org>",
+    "&amp;", "#", "> ", "**bold**", "*it*", "$x$", ":smile:", " <!-- c --> ", "\t",
+]  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=14))
+def test_markdown_that_does_not_change_looks_as_it_did(parts):
+    def shown(text):
+        parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        return re.sub(r"\s*(<[^>]*>)\s*", r"\1", re.sub(r"\s+", " ", parser.render(text)))
+
+    text = "".join(parts) + "\n\n[ref]: http://x.org\n"
+    page = markdown.Page(text)
+    assert shown(page.filled([one.unchanged().text for one in page.texts])) == shown(text)
+
+
+def test_words_that_stay_are_found_where_they_belong(tmp_path):
+    page = (
+        "<p>Finally, the sum of <code>x</code> and <code>y</code> is a library <code>a</code>.</p>"
+    )
+    assert _unchanged(_opened(tmp_path, "a.html", page)).decode() == page
+
+
+def test_a_link_by_its_own_words_keeps_its_label(tmp_path):
+    document = _opened(tmp_path, "a.md", "See [the page].\n\n[the page]: https://x.org\n")
+    text = document.texts[0].filled("Siehe die Seite.", Alignment([(0, 0), (1, 1), (2, 2)])).text
+    assert document.filled([text]).startswith(b"Siehe [die Seite][the page].\n")
