@@ -6,14 +6,16 @@ words of the output that the model made of its words, as its attention says.
 """
 
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 _WORD = re.compile(r"\S+")
 _NO_EDGE = r"\w<>{}%$@#/\\"  # characters that are no punctuation around a word
 _HEAD, _TAIL = re.compile(rf"[^{_NO_EDGE}]*"), re.compile(rf"[^{_NO_EDGE}]*\Z")
 _GAP = 1  # words of an output that may stand between others of a mark
+_DEEPEST = 50  # marks in one another; what is deeper is markup at a place
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,23 @@ class Inline:
     marks: Sequence[Mark] = ()
     escape: Callable[[str], str] = _as_it_is  # makes of a text what stands in the file
 
+    def __len__(self) -> int:
+        """Return the characters of the text."""
+        return len(self.text)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is a letter outside of what stays as it is."""
+        text = self.text
+        for mark in self.marks:
+            if mark.is_kept:
+                text = text[: mark.start] + " " * (mark.end - mark.start) + text[mark.end :]
+        return any(map(str.isalpha, text))
+
     def filled(self, output: str, alignment: Alignment) -> "Filled":
         """Return an output with all marks, placed as its words say, as the file has it."""
+        if not self.marks:
+            return Filled(self.escape(output), [])
         return _Filling(self, output, alignment).result()
 
     def unchanged(self) -> "Filled":
@@ -81,7 +98,8 @@ class Builder:
 
     def open(self, name: str, markup: str) -> None:
         """Add the beginning of markup around words."""
-        self._open.append((name, len(self._marks)))
+        if len(self._open) < _DEEPEST:
+            self._open.append((name, len(self._marks)))
         self.point(markup)
 
     def close(self, name: str, markup: str) -> None:
@@ -98,6 +116,9 @@ class Builder:
 
     def keep(self, text: str, before: str = "", after: str = "") -> None:
         """Add words that stay as they are, and markup around them."""
+        if not text:
+            self.point(before + after)
+            return
         start = len(self.text)
         self.text += text
         self._marks.append(Mark(start, len(self.text), before, after, is_kept=True))
@@ -122,13 +143,20 @@ class _Filling:
     def __init__(self, source: Inline, output: str, alignment: Alignment) -> None:
         self._source = source
         self._output = output
-        self._words = [found.span() for found in _WORD.finditer(source.text)]
+        words = [found.span() for found in _WORD.finditer(source.text)]
+        self._starts, self._ends = [a for a, _ in words], [b for _, b in words]
         self._output_words = [found.span() for found in _WORD.finditer(output)]
-        there = len(self._words), len(self._output_words)
-        pairs = alignment.pairs
-        self._pairs = [(s, t) for s, t in pairs if s < there[0] and t < there[1]]
-        self._nearest = {s: t for s, t in alignment.nearest.items() if t < there[1]}
+        count = len(self._output_words)
+        self._made: dict[int, list[int]] = {}  # of a source word: output words, all in order
+        for s, t in sorted(alignment.pairs):
+            if s < len(words) and t < count:
+                self._made.setdefault(s, []).append(t)
+        # the last output word that was made of a source word or of those before it; -1 is none
+        last = (self._made.get(s, [-1])[-1] for s in range(len(words)))
+        self._last = list(accumulate(last, max))
+        self._nearest = {s: t for s, t in alignment.nearest.items() if t < count}
         self._taken: list[tuple[int, int]] = []  # spans of the output that kept words have
+        self._looked: dict[str, int] = {}  # kept words -> where to look for them again
         self._guessed: list[str] = []
 
     def result(self) -> Filled:
@@ -141,28 +169,37 @@ class _Filling:
             if node.mark.is_kept:
                 if not self._is_free(*node.span):
                     node.span = node.span[1], node.span[1]
-                self._taken.append(node.span)
+                self._take(node)
         _apart(roots)
         return Filled(self._written(roots, 0, len(self._output)), self._guessed)
 
     def _finds(self, node: _Node) -> bool:
         """Return whether words that stay are in the output as they were; take their place then."""
         text = self._source.text[node.mark.start : node.mark.end]
-        for found in re.finditer(re.escape(text), self._output):
-            if self._is_free(*found.span()):
-                node.span = found.span()
-                self._taken.append(node.span)
+        start = self._output.find(text, self._looked.get(text, 0))
+        while start >= 0:
+            self._looked[text] = end = start + len(text)
+            if self._is_free(start, end):
+                node.span = start, end
+                self._take(node)
                 return True
+            start = self._output.find(text, end)
         return False
 
+    def _take(self, node: _Node) -> None:
+        start, end = node.span
+        if start < end:
+            insort(self._taken, (start, end))
+
     def _is_free(self, start: int, end: int) -> bool:
-        return all(end <= a or start >= b for a, b in self._taken)
+        before = bisect_left(self._taken, (end,))
+        return not before or self._taken[before - 1][1] <= start
 
     def _around(self, node: _Node) -> tuple[int, int]:
         """Return the characters of the output that belong to a mark, with those of inner marks."""
         mark = node.mark
-        own = [i for i, (a, b) in enumerate(self._words) if a < mark.end and b > mark.start]
-        found = sorted(t for s, t in self._pairs if s in own)
+        own = range(bisect_right(self._ends, mark.start), bisect_left(self._starts, mark.end))
+        found = sorted(t for s in own for t in self._made.get(s, ()))
         if not found and not mark.is_kept:
             found = sorted(self._nearest[s] for s in own if s in self._nearest)
         if mark.start == mark.end or not own or not found:
@@ -177,10 +214,10 @@ class _Filling:
             return min(a for a, _ in inner), max(b for _, b in inner)
         return min([span[0], *(a for a, _ in inner)]), max([span[1], *(b for _, b in inner)])
 
-    def _trimmed(self, run: list[int], own: list[int], mark: Mark) -> tuple[int, int]:
+    def _trimmed(self, run: list[int], own: range, mark: Mark) -> tuple[int, int]:
         """Return the characters of words, without the punctuation that the mark does not have."""
         start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
-        outside = mark.start - self._words[own[0]][0], self._words[own[-1]][1] - mark.end
+        outside = mark.start - self._starts[own[0]], self._ends[own[-1]] - mark.end
         if outside[0] > 0:
             start += min(outside[0], _length(_HEAD.match(self._output[start:end])))
         if outside[1] > 0:
@@ -191,16 +228,18 @@ class _Filling:
         """Return the place in the output that fits a place in the source: behind its last words."""
         if position == 0:
             return 0
-        before = [i for i, (a, _) in enumerate(self._words) if a < position]
-        if len(before) == len(self._words) and position >= self._words[-1][1]:
-            return len(self._output)
-        ends = [t for s, t in self._pairs if before and s == before[-1]]
-        ends = ends or [t for s, t in self._pairs if s in before]
-        if not ends:
+        before = bisect_left(self._starts, position) - 1
+        if before < 0:
             return 0
-        is_inside = self._words[before[-1]][1] >= position
-        word = self._output_words[max(ends)]
-        return word[1] if is_inside else min(word[1] + 1, len(self._output))
+        if before == len(self._ends) - 1 and (behind := position - self._ends[-1]) >= 0:
+            end = self._output_words[-1][1] if self._output_words else 0
+            return min(end + behind, len(self._output))
+        last = self._made.get(before, [self._last[before]])[-1]
+        if last < 0:
+            return 0
+        is_inside = self._ends[before] >= position
+        end = self._output_words[last][1]
+        return end if is_inside else min(end + 1, len(self._output))
 
     def _written(self, nodes: list[_Node], start: int, end: int) -> str:
         """Return the output between two characters, with the marks there."""
