@@ -49,7 +49,7 @@ _PATTERNS = {
         r"(?:\s+[A-Za-z_:][\w:.-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*\s*/?>"
     ),
     _Kind.POINT: re.compile(r"<!--.*?-->", re.DOTALL),
-    _Kind.SIGN: re.compile(r"\*+|_+|~~"),
+    _Kind.SIGN: re.compile(r"\*+|_+|(?:~~)+"),
     _Kind.TEXT: re.compile(r"(?:(?!https?:)[^\W_])+"),
 }
 
@@ -162,7 +162,7 @@ def _signs(content: str, items: list[_Item]) -> dict[int, bool]:
             found = state.scanDelims(item.start, canSplitWord=char != "_")
             length = 0 if char == "~" else found.length
             for at in range(item.start, item.end, _width(char)):
-                token = at if char != "~" else 2 * at  # these are no row
+                token = item.start + len(places)  # those of a run follow each other
                 delimiters.append(
                     Delimiter(ord(char), length, token, -1, found.can_open, found.can_close)
                 )
