@@ -429,7 +429,7 @@ def test_kinds_go_by_name_unless_told():
 _FRAGMENTS = [
     "word", "dog", " ", "*", "**", "_", "__", "~~", "`code`", "`a*b`", "[link](x)", "[text](<a b>)",
     "[ref]", "[ref][]", "[some *text*][ref]", "[", "]", "\\*", "\\_", "\\[", "<b>", "</b>", "<br> ",
-    "  \n", "\n", "https://x.org", "1. ", "- ", "(", ")", ".", "한글", "![img](y)", "<a@b.org>",
+    "  \n", "\n", "https://x.org", "1. ", "- ", "(x)", ".", "한글", "![img](y)", "<a@b.org>",
     "&amp;", "#", "> ", "**bold**", "*it*", "$x$", ":smile:", " <!-- c --> ", "\t",
 ]  # fmt: skip
 
