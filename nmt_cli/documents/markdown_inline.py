@@ -15,7 +15,7 @@ from nmt_cli.documents.inline import Builder, Inline
 
 HARD_SPACE = "\uf8ff"  # one that is no place for a line to end: in the address of a link
 _LINK_BEGIN = re.compile(r"!?\[")
-_IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()]*\))?")
+_NO_LINK = re.compile(r"`[^`]*`|!\[[^\[\]]*\](?:\([^()]*\))?")
 _LINK_TARGET = re.compile(
     r"\(\s*(?:<[^<>\n]*>|(?:[^()\s<\\]|\\.|\((?:[^()\s\\]|\\.)*\))(?:[^()\s\\]|\\.|\((?:[^()\s\\]|\\.)*\))*)?"
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
@@ -190,7 +190,7 @@ def _link(content: str, at: int, references: Container[str]) -> _Item | None:
     end = _closing_bracket(content, begin.end())
     inner = begin.end(), end
     text = content[slice(*inner)]
-    if "](" in _IMAGE.sub("", text):  # a link in it, which is the one that counts
+    if "](" in _NO_LINK.sub("", text):  # a link in it, which is the one that counts
         return None
     if target := _LINK_TARGET.match(content, end + 1):
         return _Item(_Kind.LINK, at, target.end(), inner, "]" + target[0])
