@@ -2,7 +2,7 @@
 
 Each process holds the model. This one reads the input and sends a part's lines to whichever process
 is free; so the input is read once, two parts a process are in memory, and what the machines have in
-common is nothing but Ray and `nmt` itself. Parts are written here, as `lines.parts` says: what was
+common is nothing but Ray and `nmt` itself. Parts are written here, as `parts.py` says: what was
 made before a crash is not made again. A process that dies is started anew, and its part is given to
 it again.
 """
@@ -22,8 +22,8 @@ from nmt_cli.api.model import Model, load
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.files import sha256_of
-from nmt_cli.lines.parts import Division, Part
 from nmt_cli.lines.work import Work
+from nmt_cli.parts import Division, Part
 from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
 AUTO = "auto"

@@ -17,8 +17,8 @@ WORDS = ("red", "blue", "two", "dog", "fish", "house")
 # Small parts, so that a few lines are many of them.
 PROGRAM = """
 import sys
-import nmt_cli.lines.parts
-nmt_cli.lines.parts.LINES = 40
+import nmt_cli.parts
+nmt_cli.parts.LINES = 40
 from nmt_cli.cli import main
 sys.exit(main())
 """
