@@ -1,7 +1,6 @@
 """A training corpus encoded in shares: the bytes of one process, killed ones, parts amiss."""
 
 import gzip
-import os
 import random
 import shutil
 import signal
@@ -151,7 +150,7 @@ def _foreign(parts: Path) -> None:
     (other,) = Path("runs/other/shards").glob("train-*.parts")
     shutil.rmtree(parts / "1-of-2")
     for name in ("1-of-2", "1-of-2.json"):
-        os.replace(other / name, parts / name)
+        (other / name).replace(parts / name)
 
 
 @pytest.mark.parametrize(
