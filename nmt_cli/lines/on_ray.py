@@ -8,6 +8,7 @@ it again.
 """
 
 import collections
+import contextlib
 import itertools
 import os
 import socket
@@ -63,16 +64,19 @@ class _Folder:
         files = {str(file.relative_to(path)): file.read_bytes() for file in found}
         return cls(str(path), sha256_of(path / MANIFEST), files)
 
-    def here(self) -> str:
-        """Return a path of the folder on this machine."""
+    @contextlib.contextmanager
+    def here(self) -> Iterator[str]:
+        """Give a path of the folder on this machine; a copy is gone when the block ends."""
         manifest = Path(self.path) / MANIFEST
         if not self.files or (manifest.is_file() and sha256_of(manifest) == self.manifest):
-            return self.path
-        copy = Path(tempfile.mkdtemp(prefix="nmt-model-"))
-        for name, content in self.files.items():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes(content)
-        return str(copy)
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="nmt-model-") as copy:
+            for name, content in self.files.items():
+                file = Path(copy) / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            yield copy
 
 
 class _Worker:
@@ -80,7 +84,7 @@ class _Worker:
 
     def __init__(self, kind: type[Work], settings: dict[str, Any], options: dict[str, Any]) -> None:
         self._kind, self._settings = kind, settings
-        self._options = options
+        self._options, self._copies = options, contextlib.ExitStack()
         self._work: Work | None = None
 
     def output(self, items: list[Any], folders: list[Any]) -> str:
@@ -89,11 +93,16 @@ class _Worker:
 
         # Not when it is started: Ray would not start it anew with references.
         if self._work is None:
-            paths = [folder.here() for folder in ray.get(folders)]
+            shared = ray.get(folders)
+            paths = [self._copies.enter_context(folder.here()) for folder in shared]
             model = load(paths, **self._options)
             self._work = self._kind(model=model, **self._settings)
         found = self._work.found(full_windows(items, WINDOW_LINES))
         return "".join(map(self._work.line, found))
+
+    def close(self) -> None:
+        """Remove copies of the model."""
+        self._copies.close()
 
 
 def run(
@@ -197,14 +206,22 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
 def _made(
     ray: Any, workers: list[Any], folders: list[Any], tasks: Iterator[tuple[Part, list[Any]]]
 ) -> Iterator[tuple[Part, str]]:
-    """Yield parts with their output, as they are made; each process is given two at a time."""
+    """Yield parts with their output, as they are made; each process is given two at a time.
+
+    Behind the last one, the processes remove what they have on their disks.
+    """
     free = collections.deque(workers * _AHEAD)
     begun: dict[Any, tuple[Part, Any]] = {}
+    used: set[Any] = set()
     while True:
         for part, items in itertools.islice(tasks, len(free)):
             worker = free.popleft()
             begun[worker.output.remote(items, folders)] = part, worker
+            used.add(worker)
         if not begun:
+            closing = [worker.close.remote() for worker in used]
+            if closing:
+                ray.wait(closing, num_returns=len(closing), timeout=_WAIT)
             return
         (done,), _ = ray.wait(list(begun), num_returns=1)
         part, worker = begun.pop(done)

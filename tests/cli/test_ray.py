@@ -99,6 +99,28 @@ def test_a_cluster_writes_what_one_machine_writes(folder, toy_bundle, whole):
     assert _outputs(folder / "made") == whole
 
 
+def test_a_model_that_travels_leaves_no_copy(folder, toy_bundle, whole, tmp_path):
+    far = """
+from nmt_cli.lines import on_ray
+of = on_ray._Folder.of
+def of_elsewhere(path, **_):
+    found = of(path, with_files=True)
+    return on_ray._Folder("/nowhere", found.manifest, found.files)
+on_ray._Folder.of = of_elsewhere
+"""
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-c", far + PROGRAM, "translate", *_options(toy_bundle)]
+    done = subprocess.run(
+        [*command, "-o", f"{tmp_path}/far/", "--ray", "auto", "--ray-workers", "2"],
+        cwd=folder,
+        env=os.environ | QUICK | {"TMPDIR": str(tmp_path / "tmp"), "RAY_TMPDIR": "/tmp"},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert _outputs(tmp_path / "far") == whole
+    assert not list((tmp_path / "tmp").glob("nmt-*"))
+
+
 def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, whole):
     parts = folder / "killed" / "a.txt.parts"
     process = _begin(folder, toy_bundle, "killed/", mark="first")
