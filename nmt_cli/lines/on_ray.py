@@ -140,6 +140,41 @@ def run(
         ray.shutdown()
 
 
+def encode(config: str | None, settings: list[str], cluster: Cluster) -> None:
+    """Encode the training text of a configuration, on each machine a share at a time.
+
+    All machines see this working folder, in which the run has its vocabulary. `nmt_cli.encode`
+    makes one of the parts.
+
+    Args:
+        config: A YAML file or a bundled name; None is the bundled sample.
+        settings: Keys to change, as "data.dir=texts".
+        cluster: Where; its `workers` are how many shares there are, None is one for each machine.
+
+    Raises:
+        NmtError: See `run`, and `nmt_cli.encode`.
+    """
+    ray = _connected(cluster)
+    try:
+        cores = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        if not (cores := list(filter(None, cores))):
+            raise ConfigError("--ray: the cluster has no core")
+        total = cluster.workers or len(cores)
+        task = ray.remote(_encode_share).options(num_cpus=min(cores), max_retries=_RETRIES)
+        shares = [f"{number}/{total}" for number in range(1, total + 1)]
+        for begun in [task.remote(str(Path.cwd()), config, settings, share) for share in shares]:
+            _result(ray, begun)
+    finally:
+        ray.shutdown()
+
+
+def _encode_share(folder: str, config: str | None, settings: list[str], share: str) -> None:
+    from nmt_cli.api import encoding  # not needed where lines are worked on
+
+    os.chdir(folder)
+    encoding.encode(config, set=settings, shard=share)
+
+
 def _connected(cluster: Cluster) -> Any:
     """Return Ray, connected to a cluster; `auto` starts one on this machine if there is none."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
@@ -229,17 +264,16 @@ def _made(
         free.append(worker)
 
 
-def _result(ray: Any, done: Any) -> str:
+def _result(ray: Any, done: Any) -> Any:
     """Return the output of a part; what went wrong where it was made is raised here."""
     try:
-        output: str = ray.get(done)
+        return ray.get(done)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, NmtError):
             raise error.cause from None
         raise
-    except ray.exceptions.RayActorError as error:
+    except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as error:
         hint = "there may be too little memory for so many: --ray-workers gives their number"
         raise TrainingError(
             f"--ray: the process of a part died {_RETRIES + 1} times", hint=hint
         ) from error
-    return output

@@ -138,6 +138,23 @@ def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, 
     assert _outputs(folder / "killed") == whole
 
 
+def test_a_cluster_encodes_what_one_machine_encodes(run_nmt, toy_corpus, tmp_path):
+    config = str(toy_corpus / "toy.yaml")
+    on_ray = ("--encode", "--ray", "auto", "--ray-workers", "3")
+    ways = {"one": [("--encode",)], "many": [on_ray, (), on_ray]}
+    stored = {}
+    for name, commands in ways.items():
+        (folder := tmp_path / name).mkdir()
+        codes = [
+            run_nmt("tokenize", config, *options, cwd=folder, env=os.environ | QUICK).returncode
+            for options in commands
+        ]
+        files = (file for file in folder.glob("runs/toy/shards/*/*") if file.is_file())
+        stored[name] = {file.relative_to(folder): file.read_bytes() for file in files}
+    assert codes == [2, 0, 0]  # the vocabulary comes first
+    assert stored["many"] == stored["one"]
+
+
 def test_scores_and_labels_too(run_nmt, folder, toy_bundle, label_bundle):
     for command in (
         ("classify", "-m", str(label_bundle), "-i", "in/b.txt"),
