@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nmt_cli.api.functions import Config, Settings, configuration
+from nmt_cli.config.auto import Choice
 from nmt_cli.config.reading import LoadedConfig, with_values
+from nmt_cli.config.schema import Config as FullConfig
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import os_errors_as
 from nmt_cli.parts import share_of
@@ -12,7 +14,7 @@ from nmt_cli.text.shards import build_encoder
 from nmt_cli.text.shares import encode_share, split_name
 from nmt_cli.text.vocabulary_cache import FileHashes, kept_pairs
 from nmt_cli.text.vocabulary_cache import load as load_vocabularies
-from nmt_cli.training.auto_values import VOCAB_SIZE, open_text, resolve
+from nmt_cli.training.auto_values import VOCAB_SIZE, AnyMachine, open_text, resolve
 from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run import prepare
 from nmt_cli.training.run_folder import RunFolder
@@ -52,7 +54,15 @@ def encode(
         _encode_share(loaded, shard, on_note, on_encoded)
         return
     with RunFolder.of(loaded.config).locked():
-        prepare(loaded, tell=on_note, on_encoded=on_encoded)
+        prepare(loaded, tell=on_note, on_encoded=on_encoded, machine=_Unknown())
+
+
+class _Unknown(AnyMachine):
+    """What will train: nothing is chosen for it yet."""
+
+    def choices(self, config: FullConfig) -> dict[str, Choice]:
+        """Return nothing."""
+        return {}
 
 
 def _encode_share(
