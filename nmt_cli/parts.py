@@ -208,7 +208,7 @@ def join(output: Path) -> int:
     Raises:
         DataError: A part is missing, damaged, or made of another input or in another way.
     """
-    parts = checked_parts(output)
+    parts = checked_parts(output, {})
     with os_errors_as(DataError, f"{output}: cannot be written"), atomic_text(output) as stream:
         for path in parts:
             with open_bytes(path) as part:
@@ -216,8 +216,11 @@ def join(output: Path) -> int:
     return len(parts)
 
 
-def checked_parts(output: Path) -> list[Path]:
-    """Return all parts of an output, in order; raises what `join` does."""
+def checked_parts(output: Path, made_of: Mapping[str, Any]) -> list[Path]:
+    """Return all parts of an output, in order.
+
+    `made_of` is what their records must say, as far as that is known. Raises what `join` does.
+    """
     records = _records(output)
     whole = max(share.of for share in records)
     for share in (Share(number, whole) for number in range(1, whole + 1)):
@@ -228,6 +231,9 @@ def checked_parts(output: Path) -> list[Path]:
             )
     first = records[Share(1, whole)]
     for share, facts in sorted(records.items()):
+        for name in (name for name in made_of if facts.get(name) != made_of[name]):
+            again = f"make it again with --shard {share.number}/{share.of}"
+            raise DataError(f"{output}: part {share} is of another {name}", hint=again)
         _check_fits(output, share, facts, first)
     return [part_file(output, share) for share in sorted(records)]
 

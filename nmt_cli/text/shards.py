@@ -241,13 +241,18 @@ def encode_corpora(
     if not folder.exists():
         if folder.parent.is_dir():
             remove_leftovers(folder.parent)
-        parts = checked_parts(folder) if folder_of(folder).is_dir() else []
+        parts = checked_parts(folder, made_of(folder)) if folder_of(folder).is_dir() else []
         with atomic_dir(folder) as temporary:
             if parts:
                 _join(parts, temporary)
             elif not write_split(corpora, encoder, temporary, on_progress):
                 raise TrainingError("the corpus has no examples", hint="are its files empty?")
     return replace(_open(folder), has_labels=encoder.has_labels)
+
+
+def made_of(folder: Path) -> dict[str, str]:
+    """Return what the parts of an encoded split have in common: its name has the fingerprint."""
+    return {"text or vocabulary": folder.name}
 
 
 def num_blank(corpora: Corpora, folder: Path) -> dict[str, int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nmt_cli.parts import Part, Share
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.shards import FORMAT, Encoder, num_blank, write_split
+from nmt_cli.text.shards import FORMAT, Encoder, made_of, num_blank, write_split
 from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint
 
 
@@ -52,7 +52,7 @@ def encode_share(
         DataError: A text file cannot be read, or the part cannot be written.
     """
     first, end = share.range_of(sum(counts))
-    facts = {"text or vocabulary": folder.name, "lines": [first, end, sum(counts)]}
+    facts = {**made_of(folder), "lines": [first, end, sum(counts)]}
     part = Part(folder, share, facts, range(first, end))
     if folder.exists() or part.is_made:
         return False

@@ -157,7 +157,7 @@ def _foreign(parts: Path) -> None:
     ("change", "told"),
     [
         (_damaged, "1-of-2: is not as it was written"),
-        (_foreign, "parts 1-of-2 and 2-of-2 differ in their text or vocabulary"),
+        (_foreign, "part 1-of-2 is of another text or vocabulary"),
     ],
 )
 def test_a_part_that_is_damaged_or_foreign_is_named(run, change, told):
