@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmt_cli import events
+    from nmt_cli.api.encoding import encode
     from nmt_cli.api.functions import check, evaluate, tokenize, train
     from nmt_cli.api.model import Model, load
     from nmt_cli.documents.translating import translate_document
@@ -24,6 +25,7 @@ __all__ = [
     "Model",
     "NmtError",
     "check",
+    "encode",
     "evaluate",
     "events",
     "import_model",
@@ -39,6 +41,7 @@ _HOMES = {
     "NmtError": "nmt_cli.errors",
     "import_model": "nmt_cli.pretrained.importing",
     "check": "nmt_cli.api.functions",
+    "encode": "nmt_cli.api.encoding",
     "evaluate": "nmt_cli.api.functions",
     "tokenize": "nmt_cli.api.functions",
     "train": "nmt_cli.api.functions",

@@ -20,7 +20,7 @@ def join(
 
     Example: nmt join big.de --remove
     """
-    from nmt_cli.lines.parts import folder_of, join
+    from nmt_cli.parts import folder_of, join
 
     whole = Path(output)
     console.note(f"wrote {output} from {join(whole)} parts")

@@ -1,5 +1,6 @@
-"""`nmt tokenize`: trains the vocabulary of a configuration, or shows how it splits a text."""
+"""`nmt tokenize`: trains the vocabulary of a configuration, encodes its text, splits a text."""
 
+from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -10,14 +11,32 @@ def tokenize(
     data_dir: opt.DataDir = None,
     show: str | None = opt.option("TEXT", "Print the tokens and ids of this text."),
     json: opt.Json = False,
+    encode: bool = opt.switch("--encode", "Encode the text too, as nmt train would."),
+    shard: opt.Shard = None,
+    ray: opt.Ray = None,
+    ray_workers: int | None = opt.option("N", "Shares on the cluster; default: its machines."),
 ) -> None:
     """Train the BPE vocabulary of a configuration, or reuse the one its run already has.
+
+    --encode --shard K/N encodes a share of the training text on each of N machines with a shared
+    folder; then --encode alone, or nmt train, puts the parts together. --encode --ray does all that
+    on the machines of a Ray cluster. The vocabulary comes first.
+
+    Example: nmt tokenize my.yaml --encode --shard 2/8
 
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """
     from nmt_cli.api.functions import tokenize as train_vocabulary
 
     opt.note_stand_in(config, "tokenize")
+    if encode:
+        settings = opt.with_data_dir(overrides, data_dir)
+        if ray is not None:
+            _encode_on_ray(config, settings, shard, ray, ray_workers)
+        _encode(config, settings, shard)
+        return
+    if shard is not None or ray is not None:
+        raise ConfigError("--shard and --ray need --encode")
     done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"
@@ -34,3 +53,26 @@ def tokenize(
             console.result(" ".join(map(str, ids)))
     elif json:
         console.result_json({"folder": str(done.folder), "pieces": size, "trained": done.is_new})
+
+
+def _encode(config: str | None, settings: list[str], shard: str | None) -> None:
+    from nmt_cli.api.encoding import encode
+
+    with console.counting("pairs") as count:
+        encode(
+            config,
+            shard=shard,
+            set=settings,
+            on_note=console.note,
+            on_encoded=lambda split, done: count(f"encoding {split}", done),
+        )
+
+
+def _encode_on_ray(
+    config: str | None, settings: list[str], shard: str | None, address: str, shares: int | None
+) -> None:
+    from nmt_cli.lines.on_ray import Cluster, encode
+
+    if shard is not None:
+        raise ConfigError("give either --ray or --shard, not both")
+    encode(config, settings, Cluster(address=address, workers=shares))

@@ -27,7 +27,9 @@ def train(
     dry_run: bool = opt.switch("--dry-run", "Check everything, but do not train."),
     fresh: bool = opt.switch("--fresh", "Discard the run's checkpoints and start over."),
     limit: str | None = opt.option("TIME", "Limit for the whole run, e.g. 90s, 30m, 2h.", "--time"),
-    workers: str | None = opt.option("HOST:PORT,...", "The machines that train together."),
+    workers: str | None = opt.option(
+        "HOST:PORT,...", "The machines that train together; auto asks Slurm or Kubernetes."
+    ),
     worker_index: int | None = opt.option("N", "Number of this machine, from 0."),
     token_file: str | None = opt.option(
         "FILE", "A secret that all machines share.", "--cluster-token-file"
@@ -54,10 +56,12 @@ def train(
     from nmt_cli.config.reading import load_config
     from nmt_cli.distributed.addresses import check_addresses
     from nmt_cli.distributed.cluster import find_cluster, read_token
+    from nmt_cli.distributed.launchers import launched
     from nmt_cli.text.corpus import Corpora
     from nmt_cli.training.stages import stages_left, stages_to_do
 
     seconds = seconds_of(limit)
+    workers, worker_index = launched(workers, worker_index, os.environ)
     cluster = find_cluster(workers, worker_index, os.environ)
     check_addresses(cluster, is_trusted=is_trusted)
     if token_file is not None:

@@ -2,12 +2,13 @@
 
 Each process holds the model. This one reads the input and sends a part's lines to whichever process
 is free; so the input is read once, two parts a process are in memory, and what the machines have in
-common is nothing but Ray and `nmt` itself. Parts are written here, as `lines.parts` says: what was
+common is nothing but Ray and `nmt` itself. Parts are written here, as `parts.py` says: what was
 made before a crash is not made again. A process that dies is started anew, and its part is given to
 it again.
 """
 
 import collections
+import contextlib
 import itertools
 import os
 import socket
@@ -22,8 +23,8 @@ from nmt_cli.api.model import Model, load
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.files import sha256_of
-from nmt_cli.lines.parts import Division, Part
 from nmt_cli.lines.work import Work
+from nmt_cli.parts import Division, Part
 from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
 AUTO = "auto"
@@ -63,16 +64,19 @@ class _Folder:
         files = {str(file.relative_to(path)): file.read_bytes() for file in found}
         return cls(str(path), sha256_of(path / MANIFEST), files)
 
-    def here(self) -> str:
-        """Return a path of the folder on this machine."""
+    @contextlib.contextmanager
+    def here(self) -> Iterator[str]:
+        """Give a path of the folder on this machine; a copy is gone when the block ends."""
         manifest = Path(self.path) / MANIFEST
         if not self.files or (manifest.is_file() and sha256_of(manifest) == self.manifest):
-            return self.path
-        copy = Path(tempfile.mkdtemp(prefix="nmt-model-"))
-        for name, content in self.files.items():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes(content)
-        return str(copy)
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="nmt-model-") as copy:
+            for name, content in self.files.items():
+                file = Path(copy) / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            yield copy
 
 
 class _Worker:
@@ -80,7 +84,7 @@ class _Worker:
 
     def __init__(self, kind: type[Work], settings: dict[str, Any], options: dict[str, Any]) -> None:
         self._kind, self._settings = kind, settings
-        self._options = options
+        self._options, self._copies = options, contextlib.ExitStack()
         self._work: Work | None = None
 
     def output(self, items: list[Any], folders: list[Any]) -> str:
@@ -89,11 +93,16 @@ class _Worker:
 
         # Not when it is started: Ray would not start it anew with references.
         if self._work is None:
-            paths = [folder.here() for folder in ray.get(folders)]
+            shared = ray.get(folders)
+            paths = [self._copies.enter_context(folder.here()) for folder in shared]
             model = load(paths, **self._options)
             self._work = self._kind(model=model, **self._settings)
         found = self._work.found(full_windows(items, WINDOW_LINES))
         return "".join(map(self._work.line, found))
+
+    def close(self) -> None:
+        """Remove copies of the model."""
+        self._copies.close()
 
 
 def run(
@@ -129,6 +138,41 @@ def run(
             on_done(done, total)
     finally:
         ray.shutdown()
+
+
+def encode(config: str | None, settings: list[str], cluster: Cluster) -> None:
+    """Encode the training text of a configuration, on each machine a share at a time.
+
+    All machines see this working folder, in which the run has its vocabulary. `nmt_cli.encode`
+    makes one of the parts.
+
+    Args:
+        config: A YAML file or a bundled name; None is the bundled sample.
+        settings: Keys to change, as "data.dir=texts".
+        cluster: Where; its `workers` are how many shares there are, None is one for each machine.
+
+    Raises:
+        NmtError: See `run`, and `nmt_cli.encode`.
+    """
+    ray = _connected(cluster)
+    try:
+        cores = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        if not (cores := list(filter(None, cores))):
+            raise ConfigError("--ray: the cluster has no core")
+        total = cluster.workers or len(cores)
+        task = ray.remote(_encode_share).options(num_cpus=min(cores), max_retries=_RETRIES)
+        shares = [f"{number}/{total}" for number in range(1, total + 1)]
+        for begun in [task.remote(str(Path.cwd()), config, settings, share) for share in shares]:
+            _result(ray, begun)
+    finally:
+        ray.shutdown()
+
+
+def _encode_share(folder: str, config: str | None, settings: list[str], share: str) -> None:
+    from nmt_cli.api import encoding  # not needed where lines are worked on
+
+    os.chdir(folder)
+    encoding.encode(config, set=settings, shard=share)
 
 
 def _connected(cluster: Cluster) -> Any:
@@ -197,14 +241,22 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
 def _made(
     ray: Any, workers: list[Any], folders: list[Any], tasks: Iterator[tuple[Part, list[Any]]]
 ) -> Iterator[tuple[Part, str]]:
-    """Yield parts with their output, as they are made; each process is given two at a time."""
+    """Yield parts with their output, as they are made; each process is given two at a time.
+
+    Behind the last one, the processes remove what they have on their disks.
+    """
     free = collections.deque(workers * _AHEAD)
     begun: dict[Any, tuple[Part, Any]] = {}
+    used: set[Any] = set()
     while True:
         for part, items in itertools.islice(tasks, len(free)):
             worker = free.popleft()
             begun[worker.output.remote(items, folders)] = part, worker
+            used.add(worker)
         if not begun:
+            closing = [worker.close.remote() for worker in used]
+            if closing:
+                ray.wait(closing, num_returns=len(closing), timeout=_WAIT)
             return
         (done,), _ = ray.wait(list(begun), num_returns=1)
         part, worker = begun.pop(done)
@@ -212,17 +264,16 @@ def _made(
         free.append(worker)
 
 
-def _result(ray: Any, done: Any) -> str:
+def _result(ray: Any, done: Any) -> Any:
     """Return the output of a part; what went wrong where it was made is raised here."""
     try:
-        output: str = ray.get(done)
+        return ray.get(done)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, NmtError):
             raise error.cause from None
         raise
-    except ray.exceptions.RayActorError as error:
+    except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as error:
         hint = "there may be too little memory for so many: --ray-workers gives their number"
         raise TrainingError(
             f"--ray: the process of a part died {_RETRIES + 1} times", hint=hint
         ) from error
-    return output

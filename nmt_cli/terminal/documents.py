@@ -37,7 +37,7 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
     if file is None:  # a sentence waits for nothing that documents need
         return None
     from nmt_cli.documents.opening import LINES, kind_of
-    from nmt_cli.lines.parts import input_files
+    from nmt_cli.parts import input_files
 
     are_lines = {kind_of(one, kind) == LINES for one in input_files(file)}
     if len(are_lines) > 1:

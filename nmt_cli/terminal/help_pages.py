@@ -32,7 +32,7 @@ TOPICS = {
     "data": Topic("checking text, public data sets, samples", "data/README.md"),
     "train": Topic("stopping, resuming, recovery, fine-tuning", "nmt_cli/training/README.md"),
     "distributed": Topic(
-        "training on many machines", "nmt_cli/training/README.md", "Many machines"
+        "encoding and training on many machines", "nmt_cli/training/README.md", "Many machines"
     ),
     "translate": Topic("lines, files, the prompt", _USING, "Translating"),
     "documents": Topic("web pages, Word, subtitles, catalogues", "nmt_cli/documents/README.md"),

@@ -18,8 +18,8 @@ from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
-    from nmt_cli.lines.parts import Division
     from nmt_cli.lines.work import Work
+    from nmt_cli.parts import Division
     from nmt_cli.search.labeller import Labelled
 
 
@@ -105,7 +105,7 @@ class Lines:
     def items(self) -> Iterator[str]:
         """Return the lines of the files."""
         from nmt_cli.files import read_lines
-        from nmt_cli.lines.parts import input_files
+        from nmt_cli.parts import input_files
 
         checked_encoding(self.encoding)
         files = input_files(self.file or "-")
@@ -212,7 +212,7 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
         file: See `Source.file`.
         output: What `--output` named.
     """
-    from nmt_cli.lines.parts import input_files
+    from nmt_cli.parts import input_files
 
     if output is None or not (output.endswith("/") or Path(output).is_dir()):
         return [(file, output)]
@@ -226,7 +226,7 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
 
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:
-    from nmt_cli.lines.parts import share_of
+    from nmt_cli.parts import share_of
     from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
     share = share_of(shard)
@@ -244,7 +244,7 @@ def _run_on_ray(
 ) -> None:
     from nmt_cli.files import remove_dir
     from nmt_cli.lines import on_ray
-    from nmt_cli.lines.parts import folder_of, join
+    from nmt_cli.parts import folder_of, join
 
     cluster = on_ray.Cluster(
         address=str(where.ray), workers=where.ray_workers, threads=work.model.options.threads or 1
@@ -262,7 +262,7 @@ def _division(
     option: str, work: "Work", source: Source, output: str | None, number: int | None = None
 ) -> "Division":
     """Return the parts of an output, as many as `number`; ConfigError if there are no files."""
-    from nmt_cli.lines.parts import Division
+    from nmt_cli.parts import Division
 
     if not {None, "-"}.isdisjoint((source.file, output)):
         raise ConfigError(f"{option} needs --input and --output with files")

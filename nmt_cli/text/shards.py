@@ -5,7 +5,8 @@ each with its `</s>`) and `SIDE.offsets` (int64: where each example begins, plus
 `meta.json` how many examples each corpus of the split has. Its name carries a fingerprint of the
 text files, the vocabulary and the template, so a folder that exists is right, and a change of any
 of these makes a new one. `crc32.json` has the checksum of each file in it, as disks and people
-damage files.
+damage files. Several processes may encode a share each (`shares.py`): the parts that they leave in
+`FOLDER.parts` become the folder.
 
 Each word, as spaces separate them, is encoded once and looked up after: normal form, boundaries and
 merges do not reach over a space, so the ids of a text are those of its words one after the other.
@@ -32,7 +33,8 @@ from nmt_cli.config.pace import Lengths
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import atomic_dir, crc32_of, remove_dir, remove_leftovers, write_text
-from nmt_cli.text.corpus import Example
+from nmt_cli.parts import checked_parts, folder_of
+from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.languages import NO_LANGUAGES, Languages
 from nmt_cli.text.parallel import map_in_order
@@ -44,7 +46,8 @@ from nmt_cli.text.vocabulary import Vocabularies
 FORMAT = 2  # of the files below; part of a folder's fingerprint
 _CHUNK = 10_000
 _SIDES = ("source", "target")
-_CHECKSUMS = "crc32.json"
+_META, _BLANK, _CHECKSUMS = "meta.json", "blank.json", "crc32.json"
+_BLOCK = 1 << 20  # offsets that are copied at a time
 
 
 @dataclass(frozen=True)
@@ -227,29 +230,58 @@ def encode_corpora(
 ) -> EncodedCorpus:
     """Return the encoded split in `folder`; encode it into there unless that was done already.
 
-    The corpora are streamed, and only read if there is no folder: the caller names it after the
-    fingerprints of corpora and encoder. `on_progress` is called with the number of examples encoded
-    so far. TrainingError: there is no example.
+    The corpora are streamed, and only read if there is no folder, nor parts of it: the caller names
+    it after the fingerprints of corpora and encoder. `on_progress` is called with the number of
+    examples encoded so far.
+
+    Raises:
+        TrainingError: There is no example.
+        DataError: Some parts are there, and one is missing or damaged.
     """
     if not folder.exists():
         if folder.parent.is_dir():
             remove_leftovers(folder.parent)
+        parts = checked_parts(folder, made_of(folder)) if folder_of(folder).is_dir() else []
         with atomic_dir(folder) as temporary:
-            _write(corpora, encoder, temporary, on_progress)
+            if parts:
+                _join(parts, temporary)
+            elif not write_split(corpora, encoder, temporary, on_progress):
+                raise TrainingError("the corpus has no examples", hint="are its files empty?")
     return replace(_open(folder), has_labels=encoder.has_labels)
+
+
+def made_of(folder: Path) -> dict[str, str]:
+    """Return what the parts of an encoded split have in common: its name has the fingerprint."""
+    return {"text or vocabulary": folder.name}
+
+
+def num_blank(corpora: Corpora, folder: Path) -> dict[str, int]:
+    """Return the blank pairs of each training corpus, counted when it was encoded into a folder."""
+    kept = folder / _BLANK
+    if not kept.is_file():
+        labels = (corpus.label for corpus in corpora.config.data.train)
+        known = corpora.num_blank
+        write_text(kept, json.dumps({label: known[label] for label in labels if label in known}))
+    counts: dict[str, int] = json.loads(kept.read_text(encoding="utf-8"))
+    return counts
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return whether an encoded split is complete."""
+    return (folder / _CHECKSUMS).exists()
 
 
 def seal(folder: Path) -> None:
     """Write down the checksum of each file of an encoded split, unless that was done already."""
-    if not (folder / _CHECKSUMS).exists():
+    if not is_sealed(folder):
         remove_leftovers(folder)
-        sums = {file.name: crc32_of(file) for file in folder.iterdir() if file.is_file()}
+        sums = {file.name: crc32_of(file) for file in sorted(folder.iterdir()) if file.is_file()}
         write_text(folder / _CHECKSUMS, json.dumps(sums))
 
 
 def remove_damaged(folder: Path) -> bool:
     """Delete an encoded split that is not what `seal` saw; return whether it was deleted."""
-    if not (folder / _CHECKSUMS).exists():
+    if not is_sealed(folder):
         return False
     try:
         sums = json.loads((folder / _CHECKSUMS).read_bytes())
@@ -277,12 +309,13 @@ class _EncodedChunk(NamedTuple):
     lengths: dict[str, npt.NDArray[np.int64]]
 
 
-def _write(
+def write_split(
     corpora: Iterable[Iterable[Example]],
     encoder: Encoder,
     folder: Path,
     on_progress: Callable[[int], None],
-) -> None:
+) -> int:
+    """Encode corpora into an empty folder; return how many examples they have."""
     vocabulary = max(encoder.source.vocab_size, encoder.target.vocab_size)
     dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
     sizes: list[int] = []
@@ -304,9 +337,38 @@ def _write(
                 ends[side] = int(offsets[-1])
             done += len(chunk.lengths["source"])
             on_progress(done)
-    if not done:
-        raise TrainingError("the corpus has no examples", hint="are its files empty?")
-    (folder / "meta.json").write_text(json.dumps({"dtype": dtype.name, "sizes": sizes}))
+    (folder / _META).write_text(json.dumps({"dtype": dtype.name, "sizes": sizes}))
+    return done
+
+
+def _join(parts: list[Path], folder: Path) -> None:
+    """Make of parts what `write_split` would have made of all examples, with the blank pairs."""
+    metas = [json.loads((part / _META).read_text()) for part in parts]
+    sizes = [sum(of_corpus) for of_corpus in zip(*(meta["sizes"] for meta in metas), strict=True)]
+    (folder / _META).write_text(json.dumps(metas[0] | {"sizes": sizes}))
+    blank: dict[str, int] = {}
+    for part in parts:
+        blank |= json.loads((part / _BLANK).read_text(encoding="utf-8"))
+    write_text(folder / _BLANK, json.dumps(blank))
+    for side in _SIDES:
+        with (folder / f"{side}.ids").open("wb") as ids:
+            for part in parts:
+                with (part / f"{side}.ids").open("rb") as stream:
+                    shutil.copyfileobj(stream, ids)
+        _join_offsets([part / f"{side}.offsets" for part in parts], folder / f"{side}.offsets")
+
+
+def _join_offsets(parts: list[Path], whole: Path) -> None:
+    end = np.int64(0)
+    with whole.open("wb") as offsets:
+        offsets.write(end.tobytes())
+        for part in parts:
+            begin = end
+            with part.open("rb") as stream:
+                stream.seek(end.nbytes)  # the first is 0
+                while len(block := np.fromfile(stream, np.int64, _BLOCK)):
+                    offsets.write((block + begin).tobytes())
+                    end = begin + block[-1]
 
 
 def _chunks(corpora: Iterable[Iterable[Example]], sizes: list[int]) -> Iterator[list[Example]]:
@@ -334,7 +396,7 @@ def _build_chunk_encoder(
 
 
 def _open(folder: Path) -> EncodedCorpus:
-    meta = json.loads((folder / "meta.json").read_text())
+    meta = json.loads((folder / _META).read_text())
     arrays: dict[str, Any] = {}
     for side in _SIDES:
         arrays[side] = np.memmap(folder / f"{side}.ids", np.dtype(meta["dtype"]), mode="r")

@@ -32,10 +32,43 @@ _SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it 
 def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
     """Return the run's vocabularies and whether they were trained just now.
 
-    Those in `folder` are used again when text and settings are those they were trained from; the
-    size may be the wanted one or the one that the text filled. Damaged ones are trained again. Of a
+    Those in `folder` are used again where `load` finds them. Damaged ones are trained again. Of a
     large corpus every so many pairs are enough to learn from.
     """
+    key = _key_of(config, corpora, FileHashes(folder))
+    if found := _load(config, folder, key):
+        return found, False
+    vocabularies = _train(config, corpora, Languages.of(config))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
+        (folder / name).unlink(missing_ok=True)
+    vocabularies.save(folder)
+    kept = {
+        "key": key,
+        "sizes": [config.tokenizer.vocab_size, vocabularies.largest],
+        "pairs": corpora.train_sample[1],
+        "crc32": _checksums(folder),
+    }
+    write_text(folder / _KEY, json.dumps(kept))
+    return vocabularies, True
+
+
+def load(
+    config: Config, corpora: Corpora, folder: Path, hashes: "FileHashes"
+) -> Vocabularies | None:
+    """Return the vocabularies in a folder; None unless text and settings are what they were.
+
+    The size may be the wanted one or the one that the text filled.
+    """
+    return _load(config, folder, _key_of(config, corpora, hashes))
+
+
+def kept_pairs(folder: Path) -> list[int]:
+    """Return how many pairs each corpus had of which the vocabularies in a folder were trained."""
+    return list(_kept(folder).get("pairs", []))
+
+
+def _key_of(config: Config, corpora: Corpora, hashes: "FileHashes") -> str:
     languages = Languages.of(config)
     settings = corpora.settings | {
         "tokenizer": config.tokenizer.model_dump(exclude={"vocab_size", "dropout"}),
@@ -43,21 +76,16 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "task": config.task,
         **({"tags": languages.tokens} if languages.tokens else {}),
     }
-    key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
-    wanted = config.tokenizer.vocab_size
+    return corpus_fingerprint(corpora.files("train"), settings, hashes)
+
+
+def _load(config: Config, folder: Path, key: str) -> Vocabularies | None:
     kept = _kept(folder)
     is_whole = "crc32" not in kept or kept["crc32"] == _checksums(folder)  # older ones have none
-    if kept.get("key") == key and wanted in kept["sizes"] and is_whole:
+    if kept.get("key") == key and config.tokenizer.vocab_size in kept["sizes"] and is_whole:
         with contextlib.suppress(ModelFileError):
-            return Vocabularies.load(folder, languages), False
-    vocabularies = _train(config, corpora, languages)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
-        (folder / name).unlink(missing_ok=True)
-    vocabularies.save(folder)
-    kept = {"key": key, "sizes": [wanted, vocabularies.largest], "crc32": _checksums(folder)}
-    write_text(folder / _KEY, json.dumps(kept))
-    return vocabularies, True
+            return Vocabularies.load(folder, Languages.of(config))
+    return None
 
 
 def kept_sizes(folder: Path) -> list[int]:

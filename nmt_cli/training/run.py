@@ -23,18 +23,21 @@ from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly, texts
 from nmt_cli.text.shards import (
-    FORMAT,
     EncodedCorpus,
     Encoder,
     build_encoder,
     encode_corpora,
+    is_sealed,
+    num_blank,
     remove_damaged,
     remove_other_shards,
     seal,
 )
+from nmt_cli.text.shares import split_name
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint, kept_sizes, load_or_train
+from nmt_cli.text.vocabulary_cache import load as load_vocabularies
 from nmt_cli.training.auto_values import (
     ANY_MACHINE,
     LANES,
@@ -51,7 +54,6 @@ from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run_folder import RunFolder
 
-_BLANK = "blank.json"  # beside the training shards
 _DEV_TEXT = "examples.jsonl"  # beside the development shards
 # What a checkpoint keeps beside the keys of the configuration; called what a message calls them.
 _VOCABULARY = "the vocabulary"
@@ -133,7 +135,10 @@ def prepare(
         text = text_hashes(corpora, hashes)
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
-            vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            vocabularies = load_vocabularies(config, corpora, run.path, hashes)
+            is_new = False
+            if vocabularies is None:
+                vocabularies, is_new = load_or_train(config, corpora, folder.path)
             made = "trained" if is_new else "reused"
             tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
@@ -141,10 +146,13 @@ def prepare(
         config = with_values(config, {VOCAB_SIZE: vocabularies.largest}, VOCAB_SIZE)
         encoder = build_encoder(config, vocabularies)
         fingerprint = encoder.fingerprint()
-        shards = {
-            split: folder.shards / _shard_name(config, corpora, fingerprint, split, hashes)
-            for split in ("train", "dev")
-        }
+        names = {s: split_name(corpora, fingerprint, s, hashes) for s in ("train", "dev")}
+        # What the chief has on a shared disk is there for all, and is checked by the chief.
+        is_there = all(is_sealed(run.shards / name) for name in names.values())
+        home = run.shards if is_there else folder.shards
+        shards = {split: home / name for split, name in names.items()}
+        if home == folder.shards:
+            _remove_damaged(shards, tell)
         settings = run_settings(config, text, fingerprint)
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
@@ -164,15 +172,10 @@ def prepare(
     )
 
 
-def _shard_name(
-    config: Config, corpora: Corpora, encoder: str, split: str, hashes: FileHashes
-) -> str:
-    settings = corpora.settings | {
-        "corpora": [c.model_dump(exclude={"weight"}) for c in getattr(config.data, split)],
-        "encoder": encoder,
-        "format": FORMAT,
-    }
-    return f"{split}-{corpus_fingerprint(corpora.files(split), settings, hashes)[:16]}"
+def _remove_damaged(shards: Mapping[str, Path], tell: Callable[[str], None]) -> None:
+    for split, folder in shards.items():
+        if remove_damaged(folder):
+            tell(f"{split}: the encoded text was damaged")
 
 
 def _encode_splits(
@@ -184,9 +187,6 @@ def _encode_splits(
     on_encoded: Callable[[str, int], None],
 ) -> dict[str, Any]:
     """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
-    for split, folder in shards.items():
-        if remove_damaged(folder):
-            tell(f"{split}: the encoded text was damaged")
     dev_examples = _dev_examples(corpora, shards["dev"])
     examples = {"train": corpora.iter_corpora("train"), "dev": [dev_examples]}
     encoded: dict[str, EncodedCorpus] = {}
@@ -197,14 +197,14 @@ def _encode_splits(
         tell(f"{split}: {len(encoded[split]):,} pairs ({made})")
     if not (kept := shards["dev"] / _DEV_TEXT).is_file():
         write_text(kept, "".join(f"{json.dumps(pair)}\n" for pair in dev_examples))
-    num_blank = _num_blank(config, corpora, shards["train"])
+    blank = num_blank(corpora, shards["train"])
     for folder in shards.values():
         seal(folder)
     _check_lengths(encoded, config)
-    if left_out := _left_out(encoded, config.model.max_length, sum(num_blank.values())):
+    if left_out := _left_out(encoded, config.model.max_length, sum(blank.values())):
         tell(f"pairs left out: {left_out}")
     remove_other_shards(shards.values())
-    facts = {"fingerprint": shards["train"].name, "num_blank": num_blank}
+    facts = {"fingerprint": shards["train"].name, "num_blank": blank}
     return {**encoded, "dev_examples": dev_examples, **facts}
 
 
@@ -254,16 +254,6 @@ def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
         return list(corpora.iter_split("dev"))
     pairs = map(json.loads, read_lines(kept))
     return [Example(tuple(source), target, *map(tuple, way)) for source, target, *way in pairs]
-
-
-def _num_blank(config: Config, corpora: Corpora, shards: Path) -> dict[str, int]:
-    """Return the blank pairs of each training corpus, which were counted when it was encoded."""
-    kept = shards / _BLANK
-    if not kept.is_file():
-        labels = {corpus.label for corpus in config.data.train} & corpora.num_blank.keys()
-        write_text(kept, json.dumps({label: corpora.num_blank[label] for label in labels}))
-    counts: dict[str, int] = json.loads(kept.read_text(encoding="utf-8"))
-    return counts
 
 
 def run_settings(config: Config, text: Mapping[str, str], vocabulary: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ WORDS = ("red", "blue", "two", "dog", "fish", "house")
 # Small parts, so that a few lines are many of them.
 PROGRAM = """
 import sys
-import nmt_cli.lines.parts
-nmt_cli.lines.parts.LINES = 40
+import nmt_cli.parts
+nmt_cli.parts.LINES = 40
 from nmt_cli.cli import main
 sys.exit(main())
 """
@@ -99,6 +99,28 @@ def test_a_cluster_writes_what_one_machine_writes(folder, toy_bundle, whole):
     assert _outputs(folder / "made") == whole
 
 
+def test_a_model_that_travels_leaves_no_copy(folder, toy_bundle, whole, tmp_path):
+    far = """
+from nmt_cli.lines import on_ray
+of = on_ray._Folder.of
+def of_elsewhere(path, **_):
+    found = of(path, with_files=True)
+    return on_ray._Folder("/nowhere", found.manifest, found.files)
+on_ray._Folder.of = of_elsewhere
+"""
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-c", far + PROGRAM, "translate", *_options(toy_bundle)]
+    done = subprocess.run(
+        [*command, "-o", f"{tmp_path}/far/", "--ray", "auto", "--ray-workers", "2"],
+        cwd=folder,
+        env=os.environ | QUICK | {"TMPDIR": str(tmp_path / "tmp"), "RAY_TMPDIR": "/tmp"},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert _outputs(tmp_path / "far") == whole
+    assert not list((tmp_path / "tmp").glob("nmt-*"))
+
+
 def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, whole):
     parts = folder / "killed" / "a.txt.parts"
     process = _begin(folder, toy_bundle, "killed/", mark="first")
@@ -114,6 +136,23 @@ def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, 
     _, told = process.communicate()
     assert process.returncode == 0, told
     assert _outputs(folder / "killed") == whole
+
+
+def test_a_cluster_encodes_what_one_machine_encodes(run_nmt, toy_corpus, tmp_path):
+    config = str(toy_corpus / "toy.yaml")
+    on_ray = ("--encode", "--ray", "auto", "--ray-workers", "3")
+    ways = {"one": [("--encode",)], "many": [on_ray, (), on_ray]}
+    stored = {}
+    for name, commands in ways.items():
+        (folder := tmp_path / name).mkdir()
+        codes = [
+            run_nmt("tokenize", config, *options, cwd=folder, env=os.environ | QUICK).returncode
+            for options in commands
+        ]
+        files = (file for file in folder.glob("runs/toy/shards/*/*") if file.is_file())
+        stored[name] = {file.relative_to(folder): file.read_bytes() for file in files}
+    assert codes == [2, 0, 0]  # the vocabulary comes first
+    assert stored["many"] == stored["one"]
 
 
 def test_scores_and_labels_too(run_nmt, folder, toy_bundle, label_bundle):

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.lines.parts import Share, input_files, share_of
+from nmt_cli.parts import Share, input_files, share_of
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
 

@@ -1,10 +1,12 @@
 """Tests of configs/deploy/: what each file starts is started, as far as that goes without root."""
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,8 @@ import pytest
 import yaml
 from serving import serving
 
+from nmt_cli.distributed.cluster import find_cluster
+from nmt_cli.distributed.launchers import launched
 from nmt_cli.server import own
 
 DEPLOY = Path(__file__).parents[2] / "configs/deploy"
@@ -94,6 +98,110 @@ def test_a_task_translates_its_share(started, toy_bundle, tmp_path):
     environment |= os.environ | {"NMT_MODEL": str(toy_bundle), "PATH": path}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "out.txt.parts" / "2-of-8").read_text() == "rot hund\n" * 2
+
+
+def loopback(folder: Path, toy_corpus: Path) -> dict[str, str]:
+    """Put the toy corpus and a secret into a folder; return what a machine has around it."""
+    shutil.copytree(toy_corpus, folder, dirs_exist_ok=True)
+    text = (folder / "toy.yaml").read_text().replace("max_steps: 300", "max_steps: 2")
+    (folder / "my.yaml").write_text(text)
+    (folder / "token").write_text("0123456789abcdef")
+    return os.environ | {"PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def program(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(["#!/bin/bash", *lines, ""]))
+    path.chmod(0o755)
+
+
+def by_slurm(folder: Path, ports: list[int]) -> list[tuple[list[str], dict[str, str]]]:
+    step = "SLURM_STEP_NODELIST=127.0.0.[1] SLURM_STEP_TASKS_PER_NODE=2"
+    program(
+        folder / "srun",
+        "shift",
+        *(f'{step} SLURM_PROCID={task} "$@" & pids[{task}]=$!' for task in range(2)),
+        "wait ${pids[0]} && wait ${pids[1]}",
+    )
+    job = {"SLURM_JOB_ID": str(ports[0] - 20000)}
+    return [(["bash", str(DEPLOY / "slurm-train.sh"), "my.yaml"], job)]
+
+
+def by_ssh(folder: Path, ports: list[int]) -> list[tuple[list[str], dict[str, str]]]:
+    program(folder / "ssh", '[ "$1" = -tt ] && [ "$2" = 127.0.0.1 ] && exec bash -c "$3"')
+    machines = [f"127.0.0.1:{port}" for port in ports]
+    return [(["bash", str(DEPLOY / "ssh-train.sh"), "my.yaml", *machines], {})]
+
+
+def by_kubeflow(folder: Path, ports: list[int]) -> list[tuple[list[str], dict[str, str]]]:
+    (job,) = yaml.safe_load_all((DEPLOY / "kubeflow-train.yaml").read_text())
+    worker = job["spec"]["tfReplicaSpecs"]["Worker"]
+    (container,) = worker["template"]["spec"]["containers"]
+    assert container["name"] == "tensorflow"
+    return [
+        (trained_by(container), {"TF_CONFIG": json.dumps(found)})
+        for found in (
+            {
+                "cluster": {"worker": [f"127.0.0.1:{port}" for port in ports]},
+                "task": {"type": "worker", "index": index},
+                "environment": "cloud",
+            }
+            for index in range(2)
+        )
+    ]
+
+
+def trained_by(container: dict) -> list[str]:
+    assert "--cluster-token-file" in container["args"]
+    arguments = [argument.replace("/token/token", "token") for argument in container["args"]]
+    return [*container["command"], *arguments]
+
+
+def free_ports() -> list[int]:
+    """Return ports that are free, and so are those behind them."""
+    found = []
+    for port in range(20000 + os.getpid() % 9000, 29998, 2):
+        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as next_one:
+            one.bind(("", port))
+            next_one.bind(("", port + 1))
+            found += [port, port + 1]
+        if len(found) == 2:
+            return found
+    raise AssertionError("no port is free")
+
+
+@pytest.mark.parametrize("started", [by_slurm, by_ssh, by_kubeflow])
+def test_a_launcher_trains_on_all_machines(started, toy_corpus, tmp_path):
+    environment = loopback(tmp_path, toy_corpus)
+    processes = [
+        subprocess.Popen(
+            command, cwd=tmp_path, env=environment | own, stderr=subprocess.PIPE, text=True
+        )
+        for command, own in started(tmp_path, free_ports())
+    ]
+    said = [process.communicate()[1] for process in processes]
+    assert not any(process.returncode for process in processes), said
+    assert "this is worker 1 (127.0.0.1:" in "".join(said)
+    assert (tmp_path / "runs/toy/model").is_dir()
+
+
+def test_pods_find_each_other(monkeypatch):
+    service, job = yaml.safe_load_all((DEPLOY / "kubernetes-train.yaml").read_text())
+    pod, name = job["spec"]["template"]["spec"], job["metadata"]["name"]
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["selector"] == {"job-name": name}
+    assert pod["subdomain"] == service["metadata"]["name"]
+    (container,) = pod["containers"]
+    (total,) = container["env"]
+    assert int(total["value"]) == job["spec"]["completions"] == job["spec"]["parallelism"]
+    kubeflow = by_kubeflow(Path(), [0, 0])[0][0]
+    assert trained_by(container) == kubeflow
+    monkeypatch.setattr("socket.getfqdn", lambda: f"{name}-3.{pod['subdomain']}.default.svc")
+    environment = {"JOB_COMPLETION_INDEX": "3", total["name"]: total["value"]}
+    workers = kubeflow[kubeflow.index("--workers") + 1]
+    cluster = find_cluster(*launched(workers, None, environment), environment)
+    (port,) = container["ports"]
+    assert cluster.workers[0] == f"nmt-train-0.nmt-train.default.svc:{port['containerPort']}"
+    assert (cluster.size, cluster.index) == (4, 3)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")

@@ -1,9 +1,9 @@
-"""An output in parts, which many processes make, each of a share of the input's lines.
+"""An output in parts, which many processes make, each of a share of the input's lines or pairs.
 
 Shares are ranges of lines, so the parts in their order are the whole output. The parts of OUT lie
 in the folder OUT.parts, each with a record of what it was made of, `2-of-8.json`. The record is
 written last: a part that has one is whole, and is not made again. `join` checks that all parts are
-there, belong together and are undamaged.
+there, belong together and are undamaged. A part is a file, or a folder of encoded text.
 """
 
 import contextlib
@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.files import atomic_text, open_bytes, os_errors_as, sha256_of, write_text
+from nmt_cli.files import (
+    atomic_dir,
+    atomic_text,
+    open_bytes,
+    os_errors_as,
+    remove_leftovers,
+    sha256_of,
+    write_text,
+)
 
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _RECORD = re.compile(r"(\d+)-of-(\d+)[.]json")
@@ -154,7 +162,7 @@ class Part:
     """A part of an output.
 
     Attributes:
-        path: The file to write; compressed if the output is.
+        path: The file or folder to write; a file is compressed if the output is.
         lines: Numbers of the items of the input that it is made of, from 0.
         record: The file that says what it is made of.
     """
@@ -168,18 +176,29 @@ class Part:
     @property
     def is_made(self) -> bool:
         """Whether the part is there already, whole, of the same input and made in the same way."""
-        if not self.record.is_file() or not self.path.is_file():
+        if not self.record.is_file() or not self.path.exists():
             return False
-        return _read_record(self.record) == self._facts | {_HASH: sha256_of(self.path)}
+        return _read_record(self.record) == self._facts | {_HASH: _hash_of(self.path)}
 
     @contextlib.contextmanager
     def written(self) -> Iterator[IO[str]]:
         """Give the file to write; with its end, the part is made. What was before is void."""
-        self.record.unlink(missing_ok=True)
-        failed = f"{self.path}: cannot be written"
-        with os_errors_as(DataError, failed), atomic_text(self.path) as stream:
+        with self._recorded(), atomic_text(self.path) as stream:
             yield stream
-        facts = self._facts | {_HASH: sha256_of(self.path)}
+
+    @contextlib.contextmanager
+    def filled(self) -> Iterator[Path]:
+        """Give the folder to fill; with its end, the part is made. What was before is void."""
+        remove_leftovers(self.path.parent, self.path.name)
+        with self._recorded(), atomic_dir(self.path) as folder:
+            yield folder
+
+    @contextlib.contextmanager
+    def _recorded(self) -> Iterator[None]:
+        self.record.unlink(missing_ok=True)
+        with os_errors_as(DataError, f"{self.path}: cannot be written"):
+            yield
+        facts = self._facts | {_HASH: _hash_of(self.path)}
         write_text(self.record, json.dumps(facts, indent=1) + "\n")
 
 
@@ -188,6 +207,19 @@ def join(output: Path) -> int:
 
     Raises:
         DataError: A part is missing, damaged, or made of another input or in another way.
+    """
+    parts = checked_parts(output, {})
+    with os_errors_as(DataError, f"{output}: cannot be written"), atomic_text(output) as stream:
+        for path in parts:
+            with open_bytes(path) as part:
+                shutil.copyfileobj(part, stream.buffer)
+    return len(parts)
+
+
+def checked_parts(output: Path, made_of: Mapping[str, Any]) -> list[Path]:
+    """Return all parts of an output, in order.
+
+    `made_of` is what their records must say, as far as that is known. Raises what `join` does.
     """
     records = _records(output)
     whole = max(share.of for share in records)
@@ -199,12 +231,11 @@ def join(output: Path) -> int:
             )
     first = records[Share(1, whole)]
     for share, facts in sorted(records.items()):
+        for name in (name for name in made_of if facts.get(name) != made_of[name]):
+            again = f"make it again with --shard {share.number}/{share.of}"
+            raise DataError(f"{output}: part {share} is of another {name}", hint=again)
         _check_fits(output, share, facts, first)
-    with os_errors_as(DataError, f"{output}: cannot be written"), atomic_text(output) as stream:
-        for share in sorted(records):
-            with open_bytes(part_file(output, share)) as part:
-                shutil.copyfileobj(part, stream.buffer)
-    return whole
+    return [part_file(output, share) for share in sorted(records)]
 
 
 def part_file(output: Path, share: Share) -> Path:
@@ -245,9 +276,17 @@ def _check_fits(output: Path, share: Share, facts: dict[str, Any], first: dict[s
                 hint=f"make it again with --shard {share.number}/{share.of}",
             )
     path = part_file(output, share)
-    if not path.is_file() or sha256_of(path) != facts.get(_HASH):
+    if not path.exists() or _hash_of(path) != facts.get(_HASH):
         again = f"make it again with --shard {share.number}/{share.of}"
         raise DataError(f"{path}: is not as it was written", hint=again)
+
+
+def _hash_of(path: Path) -> str:
+    """Return a hash of a file's bytes, or of the names and bytes of the files in a folder."""
+    if not path.is_dir():
+        return sha256_of(path)
+    hashes = {file.name: sha256_of(file) for file in sorted(path.iterdir())}
+    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
 
 
 def _read_record(path: Path) -> dict[str, Any]:
