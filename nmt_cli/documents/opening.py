@@ -1,5 +1,6 @@
 """Which files are documents, and how each kind is read."""
 
+import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ _KIND_OF = {
     ".xml": CATALOGUE,
     ".docx": WORD,
 }  # fmt: skip
+_PACKAGES = {MARKDOWN: "markdown_it", CATALOGUE: "translate", WORD: "docx"}
 _LARGEST = 1 << 27  # bytes of a file
 
 
@@ -43,6 +45,12 @@ def kind_of(file: str | Path, wanted: str | None = None) -> str:
     if wanted is not None and wanted not in (*KINDS, LINES):
         raise ConfigError(f"--from-format must be {', '.join((*KINDS, LINES))} (it is {wanted})")
     return wanted or _KIND_OF.get(Path(file).suffix.lower(), LINES)
+
+
+def readable_endings() -> list[str]:
+    """Return how the names of documents end that the installed packages can read."""
+    missing = {k for k, package in _PACKAGES.items() if not importlib.util.find_spec(package)}
+    return [ending for ending, kind in _KIND_OF.items() if kind not in missing]
 
 
 def open_document(

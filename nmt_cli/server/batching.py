@@ -7,11 +7,12 @@ later than the one before, by the time that a batch of this model takes to come 
 fair queueing; Goyal et al. 1996, with the arrival for the virtual time).
 """
 
+import contextlib
 import heapq
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from nmt_cli.server.requests import QueueFullError
 _CHARACTERS_PER_SECOND = 20_000  # what one request may have before others of its arrival
 _MIN_SPREAD = 40  # characters: texts up to that length count as equally long
 _SPREAD = 2.0
+_RETRY_SECONDS = 1  # until a place may be free
 _MOST_PASSED = 256  # texts of another length that are looked at for one batch
 
 
@@ -41,7 +43,7 @@ class _Job(NamedTuple):
 
     due: float
     number: int
-    text: str
+    text: Sized
     place: int  # among the results of its request
     request: _Request
 
@@ -50,11 +52,11 @@ class _Job(NamedTuple):
 class Batcher:
     """Runs the texts of all requests through a function, in batches.
 
-    The function takes texts and options, and returns a result for each text, in order. It is called
-    from several threads at a time.
+    A text is a string, or what has the length of one. The function takes texts and options, and
+    returns a result for each text, in order. It is called from several threads at a time.
     """
 
-    run: Callable[[list[str], Any], Sequence[Any]]
+    run: Callable[[list[Any], Any], Sequence[Any]]
     _: KW_ONLY
     name: str  # what batches are counted under
     threads: int  # batches at a time
@@ -85,7 +87,7 @@ class Batcher:
         """Texts in the queue."""
         return sum(map(len, self._queues.values()))
 
-    def submit(self, texts: Sequence[str], options: Any) -> "Future[list[Any]]":
+    def submit(self, texts: Sequence[Sized], options: Any) -> "Future[list[Any]]":
         """Queue the texts of a request; the future gets a result for each, in order.
 
         Args:
@@ -196,5 +198,20 @@ class Batcher:
         return jobs
 
 
-def _weight(text: str) -> int:
+@contextlib.contextmanager
+def held(places: threading.BoundedSemaphore) -> Iterator[None]:
+    """Hold one of the places of what runs beside the batches.
+
+    Raises:
+        QueueFullError: All are taken.
+    """
+    if not places.acquire(blocking=False):
+        raise QueueFullError(_RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        places.release()
+
+
+def _weight(text: Sized) -> int:
     return len(text) + 1
