@@ -63,11 +63,12 @@ class Batcher:
     batch_characters: int  # most in a batch, the longest text counted for each
     wait: float  # seconds that a free thread waits for more texts, from the arrival of the first
     queue_characters: int  # most that wait; above that, requests are refused
+    most_seconds: float  # that a request may have to wait; if it would be more, it is refused
 
     def __post_init__(self) -> None:
         self._queues: dict[Any, list[_Job]] = {}
         self._characters = 0
-        self._rate = float(_CHARACTERS_PER_SECOND)
+        self._rate = float(_CHARACTERS_PER_SECOND)  # that all threads run, learnt from batches
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
@@ -100,7 +101,8 @@ class Batcher:
         request = _Request([None] * len(texts), left=len(texts))
         size = sum(map(_weight, texts))
         with self._changed:
-            is_full = self._characters and self._characters + size > self.queue_characters
+            room = min(self.queue_characters, self._rate * self.most_seconds)
+            is_full = self._characters and self._characters + size > room
             if is_full or self._closed:  # else nobody would come for it
                 raise QueueFullError(max(1, round(self._characters / self._rate)))
             self._characters += size
@@ -141,7 +143,10 @@ class Batcher:
         metrics.BATCH_SECONDS.labels(self.name).observe(seconds)
         size, finished = sum(_weight(job.text) for job in jobs), []
         with self._changed:
-            self._rate += 0.1 * (size * self.threads / max(seconds, 1e-4) - self._rate)
+            rate = size * self.threads / max(seconds, 1e-4)
+            # A small batch that is slow says nothing: a larger one would not take much longer.
+            if rate > self._rate or 2 * size > self.batch_characters:
+                self._rate += 0.1 * (rate - self._rate)
             for job, result in found:
                 job.request.results[job.place] = result
                 job.request.left -= 1

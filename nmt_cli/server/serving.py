@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN_LANGUAGE = "und"  # ISO 639-2: undetermined
 _CHARACTERS_PER_TOKEN = 4
+_SHARE_OF_WAITING = 1 / 6  # of the time of a request, so that what is accepted is answered
 _MOST_CHATS = 64  # replies that wait for a model
 _MOST_LISTED = 20  # ways in an error
 _LOG = logging.getLogger("nmt.serve")
@@ -61,6 +62,7 @@ class ServedModel:
             batch_characters=settings.batch_tokens * _CHARACTERS_PER_TOKEN,
             wait=settings.batch_wait / 1000,
             queue_characters=settings.queue_characters,
+            most_seconds=settings.timeout * _SHARE_OF_WAITING,
         )
         metrics.WAITING.labels(name).set_function(lambda: batcher.waiting)
 
