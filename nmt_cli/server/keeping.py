@@ -41,18 +41,14 @@ class KeptFiles:
         return tempfile.TemporaryDirectory(prefix="nmt-serve-")
 
     @contextlib.contextmanager
-    def place(self, ending: str) -> Iterator[Path]:
-        """Give a path for a file that is being translated, which is deleted at the end.
+    def place(self) -> Iterator[str]:
+        """Give the folder for a file that is being translated.
 
         Raises:
             QueueFullError: Too many are being translated.
         """
         with held(self._places):
-            path = self._new(ending)
-            try:
-                yield path
-            finally:
-                path.unlink(missing_ok=True)
+            yield self._folder.name
 
     def keep(self, shown: str, content: bytes) -> str:
         """Keep a file for a while; return the name that it can be fetched by.
@@ -62,7 +58,7 @@ class KeptFiles:
         """
         if sum(file.size for file in [*self._files.values()]) + len(content) > _MOST_BYTES:
             raise QueueFullError(_RETRY_SECONDS)
-        path = self._new(Path(shown).suffix)
+        path = Path(self._folder.name) / (secrets.token_urlsafe(24) + Path(shown).suffix)
         path.write_bytes(content)
         self._files[path.name] = _Kept(path, shown, len(content))
         return path.name
@@ -88,6 +84,3 @@ class KeptFiles:
         """Delete everything."""
         if "_folder" in vars(self):
             self._folder.cleanup()
-
-    def _new(self, ending: str) -> Path:
-        return Path(self._folder.name) / (secrets.token_urlsafe(24) + ending)

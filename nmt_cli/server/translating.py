@@ -1,50 +1,23 @@
 """What the two dialects of translation share: which model, which language, lines and markup."""
 
 import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
-from nmt_cli.documents import html
+from nmt_cli.documents import html, plain
 from nmt_cli.documents.inline import Filled, Inline
+from nmt_cli.documents.opening import Page, Whole
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.text.language_id import language_code, language_probabilities
 
 MOST_ALTERNATIVES = 16
-_LINE = re.compile(r"\S(?:.*\S)?")
-Whole = TypeVar("Whole", covariant=True)
-
-
-class Page(Protocol[Whole]):
-    """A text in parts: a plain one, HTML, or a document."""
-
-    @property
-    def texts(self) -> Sequence[Inline]:
-        """What is to be translated."""
-
-    def filled(self, texts: Sequence[str]) -> Whole:
-        """Return the whole with other texts in place of its own."""
-
-
-class Lines:
-    """A plain text: its lines that are not blank, without the space around them."""
-
-    def __init__(self, text: str) -> None:
-        found = [*_LINE.finditer(text)]
-        edges = [0, *(edge for line in found for edge in line.span()), len(text)]
-        self._frame = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
-        self.texts = [Inline(line[0]) for line in found]
-
-    def filled(self, texts: Sequence[str]) -> str:
-        """Return the text with other lines in place of its own."""
-        return "".join(a + b for a, b in zip(self._frame, [*texts, ""], strict=True))
 
 
 async def pages_of(texts: Sequence[str], markup: str | None) -> list[Page[str]]:
     """Return texts in parts: plain ones, "html" or "xml"."""
     if markup not in ("html", "xml"):
-        return [Lines(text) for text in texts]
+        return [plain.Page(text) for text in texts]
     is_xml = markup == "xml"  # in a thread, since much of it takes a while
     return await asyncio.to_thread(lambda: [html.Page(text, is_xml=is_xml) for text in texts])
 
@@ -133,7 +106,7 @@ async def translate(
 
 def _is_for_model(page: Page[Any], text: Inline) -> bool:
     """Return whether the model is asked: as in a file, for any line, but not all that has tags."""
-    return isinstance(page, Lines) or text.has_words
+    return isinstance(page, plain.Page) or text.has_words
 
 
 def _rows(page: Page[Any], found: Iterator[list[Filled]]) -> Iterator[list[Filled]]:
