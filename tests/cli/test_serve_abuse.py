@@ -383,8 +383,9 @@ def test_files_that_are_none(server, toy_bundle):
                 assert (found.status_code, words in told) == (status, True), (name, told)
             assert told.isprintable()
             assert "/tmp" not in told
-    for name in ("x", "%2e%2e%2f", "..%2f..%2fetc%2fpasswd", "%00", "a" * 5000):
-        assert httpx.get(f"{server}/download_file/{name}").status_code == 404
+    for name in ("x", "..", "%2e%2e", "../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%00"):
+        request = f"GET /download_file/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        assert answer_to(server, request.encode()).startswith(b"HTTP/1.1 404")
     assert is_well(server)
 
 
