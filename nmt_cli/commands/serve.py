@@ -18,6 +18,7 @@ def serve(
     batch_wait: float = opt.option("MS", "Wait this long for more texts.", default=2.0),
     max_characters: int = opt.option("N", "Limit for one request.", default=100_000),
     queue_characters: int = opt.option("N", "Limit for waiting texts.", default=200_000),
+    quota: int = opt.option("N", "Characters for DeepL clients.", default=1_000_000_000_000),
     timeout: float = opt.option("S", "Seconds per request.", default=60.0),
     number_format: opt.Format = None,
     threads: opt.Threads = None,
@@ -49,6 +50,7 @@ def serve(
         batch_wait=batch_wait,
         max_characters=max_characters,
         queue_characters=queue_characters,
+        quota=quota,
         timeout=timeout,
     )
     listen(settings, host, port, tell=console.note)

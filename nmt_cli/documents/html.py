@@ -1,4 +1,7 @@
-"""HTML: what stands between blocks' tags is translated; tags in a sentence follow its words."""
+"""HTML: what stands between blocks' tags is translated; tags in a sentence follow its words.
+
+In XML, where names of tags say nothing, the tags with text beside them are those in a sentence.
+"""
 
 import html
 import re
@@ -38,12 +41,13 @@ class Page:
         texts: What is to be translated.
     """
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, *, is_xml: bool = False) -> None:
         self.texts: list[Inline] = []
         # what stands before the first text, between the texts, and after the last one
         self._frame: list[str] = []
         pending, begin = "", 0
-        blocks = [found for found in _MARKUP.finditer(page) if not _is_in_sentence(found)]
+        mixed = _beside_text(page) if is_xml else None
+        blocks = [found for found in _MARKUP.finditer(page) if not _is_in_sentence(found, mixed)]
         for start, end in [*(found.span() for found in blocks), (len(page), len(page))]:
             before, inline, after = _inline(page[begin:start])
             if inline is None:
@@ -73,10 +77,32 @@ def _escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _is_in_sentence(found: re.Match[str]) -> bool:
+def _is_in_sentence(found: re.Match[str], mixed: set[int] | None) -> bool:
     if found["comment"] or found["kept"]:
         return True
+    if mixed is not None:
+        return found.start() in mixed
     return found["tag"] is not None and found["of"].lower() in _IN_SENTENCES
+
+
+def _beside_text(page: str) -> set[int]:
+    """Return where the tags begin that stand in an element that also holds text of its own."""
+    mixed: set[int] = set()
+    open_: list[tuple[list[int], list[str]]] = [([], [])]  # tags in each element, and texts
+    begin = 0
+    for found in _MARKUP.finditer(page):
+        open_[-1][1].append(page[begin : found.start()].strip())
+        begin = found.end()
+        if found["slash"] and len(open_) > 1:
+            tags, texts = open_.pop()
+            mixed.update(tags if any(texts) else ())
+        if found["tag"]:
+            open_[-1][0].append(found.start())
+        if found["tag"] and not found["slash"] and not found[0].endswith("/>"):
+            open_.append(([], []))
+    open_[-1][1].append(page[begin:].strip())
+    mixed.update(*(tags for tags, texts in open_ if any(texts)))
+    return mixed
 
 
 def _inline(stretch: str) -> tuple[str, Inline | None, str]:

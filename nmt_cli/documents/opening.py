@@ -1,10 +1,12 @@
 """Which files are documents, and how each kind is read."""
 
+import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from nmt_cli.documents import plain
 from nmt_cli.documents.inline import Inline
 from nmt_cli.errors import ConfigError, DataError, NmtError
 
@@ -20,18 +22,25 @@ _KIND_OF = {
     ".xml": CATALOGUE,
     ".docx": WORD,
 }  # fmt: skip
+_PACKAGES = {MARKDOWN: "markdown_it", CATALOGUE: "translate", WORD: "docx"}
 _LARGEST = 1 << 27  # bytes of a file
 
 
-class Document(Protocol):
-    """A file in parts."""
+Whole = TypeVar("Whole", covariant=True)
+
+
+class Page(Protocol[Whole]):
+    """A text or file in parts."""
 
     @property
     def texts(self) -> Sequence[Inline]:
         """What is to be translated."""
 
-    def filled(self, texts: Sequence[str]) -> bytes:
-        """Return the file with other texts, which are as it has them, in place of its own."""
+    def filled(self, texts: Sequence[str]) -> Whole:
+        """Return the whole with other texts, which are as it has them, in place of its own."""
+
+
+Document = Page[bytes]
 
 
 def kind_of(file: str | Path, wanted: str | None = None) -> str:
@@ -43,6 +52,12 @@ def kind_of(file: str | Path, wanted: str | None = None) -> str:
     if wanted is not None and wanted not in (*KINDS, LINES):
         raise ConfigError(f"--from-format must be {', '.join((*KINDS, LINES))} (it is {wanted})")
     return wanted or _KIND_OF.get(Path(file).suffix.lower(), LINES)
+
+
+def readable_endings() -> list[str]:
+    """Return how the names of documents end that the installed packages can read."""
+    missing = {k for k, package in _PACKAGES.items() if not importlib.util.find_spec(package)}
+    return [ending for ending, kind in _KIND_OF.items() if kind not in missing]
 
 
 def open_document(
@@ -86,15 +101,6 @@ def _open(path: Path, kind: str, words: re.Pattern[str], with_translated: bool) 
     return _TextFile(path, kind)
 
 
-class _Page(Protocol):
-    """A text in parts."""
-
-    texts: list[Inline]
-
-    def filled(self, texts: Sequence[str]) -> str:
-        """Return the text with others in place of its own."""
-
-
 class _TextFile:
     """A document that is text in UTF-8; its line ends stay."""
 
@@ -113,7 +119,9 @@ class _TextFile:
         return (text.replace("\n", "\r\n") if self._has_returns else text).encode()
 
 
-def _page(text: str, kind: str) -> _Page:
+def _page(text: str, kind: str) -> Page[str]:
+    if kind == LINES:
+        return plain.Page(text)
     if kind == HTML:
         from nmt_cli.documents import html
 

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import itertools
 import logging
+import re
 import signal
 import sys
 import time
@@ -42,7 +43,9 @@ _SECURITY = {
 }
 _LOG = logging.getLogger("nmt.serve")
 _METHODS = dict.fromkeys(own.POSTS, "POST") | dict.fromkeys(own.GETS, "GET")
-_OPEN_PATHS = {"/health", "/frontend/settings"}  # asked before there is a key
+_DOWNLOADS = re.compile("/download_file/[^/]*")
+# asked before there is a key, or with a name that nobody can guess
+_OPEN_PATHS = {"/health", "/frontend/settings", "/download_file/{name}"}
 
 
 def create(settings: Settings) -> Starlette:
@@ -61,8 +64,8 @@ def create(settings: Settings) -> Starlette:
     )
     app = Starlette(
         routes=[
-            *(Route(path, _answering(*post), methods=["POST"]) for path, post in own.POSTS.items()),
-            *(Route(path, _answering(get)) for path, get in own.GETS.items()),
+            *(Route(p, _answering(p, *post), methods=["POST"]) for p, post in own.POSTS.items()),
+            *(Route(p, _answering(p, get)) for p, get in own.GETS.items()),
             Mount("/", page),
         ],
         lifespan=_lifespan,
@@ -74,20 +77,23 @@ def create(settings: Settings) -> Starlette:
 
 
 def _answering(
-    answer: Callable[[ServedModels, Any], Any], body: type[RequestBody] | None = None
+    path: str,
+    answer: Callable[[ServedModels, Any], Any],
+    body: type[RequestBody] | None = None,
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     """Return an endpoint that checks key and body, and tells errors."""
 
     async def endpoint(request: Request) -> Response:
         models: ServedModels = request.app.state.models
         try:
-            values = await read_values(request) if body else request.query_params
-            if request.url.path not in _OPEN_PATHS:
+            query = {**request.query_params, **request.path_params}
+            values = await read_values(request) if body else query
+            if path not in _OPEN_PATHS:
                 check_key(request, values, models.settings.keys)
             asked = checked(body, values) if body else values
             # What was read is logged, not what came: that may hold a key.
             if isinstance(asked, RequestBody) and models.settings.log_text:
-                _LOG.info("%s %r", request.url.path, asked.model_dump(exclude_unset=True))
+                _LOG.info("%s %r", path, asked.model_dump(exclude_unset=True))
             found = await _unless_gone(request, answer(models, asked))
             return found if isinstance(found, Response) else JSONResponse(found)
         except Exception as error:  # noqa: BLE001 - told to the client, a bug to the log alone
@@ -188,7 +194,8 @@ class _Outside:
                 await _error(Request(scope), late)(scope, receive, answered)
         finally:
             seconds = time.perf_counter() - begun
-            path = scope["path"] if scope["path"] in _METHODS else "*"
+            path = _DOWNLOADS.sub("/download_file/{name}", scope["path"])
+            path = path if path in _METHODS else "*"
             metrics.REQUESTS.labels(path, status).inc()
             metrics.LATENCY.labels(path).observe(seconds)
             _LOG.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * seconds)
@@ -236,6 +243,7 @@ async def _looking_after(models: ServedModels, hung_up: asyncio.Event) -> None:
         is_asked = hung_up.is_set()
         hung_up.clear()
         await asyncio.to_thread(models.reload, unchanged=is_asked)
+        await asyncio.to_thread(models.files.drop_old)
         if turn % _TURNS_TO_TRIM == 0:
             await asyncio.to_thread(_tell_malloc, "malloc_trim", 0)  # what was freed
 

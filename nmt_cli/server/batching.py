@@ -7,11 +7,12 @@ later than the one before, by the time that a batch of this model takes to come 
 fair queueing; Goyal et al. 1996, with the arrival for the virtual time).
 """
 
+import contextlib
 import heapq
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from nmt_cli.server.requests import QueueFullError
 _CHARACTERS_PER_SECOND = 20_000  # what one request may have before others of its arrival
 _MIN_SPREAD = 40  # characters: texts up to that length count as equally long
 _SPREAD = 2.0
+_RETRY_SECONDS = 1  # until a place may be free
 _MOST_PASSED = 256  # texts of another length that are looked at for one batch
 
 
@@ -41,7 +43,7 @@ class _Job(NamedTuple):
 
     due: float
     number: int
-    text: str
+    text: Sized
     place: int  # among the results of its request
     request: _Request
 
@@ -50,22 +52,23 @@ class _Job(NamedTuple):
 class Batcher:
     """Runs the texts of all requests through a function, in batches.
 
-    The function takes texts and options, and returns a result for each text, in order. It is called
-    from several threads at a time.
+    A text is a string, or what has the length of one. The function takes texts and options, and
+    returns a result for each text, in order. It is called from several threads at a time.
     """
 
-    run: Callable[[list[str], Any], Sequence[Any]]
+    run: Callable[[list[Any], Any], Sequence[Any]]
     _: KW_ONLY
     name: str  # what batches are counted under
     threads: int  # batches at a time
     batch_characters: int  # most in a batch, the longest text counted for each
     wait: float  # seconds that a free thread waits for more texts, from the arrival of the first
     queue_characters: int  # most that wait; above that, requests are refused
+    most_seconds: float  # that a request may have to wait; if it would be more, it is refused
 
     def __post_init__(self) -> None:
         self._queues: dict[Any, list[_Job]] = {}
         self._characters = 0
-        self._rate = float(_CHARACTERS_PER_SECOND)
+        self._rate = float(_CHARACTERS_PER_SECOND)  # that all threads run, learnt from batches
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
@@ -85,7 +88,7 @@ class Batcher:
         """Texts in the queue."""
         return sum(map(len, self._queues.values()))
 
-    def submit(self, texts: Sequence[str], options: Any) -> "Future[list[Any]]":
+    def submit(self, texts: Sequence[Sized], options: Any) -> "Future[list[Any]]":
         """Queue the texts of a request; the future gets a result for each, in order.
 
         Args:
@@ -98,7 +101,8 @@ class Batcher:
         request = _Request([None] * len(texts), left=len(texts))
         size = sum(map(_weight, texts))
         with self._changed:
-            is_full = self._characters and self._characters + size > self.queue_characters
+            room = min(self.queue_characters, self._rate * self.most_seconds)
+            is_full = self._characters and self._characters + size > room
             if is_full or self._closed:  # else nobody would come for it
                 raise QueueFullError(max(1, round(self._characters / self._rate)))
             self._characters += size
@@ -139,7 +143,10 @@ class Batcher:
         metrics.BATCH_SECONDS.labels(self.name).observe(seconds)
         size, finished = sum(_weight(job.text) for job in jobs), []
         with self._changed:
-            self._rate += 0.1 * (size * self.threads / max(seconds, 1e-4) - self._rate)
+            rate = size * self.threads / max(seconds, 1e-4)
+            # A small batch that is slow says nothing: a larger one would not take much longer.
+            if rate > self._rate or 2 * size > self.batch_characters:
+                self._rate += 0.1 * (rate - self._rate)
             for job, result in found:
                 job.request.results[job.place] = result
                 job.request.left -= 1
@@ -196,5 +203,20 @@ class Batcher:
         return jobs
 
 
-def _weight(text: str) -> int:
+@contextlib.contextmanager
+def held(places: threading.BoundedSemaphore) -> Iterator[None]:
+    """Hold one of the places of what runs beside the batches.
+
+    Raises:
+        QueueFullError: All are taken.
+    """
+    if not places.acquire(blocking=False):
+        raise QueueFullError(_RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        places.release()
+
+
+def _weight(text: Sized) -> int:
     return len(text) + 1

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal
 
-from nmt_cli.server.requests import ListOf, RequestBody, Values, check_texts
+from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, check_texts
 from nmt_cli.server.serving import ServedModels
-from nmt_cli.server.translating import translate
+from nmt_cli.server.translating import pages_of, translate
 
 
 class TranslateBody(RequestBody):
@@ -20,9 +20,13 @@ async def translate_texts(models: ServedModels, body: TranslateBody) -> Any:
     """Translate each of `text`."""
     texts = [body.text] if isinstance(body.text, str) else body.text
     check_texts(texts, "text", models.settings.max_characters)
+    size = sum(map(len, texts))
+    if models.billed + size > models.settings.quota:
+        raise RequestError(456, "quota exceeded")
     pair = (body.source_lang or None, body.target_lang)
-    found = await translate(models, texts, pair, is_markup=bool(body.tag_handling))
-    models.billed += sum(map(len, texts))
+    pages = await pages_of(texts, body.tag_handling)
+    found = await translate(models, pages, pair)
+    models.billed += size
     answers = [
         {
             "detected_source_language": result.source.language.upper(),
@@ -44,5 +48,5 @@ async def languages(models: ServedModels, query: Values) -> Any:
 
 
 async def usage(models: ServedModels, _query: Values) -> Any:
-    """Return how many characters were translated since the server started."""
-    return {"character_count": models.billed, "character_limit": 1_000_000_000_000}
+    """Return how many characters were translated since the server started, and may be."""
+    return {"character_count": models.billed, "character_limit": models.settings.quota}

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from nmt_cli.server.files import endings
 from nmt_cli.server.requests import ListOf, RequestBody, RequestError, Values, check_texts
 from nmt_cli.server.serving import ServedModels
-from nmt_cli.server.translating import MOST_ALTERNATIVES, detect, translate
+from nmt_cli.server.translating import MOST_ALTERNATIVES, detect, pages_of, translate
 
 _MOST_SUGGESTED = 10_000  # characters
 _WRITING = threading.Lock()
@@ -50,9 +51,8 @@ async def translate_texts(models: ServedModels, body: TranslateBody) -> Any:
     texts = [body.q] if isinstance(body.q, str) else body.q
     check_texts(texts, "q", models.settings.max_characters)
     pair = (None if body.source == "auto" else body.source, body.target)
-    found = await translate(
-        models, texts, pair, is_markup=body.format == "html", alternatives=body.alternatives
-    )
+    pages = await pages_of(texts, body.format)
+    found = await translate(models, pages, pair, alternatives=body.alternatives)
     answer: dict[str, Any] = {"translatedText": [result.text for result in found]}
     if body.source == "auto":
         answer["detectedLanguage"] = [vars(result.source) for result in found]
@@ -104,8 +104,8 @@ async def frontend_settings(models: ServedModels, _query: Values) -> Any:
         "frontendTimeout": 500,
         "language": {side: {"code": code, "name": code} for side, code in sides},
         "suggestions": settings.suggestions is not None,
-        "filesTranslation": False,
-        "supportedFilesFormat": [],
+        "filesTranslation": True,
+        "supportedFilesFormat": endings(),
     }
 
 

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 
 from nmt_cli import __version__
 from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION
-from nmt_cli.server import deepl, libretranslate, openai
+from nmt_cli.server import deepl, files, libretranslate, openai
 from nmt_cli.server.metrics import REGISTRY
 from nmt_cli.server.requests import ListOf, RequestBody, Values, check_texts
 from nmt_cli.server.serving import ServedModels
@@ -102,10 +102,11 @@ async def openapi(_models: ServedModels, _query: Values) -> Any:
         schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
         definitions |= schema.pop("$defs", {})
         definitions[f"{answer.__module__.rpartition('.')[2]}.{body.__name__}"] = schema
+        kind = "multipart/form-data" if body is files.FileBody else "application/json"
         paths[path] = {
             "post": {
                 "summary": (answer.__doc__ or "").partition("\n")[0],
-                "requestBody": {"content": {"application/json": {"schema": schema}}},
+                "requestBody": {"content": {kind: {"schema": schema}}},
                 "responses": {"200": {"description": "The answer."}},
             }
         }
@@ -114,10 +115,11 @@ async def openapi(_models: ServedModels, _query: Values) -> Any:
     return description | {"components": {"schemas": definitions}}
 
 
-# What a path is answered by: values of a body for POST, those of the query string for GET. What is
-# no `Response` is sent as JSON.
+# What a path is answered by: values of a body for POST, those of path and query string for GET.
+# What is no `Response` is sent as JSON.
 POSTS: dict[str, tuple[Callable[[ServedModels, Any], Any], type[RequestBody]]] = {
     "/translate": (libretranslate.translate_texts, libretranslate.TranslateBody),
+    "/translate_file": (files.translate_file, files.FileBody),
     "/detect": (libretranslate.detect_language, libretranslate.DetectBody),
     "/suggest": (libretranslate.suggest, libretranslate.SuggestBody),
     "/v1/chat/completions": (openai.chat_completions, openai.ChatBody),
@@ -129,6 +131,7 @@ POSTS: dict[str, tuple[Callable[[ServedModels, Any], Any], type[RequestBody]]] =
 GETS: dict[str, Callable[[ServedModels, Values], Any]] = {
     "/languages": libretranslate.languages,
     "/frontend/settings": libretranslate.frontend_settings,
+    "/download_file/{name}": files.download_file,
     "/health": libretranslate.health,
     "/v1/models": openai.list_models,
     "/v2/languages": deepl.languages,

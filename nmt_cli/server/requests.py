@@ -3,10 +3,12 @@
 import codecs
 import hmac
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
@@ -42,6 +44,15 @@ class QueueFullError(RequestError):
         super().__init__(429, message, retry_after=retry_after)
 
 
+@dataclass(frozen=True)
+class Upload:
+    """A file that came with a form."""
+
+    name: str
+    content: bytes = field(repr=False)
+    server: str  # the address that it came to, with a slash at the end
+
+
 class RequestBody(BaseModel):
     """The values of a request. Unknown ones are ignored: clients send what other servers read."""
 
@@ -51,16 +62,14 @@ class RequestBody(BaseModel):
 async def read_values(request: Request) -> dict[str, Any]:
     """Return the values of a request: of its JSON or form, and of the query string.
 
-    A name that is given several times in a form or query string becomes a list.
+    A file is an `Upload`. A text that is given several times in a form or query string becomes a
+    list.
 
     Raises:
         RequestError: The body is too large, or neither JSON nor a form.
     """
     values = _listed(request.query_params.multi_items())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > _MOST_BYTES:
-        raise _too_large()
     request = Request(request.scope, _limited(request.receive))
     try:
         body = await request.body()
@@ -101,7 +110,12 @@ def check_texts(texts: Sequence[str], param: str, most_characters: int) -> None:
     if len(texts) > _MOST_TEXTS:
         message = f"{param} has {len(texts):,} texts; at most {_MOST_TEXTS:,} are taken at a time"
         raise RequestError(413, message, param=param)
-    if (size := sum(map(len, texts))) > most_characters:
+    check_size(sum(map(len, texts)), param, most_characters)
+
+
+def check_size(size: int, param: str, most_characters: int) -> None:
+    """Raise RequestError when a request has too many characters."""
+    if size > most_characters:
         message = f"{param} has {size:,} characters; at most {most_characters:,} are taken"
         raise RequestError(413, message, param=param)
 
@@ -121,10 +135,6 @@ def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
         raise RequestError(403, "the API key is not known" if given else "an API key is needed")
 
 
-def _too_large() -> RequestError:
-    return RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
-
-
 def _limited(receive: Receive) -> Receive:
     """Return what receives a body, but not one that is too large."""
     size = 0
@@ -134,7 +144,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > _MOST_BYTES:
-            raise _too_large()
+            raise RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
         return message
 
     return received
@@ -142,8 +152,14 @@ def _limited(receive: Receive) -> Receive:
 
 async def _read_form(request: Request) -> dict[str, Any]:
     try:
-        async with request.form(max_files=0, max_fields=2000) as form:
-            return _listed([(k, v) for k, v in form.multi_items() if isinstance(v, str)])
+        async with request.form(max_files=1, max_fields=2000) as form:
+            texts = [(k, v) for k, v in form.multi_items() if isinstance(v, str)]
+            files = {
+                k: Upload(v.filename or "", await v.read(), str(request.base_url))
+                for k, v in form.items()
+                if isinstance(v, UploadFile)
+            }
+            return _listed(texts) | files
     except (HTTPException, ValueError) as error:
         raise RequestError(400, f"the form cannot be read: {_one_line(error)}") from None
 

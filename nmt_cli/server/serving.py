@@ -12,21 +12,25 @@ from nmt_cli.api.model import Model
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.tasks import TRANSLATION, TaskFacts
+from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.translating import with_marks
 from nmt_cli.errors import NmtError
 from nmt_cli.server import metrics
-from nmt_cli.server.batching import Batcher
-from nmt_cli.server.requests import QueueFullError, RequestError
+from nmt_cli.server.batching import Batcher, held
+from nmt_cli.server.keeping import KeptFiles
+from nmt_cli.server.requests import RequestError
 from nmt_cli.server.settings import Settings
 from nmt_cli.text.language_id import language_code
 from nmt_cli.text.languages import Way
 
 if TYPE_CHECKING:
+    from nmt_cli.documents.inline import Filled
     from nmt_cli.search.chat_session import ChatSession
 
 _UNKNOWN_LANGUAGE = "und"  # ISO 639-2: undetermined
 _CHARACTERS_PER_TOKEN = 4
+_SHARE_OF_WAITING = 1 / 6  # of the time of a request, so that what is accepted is answered
 _MOST_CHATS = 64  # replies that wait for a model
-_RETRY_SECONDS = 1
 _MOST_LISTED = 20  # ways in an error
 _LOG = logging.getLogger("nmt.serve")
 
@@ -58,10 +62,11 @@ class ServedModel:
             batch_characters=settings.batch_tokens * _CHARACTERS_PER_TOKEN,
             wait=settings.batch_wait / 1000,
             queue_characters=settings.queue_characters,
+            most_seconds=settings.timeout * _SHARE_OF_WAITING,
         )
         metrics.WAITING.labels(name).set_function(lambda: batcher.waiting)
 
-    def _runner(self) -> Callable[[list[str], Any], Sequence[Any]]:
+    def _runner(self) -> Callable[[list[Any], Any], Sequence[Any]]:
         """Return what a batch runs through. Loads the model."""
         if self.facts.has_labels:
             labeller = self.model.labeller
@@ -70,12 +75,19 @@ class ServedModel:
             translator = self.model.translator()
             options = self.model.search_options(**self.languages_of(self.ways[0]))
             list(translator.translate(["."], options))  # the first is slower
-            return lambda texts, options: [*translator.translate(texts, options)]
+            written = metrics.TOKENS.labels(self.name)
+
+            def translate(texts: list[Inline], options: Any) -> "list[list[Filled]]":
+                found = [*translator.translate([one.text for one in texts], options)]
+                written.inc(sum(len(line.tokens) for line in found))
+                return with_marks(self.model, texts, found)
+
+            return translate
         self.model.engine.restart()
         return lambda texts, _options: texts
 
-    async def run(self, texts: Sequence[str], options: Any = None) -> list[Any]:
-        """Return a result for each text: a `Translation`, or a `Labelled`."""
+    async def run(self, texts: Sequence[Any], options: Any = None) -> list[Any]:
+        """Return a result for each text: of an `Inline` its translations, of a line its labels."""
         return await asyncio.wrap_future(self.batcher.submit(texts, options)) if texts else []
 
     def languages_of(self, way: Way) -> dict[str, str]:
@@ -120,19 +132,9 @@ class ServedModel:
             stopped.set()
             await asyncio.shield(asyncio.wait([done]))
 
-    @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
-        """Hold one of the places of what runs beside the batches.
-
-        Raises:
-            QueueFullError: All are taken.
-        """
-        if not self._places.acquire(blocking=False):
-            raise QueueFullError(_RETRY_SECONDS)
-        try:
-            yield
-        finally:
-            self._places.release()
+    def place(self) -> contextlib.AbstractContextManager[None]:
+        """Hold one of the places of what runs beside the batches; see `held`."""
+        return held(self._places)
 
 
 class ServedModels:
@@ -144,6 +146,7 @@ class ServedModels:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.files = KeptFiles()
         self.billed = 0  # characters that were translated for clients of DeepL's API
         self._served: list[ServedModel] = []
         for named in settings.models or [""]:
@@ -218,9 +221,10 @@ class ServedModels:
                 served.batcher.close()
 
     def close(self) -> None:
-        """Answer what waits."""
+        """Answer what waits, and delete the files."""
         for served in self:
             served.batcher.close()
+        self.files.close()
 
     def _load(self, named: str) -> Model:
         return Model(find_bundle(named or None), self.settings.engine)

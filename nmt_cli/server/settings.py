@@ -30,6 +30,7 @@ class Settings:
     batch_wait: float = 2.0  # milliseconds that a free core waits for more texts
     max_characters: int = 100_000  # of all texts of a request together
     queue_characters: int = 200_000  # that wait for a model
+    quota: int = 1_000_000_000_000  # characters for clients of DeepL's API, until it ends
     timeout: float = 60.0  # seconds until a request is answered
 
     def __post_init__(self) -> None:
@@ -37,6 +38,7 @@ class Settings:
             ("batch_tokens", 1, 1 << 20),
             ("batch_wait", 0, 10_000),
             ("queue_characters", 1, 1 << 40),
+            ("quota", 1, 1 << 60),
         ):
             if not least <= (value := getattr(self, name)) <= most:
                 wanted = f"{_option(name)} must be {least:,} to {most:,}"

@@ -1,19 +1,25 @@
-"""What the two dialects of translation share: which model, which language, lines and tags."""
+"""What the two dialects of translation share: which model, which language, lines and markup."""
 
 import asyncio
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic
 
-from nmt_cli.server import markup, metrics
+from nmt_cli.documents import html, plain
+from nmt_cli.documents.inline import Filled, Inline
+from nmt_cli.documents.opening import Page, Whole
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.text.language_id import language_code, language_probabilities
 
-if TYPE_CHECKING:
-    from nmt_cli.search.translator import Translation
-
 MOST_ALTERNATIVES = 16
+
+
+async def pages_of(texts: Sequence[str], markup: str | None) -> list[Page[str]]:
+    """Return texts in parts: plain ones, "html" or "xml"."""
+    if markup not in ("html", "xml"):
+        return [plain.Page(text) for text in texts]
+    is_xml = markup == "xml"  # in a thread, since much of it takes a while
+    return await asyncio.to_thread(lambda: [html.Page(text, is_xml=is_xml) for text in texts])
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,26 @@ class Detected:
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translated(Generic[Whole]):
     """A text of a request."""
 
-    text: str  # its translation
-    alternatives: list[str]  # other translations, the better ones first
+    page: Page[Whole]
+    rows: list[list[Filled]]  # translations of each of its texts, the better ones first
     source: Detected  # the language that it was in, or taken for
+
+    @property
+    def text(self) -> Whole:
+        """Its translation."""
+        return self._filled(0)
+
+    @property
+    def alternatives(self) -> list[Whole]:
+        """Other translations, the better ones first."""
+        ranks = range(max(map(len, self.rows), default=1))
+        return list(dict.fromkeys(map(self._filled, ranks)))[1:]
+
+    def _filled(self, rank: int) -> Whole:
+        return self.page.filled([row[min(rank, len(row) - 1)].text for row in self.rows])
 
 
 async def detect(texts: Sequence[str], among: Sequence[str] = ()) -> list[Detected]:
@@ -48,19 +68,17 @@ def _likeliest(text: str, among: Sequence[str]) -> Detected:
 
 async def translate(
     models: ServedModels,
-    texts: Sequence[str],
+    pages: Sequence[Page[Whole]],
     pair: tuple[str | None, str],
     *,
-    is_markup: bool = False,
     alternatives: int = 0,
-) -> list[Translated]:
+) -> list[Translated[Whole]]:
     """Return a translation of each text.
 
     Args:
         models: What is served.
-        texts: Of any length, with line ends that stay.
+        pages: Texts of any length.
         pair: Codes of the languages; None detects the source.
-        is_markup: Whether texts are HTML or XML, whose tags stay.
         alternatives: How many other translations are wanted.
 
     Raises:
@@ -68,31 +86,29 @@ async def translate(
     """
     source, target = pair
     if source is None and (among := models.sources_of(target)):
-        sources = await detect(texts, among)
+        sources = await detect([" ".join(one.text for one in page.texts) for page in pages], among)
     else:
-        sources = [Detected(100.0, source or "auto")] * len(texts)
+        sources = [Detected(100.0, source or "auto")] * len(pages)
     ways = {found.language: models.for_pair(found.language, target) for found in sources}
-    marked = [markup.parse(text) if is_markup else markup.lines(text) for text in texts]
     search: dict[str, Any] = {"n_best": alternatives + 1} if alternatives else {}
-    results: dict[int, Translated] = {}
+    results: dict[int, Translated[Whole]] = {}
     for served, way in dict.fromkeys(ways.values()):
         indices = [i for i, found in enumerate(sources) if ways[found.language] == (served, way)]
         # All at once: the queue takes a request as a whole, and lets others in between its texts.
-        inner = [line for i in indices for line in marked[i].texts]
+        asked = [one for i in indices for one in pages[i].texts if _is_for_model(pages[i], one)]
         options = served.model.search_options(**search, **served.languages_of(way))
-        outer = iter(await served.run(inner, options))
+        found = iter(await served.run(asked, options))
         for i in indices:
-            lines = list(itertools.islice(outer, len(marked[i].texts)))
-            results[i] = _joined(lines, marked[i], replace(sources[i], language=way[0]))
-            metrics.TOKENS.labels(served.name).inc(sum(len(line.tokens) for line in lines))
-    return [results[i] for i in range(len(texts))]
+            rows = [*_rows(pages[i], found)]
+            results[i] = Translated(pages[i], rows, replace(sources[i], language=way[0]))
+    return [results[i] for i in range(len(pages))]
 
 
-def _joined(lines: Sequence["Translation"], marked: markup.Marked, source: Detected) -> Translated:
-    """Put the translations of a text's lines in the place of the lines."""
-    ranks = range(max((len(line.hypotheses) for line in lines), default=1))
-    wholes = [
-        marked.filled([line.hypotheses[min(rank, len(line.hypotheses) - 1)].text for line in lines])
-        for rank in ranks
-    ]
-    return Translated(wholes[0], list(dict.fromkeys(wholes))[1:], source)
+def _is_for_model(page: Page[Any], text: Inline) -> bool:
+    """Return whether the model is asked: as in a file, for any line, but not all that has tags."""
+    return isinstance(page, plain.Page) or text.has_words
+
+
+def _rows(page: Page[Any], found: Iterator[list[Filled]]) -> Iterator[list[Filled]]:
+    for text in page.texts:
+        yield next(found) if _is_for_model(page, text) else [text.unchanged()]

@@ -2,6 +2,7 @@
 
     python tests/benchmarks/serve_load.py MODEL LINES [--clients 64] [--requests 2000]
     python tests/benchmarks/serve_load.py random data/en-de/test.en [--eole eole/bin/python]
+    python tests/benchmarks/serve_load.py MODEL LINES --overload
 
 `random` makes a model of the size of Multi30k's first, with random weights (`make_multi30k.py`).
 All get the same lines, a sentence a request, each client its next one when the last was answered.
@@ -12,10 +13,15 @@ request alone. (d) With --eole, the server of Eole, with a random model of the s
 one step of `eole train`; it gets the lines as subwords, and has none to make. Its environment is
 
     python3 -m venv eole && eole/bin/pip install eole==0.6.4 aiohttp
+
+With --overload, only `nmt serve` is measured: how many requests of eight lines a second it answers,
+then what becomes of four times as many for 20 seconds, whoever is answered or not, and how long it
+takes after that until a sentence is answered as fast as before (twice the time at most).
 """
 
 import argparse
 import asyncio
+import functools
 import json
 import socket
 import statistics
@@ -23,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +94,12 @@ model:
 """
 
 
+_FIRST_PORT = 5081
+_OVERLOAD = 4
+_OVERLOAD_SECONDS = 20
+_LINES_A_REQUEST = 8
+
+
 @dataclass(frozen=True)
 class Server:
     """How a server is started, and asked for the translation of a line."""
@@ -106,6 +118,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--eole", help="the Python of an environment with Eole; with `random`")
+    parser.add_argument("--overload", action="store_true", help="four times too many requests")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.model == "random":
@@ -123,21 +136,27 @@ def _compare(arguments: argparse.Namespace, folder: Path) -> None:
     direct, lines, pair = _direct(model, lines, arguments.requests)
     print(f"translate_batch alone: {direct:.1f} sentences/s", flush=True)
     own = [sys.executable, "-m", "nmt_cli", "serve", "-m", model, "-q", "--port"]
+    ours = Server("nmt serve", own, "/translate", lambda line: {"q": line} | pair)
+    if arguments.overload:
+        _served(ours, _FIRST_PORT, lambda: _overload(ours, _FIRST_PORT, lines, arguments.clients))
+        return
     plain = [sys.executable, "-c", PLAIN_APP, model]
-    servers = [
-        Server("nmt serve", own, "/translate", lambda line: {"q": line} | pair),
-        Server("one at a time", plain, "/translate", lambda line: {"q": line}),
-    ]
+    servers = [ours, Server("one at a time", plain, "/translate", lambda line: {"q": line})]
     if arguments.eole:
         servers.append(_eole(arguments.eole, model, lines, arguments.clients, folder / "eole"))
-    for port, server in enumerate(servers, 5071):
-        rate, times = _served(server, port, lines, arguments.clients)
-        p50, p99 = (1000 * statistics.quantiles(times, n=100)[i] for i in (49, 98))
+    for port, server in enumerate(servers, _FIRST_PORT):
+        load = functools.partial(_load, server, port, lines, arguments.clients)
+        rate, times = _served(server, port, load)
         print(
             f"{server.name}: {rate:.1f} sentences/s, {rate / direct:.2f} of translate_batch; "
-            f"p50 {p50:.0f} ms, p99 {p99:.0f} ms with {arguments.clients} clients",
+            f"{_percentiles(times)} with {arguments.clients} clients",
             flush=True,
         )
+
+
+def _percentiles(times: Sequence[float]) -> str:
+    p50, p99 = (1000 * statistics.quantiles(times, n=100)[i] for i in (49, 98))
+    return f"p50 {p50:.0f} ms, p99 {p99:.0f} ms"
 
 
 def _eole(python: str, model: str, lines: Sequence[str], clients: int, folder: Path) -> Server:
@@ -184,10 +203,8 @@ def _direct(
         return rate, [line for line, _ in read], pair
 
 
-def _served(
-    server: Server, port: int, lines: Sequence[str], clients: int
-) -> tuple[float, list[float]]:
-    """Return sentences a second, and the seconds that each request took."""
+def _served(server: Server, port: int, load: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Return what a load comes to that is put on a server."""
     command = [*server.command, str(port)]
     with (
         tempfile.TemporaryFile("w+") as log,
@@ -197,7 +214,7 @@ def _served(
             while not _listens(port):
                 assert process.poll() is None, "the server ended"
                 time.sleep(0.1)
-            return asyncio.run(_load(server, port, lines, clients))
+            return asyncio.run(load())
         except AssertionError:
             log.seek(0)
             print(log.read(), file=sys.stderr)
@@ -217,6 +234,7 @@ def _listens(port: int) -> bool:
 async def _load(
     server: Server, port: int, lines: Sequence[str], clients: int
 ) -> tuple[float, list[float]]:
+    """Return requests a second, and the seconds that each took."""
     waiting, times = iter(lines), list[float]()
     warm_up = (_client(server, port, iter(lines[:2]), []) for _ in range(clients))
     await asyncio.gather(*warm_up)
@@ -225,20 +243,67 @@ async def _load(
     return len(times) / (time.perf_counter() - started), times
 
 
+async def _overload(server: Server, port: int, lines: Sequence[str], clients: int) -> None:
+    """Ask four times as much as can be answered; print what became of it."""
+    step = _LINES_A_REQUEST
+    requests = ["\n".join(lines[i : i + step]) for i in range(0, len(lines) - step, step)]
+    rate, _ = await _load(server, port, requests, clients)
+    alone: list[float] = []
+    await _client(server, port, iter(lines[:20]), alone)
+    usual = statistics.median(alone)
+    print(f"{server.name}: {rate:.1f} requests/s; a sentence alone takes {1000 * usual:.0f} ms")
+    asked = []
+    started = time.perf_counter()
+    while (passed := time.perf_counter() - started) < _OVERLOAD_SECONDS:
+        while len(asked) < _OVERLOAD * rate * passed:
+            text = requests[len(asked) % len(requests)]
+            asked.append(asyncio.create_task(_once(server, port, text)))
+        await asyncio.sleep(0.005)
+    ended = time.perf_counter()
+    while (found := await _once(server, port, lines[0]))[0] != 200 or found[1] > 2 * usual:
+        await asyncio.sleep(0.05)
+    recovered = time.perf_counter() - ended
+    answers = await asyncio.gather(*asked)
+    times = [seconds for state, seconds in answers if state == 200]
+    refused = sum(state == 429 for state, _ in answers)
+    print(
+        f"{len(asked) / passed:.1f} requests/s for {passed:.0f} s: {len(times)} accepted, "
+        f"{refused} refused, {len(answers) - len(times) - refused} neither; accepted ones "
+        f"{_percentiles(times)}; as fast as before {recovered:.1f} s after the last"
+    )
+
+
+async def _once(server: Server, port: int, line: str) -> tuple[int, float]:
+    """Return the state and the seconds of a request on a connection of its own."""
+    started = time.perf_counter()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    answer = await _ask(reader, writer, server, line)
+    writer.close()
+    return int(answer.split()[1]), time.perf_counter() - started
+
+
 async def _client(server: Server, port: int, lines: Iterator[str], times: list[float]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for line in lines:
-        body = json.dumps(server.body(line)).encode()
         started = time.perf_counter()
-        head = f"POST {server.path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        head += f"Content-Length: {len(body)}\r\nContent-Type: application/json\r\n\r\n"
-        writer.write(head.encode() + body)
-        answer = await reader.readuntil(b"\r\n\r\n")
+        answer = await _ask(reader, writer, server, line)
         assert answer.startswith(b"HTTP/1.1 200"), answer
-        length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        await reader.readexactly(length)
         times.append(time.perf_counter() - started)
     writer.close()
+
+
+async def _ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Server, line: str
+) -> bytes:
+    """Send a request, read its answer, and return the head of it."""
+    body = json.dumps(server.body(line)).encode()
+    head = f"POST {server.path} HTTP/1.1\r\nHost: localhost\r\n"
+    head += f"Content-Length: {len(body)}\r\nContent-Type: application/json\r\n\r\n"
+    writer.write(head.encode() + body)
+    answer = await reader.readuntil(b"\r\n\r\n")
+    length = int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    await reader.readexactly(length)
+    return answer
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python tests/benchmarks/serve_soak.py TRANSLATOR CHAT CLASSIFIER LINES [--minutes 30]
 
 Each client draws one request after another: a sentence, a list, HTML, a long text, alternatives,
-a reply (also streamed, some left in mid-stream), labels, scores, and a few that are wrong.
+a reply (also streamed, some left in mid-stream), labels, scores, a few that are wrong, and one in
+300 a file.
 Prints JSON: requests by path and state, and the server's own megabytes (no pages of files): the
 median of every tenth of the time, and by how much the last one is above the second. A single look
 would not do: batches come and go, and memory is up to a third above or below it. Then a verdict,
@@ -55,9 +56,11 @@ class Clients:
             with self._lock:
                 self.answers[f"{path} {state}{'' if state == wanted else ' UNEXPECTED'}"] += 1
 
-    def _draw(self, generator: random.Random) -> tuple[str, dict[str, object], int, bool]:
+    def _draw(self, generator: random.Random) -> tuple[str, dict[str, object] | bytes, int, bool]:
         """Return a path, a body, the state it deserves, and whether to leave in mid-answer."""
         texts = generator.sample(self._lines, 12)
+        if generator.random() < 1 / 300:
+            return "/translate_file", _form(self._pair, texts), 200, False
         said = {"role": "user", "content": generator.choice(["hello", "how are you?", texts[0]])}
         translated = [
             {"q": texts[0]},
@@ -81,12 +84,22 @@ class Clients:
         return path, body, wanted, generator.random() < 0.05
 
 
-def _ask(path: str, body: dict[str, object], leaves: bool) -> int:
+def _form(pair: dict[str, str], texts: Sequence[str]) -> bytes:
+    """Return a form with a page of texts as its file."""
+    page = "".join(f"<p>{text} <b>{text}</b></p>\n" for text in texts)
+    fields = {f'"{name}"': value for name, value in pair.items()}
+    fields['"file"; filename="page.html"'] = page
+    head = "Content-Disposition: form-data; name="
+    parts = [f"--limit\r\n{head}{name}\r\n\r\n{value}\r\n" for name, value in fields.items()]
+    return "".join([*parts, "--limit--\r\n"]).encode()
+
+
+def _ask(path: str, body: dict[str, object] | bytes, leaves: bool) -> int:
     """Send one request, read its answer or its beginning, and return its state (0: none)."""
-    data = json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{PORT}{path}", data, {"Content-Type": "application/json"}
-    )
+    is_form = isinstance(body, bytes)
+    data = body if is_form else json.dumps(body).encode()
+    kind = "multipart/form-data; boundary=limit" if is_form else "application/json"
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", data, {"Content-Type": kind})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             answer.read(20 if leaves else -1)

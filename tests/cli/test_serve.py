@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -45,6 +46,17 @@ def alone(toy_bundle):
         yield {found.source: found.text for found in model.translate(lines)}
 
 
+PAGE = "<html><body><h1>dog <b>big</b> cat</h1>\n<p>cat sees <i>bird</i> &amp; 5</p></body></html>"
+
+
+def as_a_file(bundle, folder, name: str, content: str) -> bytes:
+    """What `nmt translate` makes of a document."""
+    (folder / name).write_text(content)
+    with nmt_cli.load(bundle) as model:
+        nmt_cli.translate_document(folder / name, folder / f"out-{name}", model)
+    return (folder / f"out-{name}").read_bytes()
+
+
 def languages(url: str) -> tuple[str, str]:
     header = {"Authorization": "Bearer secret-1"}
     source, target = httpx.get(f"{url}/languages", headers=header).json()
@@ -79,16 +91,63 @@ class TestLibreTranslate:
         assert len(found) == 2
         assert all(0 <= one["confidence"] <= 100 for one in found)
 
-    def test_lines_and_tags_stay(self, server, alone):
+    def test_lines_stay(self, server, alone):
         source, target = languages(server)
         pair = {"source": source, "target": target}
         lines = "  red dog\r\n\nblue fish\n"
         found = httpx.post(f"{server}/translate", json=pair | {"q": lines}).json()
         red, blue = alone["red dog"], alone["blue fish"]
         assert found["translatedText"] == f"  {red}\r\n\n{blue}\n"
-        page = '<p class="a">red dog<br> <b>blue fish</b></p>'
-        found = httpx.post(f"{server}/translate", json=pair | {"q": page, "format": "html"}).json()
-        assert found["translatedText"] == f'<p class="a">{red}<br> <b>{blue}</b></p>'
+
+    def test_html_is_translated_as_a_file_is(self, server, toy_bundle, tmp_path):
+        source, target = languages(server)
+        body = {"q": PAGE, "source": source, "target": target, "format": "html"}
+        found = httpx.post(f"{server}/translate", json=body).json()
+        assert found["translatedText"] == as_a_file(toy_bundle, tmp_path, "a.html", PAGE).decode()
+        assert "<b>dick</b>" in found["translatedText"]
+        found = httpx.post(f"{server}/translate", json=body | {"alternatives": 2}).json()
+        for other in found["alternatives"]:
+            assert re.findall("<[^>]*>", other) == re.findall("<[^>]*>", PAGE)
+        assert httpx.post(f"{server}/translate", json=body | {"q": "<p>5</p>"}).json() == {
+            "translatedText": "<p>5</p>"
+        }
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("a.html", PAGE),
+            ("dog big.po", 'msgid "big dog %s"\nmsgstr ""\n'),
+            ("a.SRT", "1\n00:00:01,000 --> 00:00:02,000\nbig dog\n"),
+            ("../a.md", "# dog *big* cat\n"),
+            ("a.txt", "big dog\n\n  cat\n"),
+        ],
+    )
+    def test_a_file_is_translated_as_it_says_in_its_manual(
+        self, server, toy_bundle, tmp_path, name, content
+    ):
+        (tmp_path / "sent").write_text(content)
+        source, target = languages(server)
+        form = [f"file=@sent;filename={name}", f"source={source}", f"target={target}", "api_key=x"]
+        command = ["curl", "-sS", *(word for value in form for word in ("-F", value))]
+        told = subprocess.check_output([*command, f"{server}/translate_file"], cwd=tmp_path)
+        fetched = httpx.get(json.loads(told)["translatedFileUrl"])
+        if name == "a.txt":
+            wanted = b"dick hund\n\n  katze\n"
+            assert re.sub(b"[a-z]+", b"", fetched.content) == re.sub(b"[a-z]+", b"", wanted)
+        else:
+            wanted = as_a_file(toy_bundle, tmp_path, name.removeprefix("../").lower(), content)
+            assert fetched.content == wanted
+        stem, ending = name.removeprefix("../").lower().split(".")
+        assert fetched.headers["content-disposition"].startswith("attachment; ")
+        assert f"{stem.replace(' ', '%20')}.{target}.{ending}" in (
+            fetched.headers["content-disposition"].replace(" ", "%20").lower()
+        )
+
+    def test_it_says_which_files_it_translates(self, server):
+        told = httpx.get(f"{server}/frontend/settings").json()
+        assert told["filesTranslation"]
+        assert {".txt", ".html", ".docx", ".po", ".srt"} <= set(told["supportedFilesFormat"])
+        assert ".pdf" not in told["supportedFilesFormat"]
 
     @pytest.mark.parametrize(
         ("body", "status"),
@@ -144,6 +203,14 @@ class TestDeepL:
         assert client.get_source_languages()[0].code == source.upper()
         assert client.get_usage().character.count >= len("red dog")
 
+    def test_tags_follow_their_words(self, locked):
+        client = pytest.importorskip("deepl").DeepLClient("secret-1", server_url=locked)
+        _, target = languages(locked)
+        for handling, page in (("html", PAGE), ("xml", "<x>dog <y>big</y> cat</x> bird <z/>")):
+            found = client.translate_text(page, target_lang=target.upper(), tag_handling=handling)
+            assert re.findall("<[^>]*>", found.text) == re.findall("<[^>]*>", page)
+            assert re.search("<[by]>dick</[by]>", found.text)
+
     def test_a_wrong_key(self, locked):
         deepl = pytest.importorskip("deepl")
         with pytest.raises(deepl.AuthorizationException):
@@ -198,6 +265,17 @@ class TestOpenAI:
         assert error.value.param == "temperature"
         with pytest.raises(openai.AuthenticationError):
             client.with_options(api_key="wrong").models.list()
+
+
+def test_deepl_clients_have_a_quota(toy_bundle, tmp_path):
+    deepl = pytest.importorskip("deepl")
+    with serving("-m", str(toy_bundle), "--quota", "10", "-q", cwd=tmp_path) as (_, url):
+        client = deepl.DeepLClient("any", server_url=url)
+        _, target = languages(url)
+        assert client.translate_text("red dog", target_lang=target.upper()).text
+        assert (client.get_usage().character.count, client.get_usage().character.limit) == (7, 10)
+        with pytest.raises(deepl.QuotaExceededException):
+            client.translate_text("red dog", target_lang=target.upper())
 
 
 def test_labels_scores_and_words(server):
@@ -311,6 +389,7 @@ def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path
         (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "contains no key"),
         (["-m", str(toy_bundle), "--timeout", "0"], 2, "--timeout"),
         (["-m", str(toy_bundle), "--batch-tokens", "0"], 2, "--batch-tokens"),
+        (["-m", str(toy_bundle), "--quota", "0"], 2, "--quota"),
     ):
         done = run_nmt("serve", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stderr.count("error:")) == (code, 1)

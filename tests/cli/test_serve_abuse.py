@@ -1,6 +1,7 @@
 """`nmt serve` and what it may meet: wrong types everywhere, slow and greedy clients, a reload."""
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -8,7 +9,9 @@ import signal
 import socket
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -32,6 +35,7 @@ GOOD = {
     "/classify": {"texts": ["good"]},
     "/score": {"pairs": [["red", "red"]]},
     "/explain": {"q": "red", "translation": "red", "source": "en", "target": "de"},
+    "/translate_file": {"source": "en", "target": "de", "file": "a file comes with a form"},
 }
 
 
@@ -61,7 +65,7 @@ def is_well(url: str) -> bool:
 
 def test_there_is_a_good_request_for_each_path(server):
     assert set(GOOD) == set(own.POSTS)
-    for path in set(GOOD) - {"/suggest"}:
+    for path in set(GOOD) - {"/suggest", "/translate_file"}:
         found = httpx.post(f"{server}{path}", json=GOOD[path], timeout=60)
         assert found.status_code == 200, (path, found.text)
 
@@ -348,3 +352,69 @@ def test_the_official_client_comes_again_when_there_is_room(babbling_chat, tmp_p
                 time.sleep(0.01)
         assert reply.result().choices
     assert (states[0], states[-1]) == (429, 200)
+
+
+def test_files_that_are_none(server, toy_bundle):
+    """Broken, huge, hostile: one line, and nothing of the server's own folders in it."""
+    pair = httpx.get(f"{server}/languages").json()[0]
+    form = {"source": pair["code"], "target": pair["targets"][0]}
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * (1 << 30))
+    entity = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><xliff>&e;</xliff>'
+    for name, content, status, words in (
+        ("a.pdf", b"%PDF", 400, "is not translated"),
+        ("", b"x", 422, ""),
+        ("a.docx", b"no zip", 400, "is no Word document"),
+        ("a.docx", bomb.getvalue(), 400, "unpacks to more than"),
+        ("a.xlf", entity, 400, "defines entities"),
+        ("a.md", b"\xff\xfe", 400, "not valid UTF-8"),
+        ("a.txt", b"\xff\xfe", 400, "not valid UTF-8"),
+        ("a\r\nX: y.json", b"[" * 100_000, 400, "cannot be read"),
+        ("a.html", b"<b>x</b>" * 100_000, 413, "characters"),
+        ("a.html", b"x " * 100_000, 413, "characters"),
+        ("a.html", b"x" * 3_000_000, 413, "bytes"),
+    ):
+        with contextlib.suppress(httpx.WriteError):  # refused before all was sent
+            files = {"file": (name, content)}
+            found = httpx.post(f"{server}/translate_file", data=form, files=files, timeout=60)
+            told = found.json()["error"]
+            if name:
+                assert (found.status_code, words in told) == (status, True), (name, told)
+            assert told.isprintable()
+            assert "/tmp" not in told
+    for name in ("x", "..", "%2e%2e", "../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%00"):
+        request = f"GET /download_file/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        assert answer_to(server, request.encode()).startswith(b"HTTP/1.1 404")
+    assert is_well(server)
+
+
+def test_reading_a_file_ends_with_the_time_of_its_request(toy_bundle, tmp_path):
+    """A file can be made so that its library reads for hours; its process must not go on."""
+    with serving("-m", str(toy_bundle), "--timeout", "3", "-q", cwd=tmp_path) as (process, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        form = {"source": pair["code"], "target": pair["targets"][0]}
+        files = {"file": ("a.md", b"[" * 1_000_000)}
+        for _ in range(9):  # more than may be read at a time
+            found = httpx.post(f"{url}/translate_file", data=form, files=files, timeout=60)
+            assert found.status_code == 503
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + 30
+        while children.exists() and len(children.read_text().split()) > 1:  # one tidies up
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_kept_files_go_with_the_server(toy_bundle, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    before = ["env", f"TMPDIR={tmp_path / 'temporary'}"]
+    with serving("-m", str(toy_bundle), "-q", cwd=tmp_path, before=before) as (_, url):
+        pair = httpx.get(f"{url}/languages").json()[0]
+        form = {"source": pair["code"], "target": pair["targets"][0]}
+        files = {"file": ("a.html", b"<p>red dog</p>")}
+        found = httpx.post(f"{url}/translate_file", data=form, files=files, timeout=60).json()
+        assert httpx.get(found["translatedFileUrl"]).status_code == 200
+        (folder,) = (tmp_path / "temporary").iterdir()
+        assert folder.stat().st_mode & 0o77 == 0
+        assert len([*folder.iterdir()]) == 1  # what was sent is gone
+    assert not [*(tmp_path / "temporary").iterdir()]

@@ -11,7 +11,7 @@ from nmt_cli.server.requests import QueueFullError
 
 def batcher(run, **changes):
     settings = {"threads": 1, "batch_characters": 1000, "wait": 0.0, "queue_characters": 10_000}
-    return Batcher(run, name="test", **settings | changes)
+    return Batcher(run, name="test", **{"most_seconds": 10.0} | settings | changes)
 
 
 def shout(texts, _options):
@@ -146,3 +146,25 @@ def test_a_batch_with_a_result_too_few_ends_its_requests_and_no_thread():
         found.submit(["c"], None).result(5)
     found.close()
     assert not found.is_well
+
+
+def test_what_would_wait_too_long_is_refused():
+    """As much is accepted as the last batches say can be run in time."""
+
+    def run(texts, _options):
+        time.sleep(len(texts) * 0.02)  # 5,000 characters a second
+        return texts
+
+    found = batcher(run, queue_characters=1_000_000, most_seconds=1.0)
+    for _ in range(60):  # it takes ten batches or so to learn
+        found.submit(["x" * 99] * 6, "a").result(5)
+
+    def flood():
+        for _ in range(30):
+            found.submit(["x" * 99] * 6, "a")
+
+    with pytest.raises(QueueFullError) as error:
+        flood()
+    assert 1000 < sum(len(job.text) for queue in found._queues.values() for job in queue) < 12_000
+    assert error.value.retry_after == 1
+    found.close()

@@ -1,0 +1,64 @@
+"""HTML and XML in parts: what is translated together, and that the rest stays as it is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.documents.html import Page, unescaped
+
+
+def texts_of(page: str, **options: bool) -> list[str]:
+    return [inline.text for inline in Page(page, **options).texts]
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<p>Hello <b>you</b> &amp; me</p>", ["Hello you & me"]),
+        ("<h1>One</h1>two<p>three", ["One", "two", "three"]),
+        ("a < b and c > d", ["a < b and c > d"]),
+        ('<a title="x > y">z</a>', ["z"]),
+        ("<script>var x = '<p>';</script>Hi<style>p {}</style>", ["Hi"]),
+        ("<!-- no --><?php no ?><![CDATA[no]]><!doctype html>yes", ["yes"]),
+        ("<code>x = 1</code> is code", ["x = 1 is code"]),
+        ("İ<SCRIPT>no</Script>x", ["İ", "x"]),
+        ("<!-- not closed", []),
+        ("<p>\n  A long\n  line, 5\u00a0m.\n</p>", ["A long line, 5\u00a0m."]),
+        ("  \n ", []),
+        ("<b>" + "&#" + 5000 * "9" + ";</b>", ["&#" + 5000 * "9" + ";"]),
+    ],
+)
+def test_texts_of_html(page, texts):
+    assert texts_of(page) == texts
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("Press <x>F1</x> to get <n:y id='1'/> help", ["Press F1 to get  help"]),
+        ("<doc><title>One</title>\n<p>two <x>three</x></p></doc>", ["One", "two three"]),
+        ("<p>one</p><p>two</p>", ["one", "two"]),
+        ("<a>one <b>two</a> three</b>", ["one two three"]),
+        ("</a>one</b>", ["one"]),
+    ],
+)
+def test_tags_of_xml_beside_text_are_in_a_sentence(page, texts):
+    assert texts_of(page, is_xml=True) == texts
+
+
+TAGS = st.sampled_from(
+    ["<b>", "</b>", "<br/>", "<p>", '<a href="x">', "<!-- c -->", "<", ">", "&lt;", "&"]
+)
+
+
+@given(st.lists(st.one_of(TAGS, st.text(max_size=8)), max_size=12), st.booleans())
+def test_nothing_is_lost(parts, is_xml):
+    page = Page("".join(parts), is_xml=is_xml)
+    filled = page.filled([inline.unchanged().text for inline in page.texts])
+    before, after = (unescaped(text).split() for text in ("".join(parts), filled))
+    assert sorted("".join(before)) == sorted("".join(after))  # a tag in a word is put behind it
+
+
+@pytest.mark.parametrize("text", ["<a ", "<script>", "<!--", "<a \"'", '<a x="', "<![CDATA["])
+def test_markup_that_is_never_closed_is_read_in_one_pass(text):
+    assert len(Page(text * 100_000).texts) <= 1  # anything but one pass would take minutes
