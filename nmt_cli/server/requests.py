@@ -70,6 +70,9 @@ async def read_values(request: Request) -> dict[str, Any]:
     """
     values = _listed(request.query_params.multi_items())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > _MOST_BYTES:
+        raise _too_large()
     request = Request(request.scope, _limited(request.receive))
     try:
         body = await request.body()
@@ -135,6 +138,10 @@ def check_key(request: Request, values: Values, keys: Sequence[str]) -> None:
         raise RequestError(403, "the API key is not known" if given else "an API key is needed")
 
 
+def _too_large() -> RequestError:
+    return RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
+
+
 def _limited(receive: Receive) -> Receive:
     """Return what receives a body, but not one that is too large."""
     size = 0
@@ -144,7 +151,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > _MOST_BYTES:
-            raise RequestError(413, f"the body has more than {_MOST_BYTES:,} bytes")
+            raise _too_large()
         return message
 
     return received
