@@ -48,6 +48,15 @@ class Inline:
     marks: Sequence[Mark] = ()
     escape: Callable[[str], str] = _as_it_is  # makes of a text what stands in the file
 
+    @property
+    def has_words(self) -> bool:
+        """Whether there is a letter outside of what stays as it is."""
+        text = self.text
+        for mark in self.marks:
+            if mark.is_kept:
+                text = text[: mark.start] + " " * (mark.end - mark.start) + text[mark.end :]
+        return any(map(str.isalpha, text))
+
     def filled(self, output: str, alignment: Alignment) -> "Filled":
         """Return an output with all marks, placed as its words say, as the file has it."""
         return _Filling(self, output, alignment).result()

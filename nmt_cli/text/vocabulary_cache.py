@@ -42,6 +42,7 @@ def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocab
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "task": config.task,
         **({"tags": languages.tokens} if languages.tokens else {}),
+        **({"placeholders": True} if config.data.placeholders else {}),
     }
     key = corpus_fingerprint(corpora.files("train"), settings, FileHashes(folder))
     wanted = config.tokenizer.vocab_size
@@ -82,7 +83,12 @@ def _checksums(folder: Path) -> dict[str, int]:
 def _train(config: Config, corpora: Corpora, languages: Languages) -> Vocabularies:
     every = -(-sum(corpora.train_sample[1]) // _SAMPLE)
     found = [
-        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer, languages.tokens)
+        Subwords.train(
+            _TrainingTexts(corpora, side, every),
+            config.tokenizer,
+            languages.tokens,
+            placeholders=config.data.placeholders,
+        )
         for side in config.vocabulary_sides
     ]
     return Vocabularies(found[0], found[-1], languages)
