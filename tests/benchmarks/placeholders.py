@@ -18,6 +18,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import nmt_cli
@@ -28,6 +29,7 @@ from nmt_cli.documents.protected import protected, protector
 from nmt_cli.documents.translating import translate_document
 from nmt_cli.evaluation.scores import corpus_scores
 from nmt_cli.files import read_lines
+from nmt_cli.text.tokenizer import Subwords
 
 COUNT, WINDOW = 2000, 512
 NUMBERS = ("numbers",)
@@ -95,7 +97,9 @@ def bleu(outputs: Sequence[str], references: Sequence[str], language: str) -> fl
 def without_placeholders(path: str) -> Model:
     """Return a model that does not use its placeholders."""
     model = nmt_cli.load(path)
-    model.vocabularies.source.placeholders = ()
+    source = Subwords(model.vocabularies.source.tokenizer, model.vocabularies.source.tags)
+    source.placeholders = ()
+    vars(model)["vocabularies"] = replace(model.vocabularies, source=source)
     return model
 
 
