@@ -55,7 +55,7 @@ def tuned(toy_corpus, toy_bundle, tmp_path_factory):
     """The toy model, which has no placeholders, after some steps with them."""
     patch = pytest.MonkeyPatch()
     patch.chdir(tmp_path_factory.mktemp("tuned"))
-    more = ("name=tuned", f"train.from={toy_bundle}", "train.max_steps=150", "train.eval_steps=150")
+    more = ("name=tuned", f"train.from={toy_bundle}", "train.max_steps=200", "train.eval_steps=200")
     prepared = _prepared(toy_corpus, *more, "tokenizer.dropout=0")
     list(train(prepared))
     path = prepared.folder.model.resolve()
