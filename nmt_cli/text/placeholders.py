@@ -126,7 +126,11 @@ def with_placeholders(
     """
     source, target = map(_units_of, texts)
     likeliest = {unit: unit if unit in target else partners.get(unit, "") for unit in source}
-    words = [(unit, other) for unit, other in likeliest.items() if other in target]
+    words = [
+        (unit, other)
+        for unit, other in likeliest.items()
+        if other in target and (other == unit or other not in source)  # each but once
+    ]
     staying = [(unit, unit) for unit in source if unit in target and _STAYING.fullmatch(unit)]
     signs = iter(random.permutation(list(SIGNS)).tolist())
     edits: tuple[list[Edit], list[Edit]] = ([], [])
