@@ -32,7 +32,9 @@ def translate(
     from_format: str | None = opt.option(
         "KIND", "A document: html, markdown, subtitles, catalogue or word."
     ),
-    protect: list[str] | None = opt.option("REGEX", "In documents, words that stay as they are."),
+    protect: list[str] | None = opt.option(
+        "REGEX", "Words that stay as they are, beside code, tags and addresses; or: numbers, auto."
+    ),
     all_texts: bool = opt.switch("--all", "Also translate what a catalogue has translations of."),
     shard: opt.Shard = None,
     ray: opt.Ray = None,
@@ -110,7 +112,7 @@ def translate(
         wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts)
         documents.translate(loaded, options, wanted)
         return
-    documents.check_unused({"--protect": protect, "--all": all_texts}, "on lines of text")
+    documents.check_unused({"--all": all_texts}, "on lines of text")
     work = Translating(
         model=loaded,
         json=json,
@@ -120,6 +122,9 @@ def translate(
         align=align,
         token_scores=token_scores,
     )
+    if protect:
+        documents.check_unused({"--align": align, "--attention": attention}, "with --protect")
+        work = documents.protecting(work, protect)
     if not text and input_file is None and sys.stdin.isatty():
         from nmt_cli.terminal.prompts import TranslatePrompt
 

@@ -173,6 +173,12 @@ class DataConfig(Section):
         "people type: lower_case, capitals, title_case, final_punctuation (missing or added) and "
         "typos of the source; merged (with the next pair) and split (one sentence) of both sides",
     )
+    placeholders: bool = key(
+        False,
+        "teach the model placeholders, which stand for words that must not change: anew each epoch "
+        "they replace, in a fifth of the training pairs, what both sides share and words that "
+        "translate each other",
+    )
 
     @property
     def corpora(self) -> list[CorpusConfig]:
@@ -597,6 +603,8 @@ class Config(Section):
             return data
         if data.noise:
             raise ValueError("noise is for task: translation only")
+        if data.placeholders:
+            raise ValueError("placeholders is for task: translation only")
         if any(c.source_lang or c.target_lang for c in data.corpora):
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data

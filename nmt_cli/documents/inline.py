@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
+from nmt_cli.text.special_tokens import SIGNS
+
 _WORD = re.compile(r"\S+")
 _NO_EDGE = r"\w<>{}%$@#/\\"  # characters that are no punctuation around a word
 _HEAD, _TAIL = re.compile(rf"[^{_NO_EDGE}]*"), re.compile(rf"[^{_NO_EDGE}]*\Z")
@@ -182,8 +184,9 @@ class _Filling:
         missing = [node for node in nodes if not (node.mark.is_kept and self._finds(node))]
         for node in missing:
             node.span = self._around(node)
-            if node.mark.is_kept:
-                if not self._is_free(*node.span):
+            if node.mark.is_kept:  # over the words made of it, but a lost sign has none
+                is_sign = self._source.text[node.mark.start : node.mark.end] in SIGNS
+                if is_sign or not self._is_free(*node.span):
                     node.span = node.span[1], node.span[1]
                 self._take(node.span)
         _apart(roots)
@@ -334,7 +337,8 @@ class _Filling:
         if start < end:
             return text
         before = " " if start and not self._output[start - 1].isspace() else ""
-        after = " " if self._output[end : end + 1].isalnum() else ""
+        beside = self._output[end : end + 1]
+        after = " " if beside.isalnum() or (beside and beside in SIGNS) else ""
         return before + text + after
 
 

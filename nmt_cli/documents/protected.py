@@ -1,36 +1,67 @@
 """Words of a plain text that stay as they are: addresses, code, placeholders of programs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from nmt_cli.documents.inline import Inline, Mark
+from nmt_cli.documents.masking import MarkedTranslator
+from nmt_cli.errors import ConfigError
+from nmt_cli.lines.work import Translating
+from nmt_cli.search.translator import TextHypothesis, Translation
+from nmt_cli.text.placeholders import NUMBER, PROTECTED
 
-# Nothing in them may be looked for from each character to the end: that takes for ever.
-_PATTERNS = (
-    r"https?://[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]",
-    r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+",
-    r"``?[^`\n]+``?",  # code of Markdown and reStructuredText
-    r":[a-z][\w:+.-]{0,64}:`[^`\n]+`",  # a role of reStructuredText
-    r"%\(\w+\)[#0 +-]{0,5}\d{0,9}(?:\.\d{1,9})?[diouxXeEfFgGcrs]",
-    r"%(?:\d{1,9}\$)?[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?(?:hh|h|ll|l|z)?[diouxXeEfFgGcrs@](?![a-z])",
-    r"\$\{[^{}\s]+\}",
-    r"\{\{[^{}\n]+\}\}",
-    r"\{[^{}\s]*\}",
-    r"</?[A-Za-z][^<>]*>",
-    r"&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
-)
+# What may stand in place of a pattern: numbers, or nothing beyond what is always protected.
+_NAMED = {"numbers": NUMBER, "auto": r"(?!)"}
 
 
 def protector(patterns: Iterable[str] = ()) -> re.Pattern[str]:
     """Return what finds the words; `patterns` are those that a person adds.
 
     Raises:
-        re.error: One is no regular expression.
+        ConfigError: One is no regular expression.
     """
-    return re.compile("|".join(f"(?:{pattern})" for pattern in (*patterns, *_PATTERNS)))
+    wanted = [_NAMED.get(pattern, pattern) for pattern in patterns]
+    try:
+        return re.compile("|".join(f"(?:{pattern})" for pattern in (*wanted, *PROTECTED)))
+    except re.error as error:
+        raise ConfigError(f"a pattern of words to protect: {error}") from error
 
 
 def protected(text: str, words: re.Pattern[str]) -> Inline:
     """Return a text with marks for the words that stay."""
     found = (match.span() for match in words.finditer(text))
     return Inline(text, [Mark(a, b, is_kept=True) for a, b in found if a < b])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectedTranslating(Translating):
+    """Translates lines, in which some words stay as they are."""
+
+    protect: Sequence[str]  # see `protector`
+
+    def found(self, windows: Iterable[list[str]]) -> Iterator[Translation]:
+        """Yield the translation of each line; what has no words but those that stay is its own."""
+        words = protector(self.protect)
+        translator = MarkedTranslator(self.model, self.options, self.split)
+        number = 0
+        for window in windows:
+            texts = [protected(line, words) for line in window]
+            found = iter(translator.translate([text for text in texts if _is_open(text)]))
+            for line, text in zip(window, texts, strict=True):
+                number += 1
+                if not _is_open(text):
+                    yield Translation(line, [TextHypothesis(line, 0.0, [], [])])
+                    continue
+                hypotheses, filled = next(found)
+                for what in filled[0].guessed:
+                    self.model.on_warning(
+                        f"line {number}: check {what}: no word of the translation belongs to it"
+                    )
+                outputs = zip(hypotheses, filled, strict=True)
+                yield Translation(line, [replace(h, text=f.text) for h, f in outputs])
+
+
+def _is_open(text: Inline) -> bool:
+    """Return whether there is something to translate."""
+    return text.has_words or not text.marks

@@ -1,18 +1,18 @@
 """A document through a model: its texts are translated, their marks placed, the file written."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.api.model import Model
-from nmt_cli.documents.inline import Alignment, Filled, Inline
+from nmt_cli.documents.inline import Filled
+from nmt_cli.documents.masking import MarkedTranslator
 from nmt_cli.documents.opening import Document, kind_of, open_document
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import WINDOW_LINES, AlignedPart, Translation, aligned
+from nmt_cli.search.translator import WINDOW_LINES
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,7 @@ def translate_document(
     """
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
-    try:
-        words = protector(protect)
-    except re.error as error:
-        raise ConfigError(f"a pattern of words to protect: {error}") from error
-    path = Path(source)
+    path, words = Path(source), protector(protect)
     document = open_document(path, kind_of(path, kind), words, with_translated=with_translated)
     filled: list[Filled] = []
     for one in _filled(document, model, options or model.search_options()):
@@ -73,41 +69,9 @@ def translate_document(
 
 def _filled(document: Document, model: Model, options: SearchOptions) -> Iterator[Filled]:
     """Yield each text of a document, translated, with its marks; one without a letter stays."""
-    translator = model.translator()
+    translator = MarkedTranslator(model, options)
     for start in range(0, len(document.texts), WINDOW_LINES):
         window = document.texts[start : start + WINDOW_LINES]
-        wordy = [inline for inline in window if inline.has_words]
-        found = [*translator.translate_windows([[inline.text for inline in wordy]], options)]
-        filled = iter(with_marks(model, wordy, found))
+        found = iter(translator.translate([inline for inline in window if inline.has_words]))
         for inline in window:
-            yield next(filled)[0] if inline.has_words else inline.unchanged()
-
-
-def with_marks(
-    model: Model, texts: Sequence[Inline], found: Sequence[Translation]
-) -> list[list[Filled]]:
-    """Return all hypotheses of each text, best first, with the text's marks."""
-    rows = [
-        one
-        for text, line in zip(texts, found, strict=True)
-        for one in line.hypotheses
-        if text.marks
-    ]
-    alignments = map(_alignment, aligned(model.engine, model.vocabularies, rows))
-    return [
-        [
-            text.filled(one.text, next(alignments) if text.marks else Alignment())
-            for one in line.hypotheses
-        ]
-        for text, line in zip(texts, found, strict=True)
-    ]
-
-
-def _alignment(parts: Sequence[AlignedPart]) -> Alignment:
-    """Return which words a line was made of; those of its parts one after the other."""
-    nearest = {
-        s + part.words_before[0]: column.index(max(column)) + part.words_before[1]
-        for part in parts
-        for s, column in enumerate(zip(*part.words, strict=True))
-    }
-    return Alignment([pair for part in parts for pair in part.pairs()], nearest)
+            yield next(found)[1][0] if inline.has_words else inline.unchanged()

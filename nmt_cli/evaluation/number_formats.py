@@ -7,7 +7,7 @@ classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bu
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,8 @@ def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Me
     from nmt_cli.search.tensorflow_engine import load_model
 
     options = SearchOptions.from_mapping(bundle.manifest.decode)
+    unmade = tuple((i,) for i in bundle.load_vocabularies().target.placeholders)
+    options = replace(options, suppressed=unmade)
     has_prefix = bundle.manifest.known_languages.is_forced
     save_serving_model(load_model(bundle), options, path, has_prefix=has_prefix)
     engine = SavedModelEngine(path, max_length=bundle.manifest.model["max_length"])

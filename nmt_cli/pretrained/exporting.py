@@ -88,7 +88,8 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
         generation["bad_words_ids"] = [[ids["pad_token_id"]]]
     else:  # elsewhere the search is told which tokens are no output
         bias = weights.get("output_bias", np.zeros(size, np.float32))
-        weights["output_bias"] = bias + never_written_bias(size, num_tags=0)
+        following = len(vocabularies.target.placeholders)  # there are no tags in between
+        weights["output_bias"] = bias + never_written_bias(size, num_tags=following)
     write_vocabulary = _write_sentencepiece if is_imported else _write_tokenizer
     with atomic_dir(target) as folder:
         save_file(_tensors(weights, model, rows), folder / SAFE, metadata={"format": "pt"})

@@ -41,7 +41,10 @@ def sequences_blocked(
 ) -> Tensor:
     """Forbid the last token of each suppressed row of ids where the others have been written."""
     tokens = tf.range(tf.shape(logits)[1])
-    for *before, last in suppressed:
+    if alone := [row[0] for row in suppressed if len(row) == 1]:
+        is_alone = tf.reduce_any(tokens[:, None] == tf.constant(alone), axis=1)  # [V]
+        logits = tf.where(is_alone, IMPOSSIBLE, logits)
+    for *before, last in (row for row in suppressed if len(row) > 1):
         matches = tf.fill([tf.shape(sequences)[0]], position >= len(before))  # [N]
         for distance, token in enumerate(reversed(before), start=1):
             written = tf.gather(sequences, tf.maximum(position - distance, 0), axis=1)  # [N]

@@ -13,7 +13,7 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.tasks import TRANSLATION, TaskFacts
 from nmt_cli.documents.inline import Inline
-from nmt_cli.documents.translating import with_marks
+from nmt_cli.documents.masking import with_marks
 from nmt_cli.errors import NmtError
 from nmt_cli.server import metrics
 from nmt_cli.server.batching import Batcher, held

@@ -12,6 +12,7 @@ from nmt_cli.terminal.lines import destinations
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.documents.translating import Outcome
+    from nmt_cli.lines.work import Translating
     from nmt_cli.search.options import SearchOptions
 
 _SHOWN = 5  # of the places that were guessed
@@ -76,6 +77,17 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
             )
         _tell(path, outcome)
         console.note(f"wrote {output}: {outcome.num_texts:,} texts")
+
+
+def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
+    """Return what translates lines as `work` does, but keeps the words of some patterns.
+
+    ConfigError: one is no regular expression.
+    """
+    from nmt_cli.documents.protected import ProtectedTranslating, protector
+
+    protector(protect)  # or the error, before a line is read
+    return ProtectedTranslating(model=work.model, protect=protect, **work.settings())
 
 
 def _tell(path: Path, outcome: "Outcome") -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nmt_cli.text.batches import Ids, Indices, ranges, scramble
 from nmt_cli.text.shards import EncodedCorpus, Encoder
-from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, WORD_MARKER
+from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, PLACEHOLDERS, WORD_MARKER
 from nmt_cli.text.tokenizer import Subwords
 
 _KEY = 3  # keeps these draws apart from those of the order (see `batches.py`)
@@ -78,7 +78,8 @@ class WordSplitter:
     def __init__(self, subwords: Subwords) -> None:
         tokens = subwords.all_tokens()
         numbers = {token: number for number, token in enumerate(tokens)}
-        fixed = {*CONTROL_TOKENS, *subwords.tags, *BYTE_TOKENS}  # no characters: they stand alone
+        # No characters: they stand alone.
+        fixed = {*CONTROL_TOKENS, *subwords.tags, *PLACEHOLDERS, *BYTE_TOKENS}
         characters = [
             [number] if token in fixed else [numbers[character] for character in token]
             for number, token in enumerate(tokens)

@@ -20,11 +20,12 @@ from nmt_cli.text.batches import Ids, Indices
 from nmt_cli.text.corpus import Example
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 
 _KEY = 4  # keeps these draws apart from those of the order and of BPE-dropout
 _WORDS_A_TYPO = 10
-_FINAL = ".!?\u3002\uff01\uff1f\u2026\u0964"  # and those of Chinese, Japanese and Hindi
-_SENTENCE_END = re.compile(rf"(?<=[{_FINAL}])\s+")
+FINAL = ".!?\u3002\uff01\uff1f\u2026\u0964"  # and those of Chinese, Japanese and Hindi
+_SENTENCE_END = re.compile(rf"(?<=[{FINAL}])\s+")
 _KANA_OR_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]$")
 # On a keyboard with English letters; other letters are swapped, doubled or left out.
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -50,7 +51,7 @@ def title_case(text: str, _: Random) -> str:
 
 def final_punctuation(text: str, _: Random) -> str:
     """Return the text without the mark that ends it, or with a full stop if it had none."""
-    bare = text.rstrip(_FINAL)
+    bare = text.rstrip(FINAL)
     if bare != text and bare.strip():
         return bare.rstrip()
     full_stop = "。" if _KANA_OR_HAN.search(text) else "."
@@ -123,23 +124,17 @@ class Noise:
         kinds = np.searchsorted(self._bounds, random.random(len(corpus)), side="right")
         pairs: dict[int, Pair] = {}
         for i in map(int, np.flatnonzero(kinds < len(self._kinds))):
-            pair, kind = _pair(corpus, i), self._kinds[kinds[i]]
+            pair, kind = pair_of(corpus, i), self._kinds[kinds[i]]
             if kind in CHANGES:
                 text = CHANGES[kind](self._sides[0].decode(pair.source), random)
-                pair = pair._replace(source=self._written(0, text, pair.source))
+                pair = pair._replace(source=rewritten(self._sides[0], text, pair.source))
             elif kind == _SPLIT:
                 pair = self._one_sentence(pair, random)
             elif i + 1 < len(corpus):
-                pair = self._joined(pair, _pair(corpus, i + 1))
+                pair = self._joined(pair, pair_of(corpus, i + 1))
             if max(map(len, pair)) <= self._longest:
                 pairs[i] = pair
-        source = _with_rows(
-            corpus.source, corpus.source_offsets, {i: pair.source for i, pair in pairs.items()}
-        )
-        target = _with_rows(
-            corpus.target, corpus.target_offsets, {i: pair.target for i, pair in pairs.items()}
-        )
-        return EncodedCorpus(*source, *target, sizes=corpus.sizes)
+        return with_pairs(corpus, pairs)
 
     def _one_sentence(self, pair: "Pair", random: Random) -> "Pair":
         texts = (side.decode(ids) for side, ids in zip(self._sides, pair, strict=True))
@@ -147,26 +142,15 @@ class Noise:
         if len(sources) != len(targets):
             return pair
         at = random.integers(len(sources))
-        return Pair(
-            self._written(0, sources[at], pair.source), self._written(1, targets[at], pair.target)
-        )
+        chosen = zip(self._sides, (sources[at], targets[at]), pair, strict=True)
+        return Pair(*(rewritten(*of_side) for of_side in chosen))
 
     def _joined(self, pair: "Pair", other: "Pair") -> "Pair":
         """Return two examples as one, if they are in the same languages."""
-        tags, others = ([*map(self._tags_of, (0, 1), one)] for one in (pair, other))
+        tags, others = ([*map(_tags_of, self._sides, one)] for one in (pair, other))
         if tags != others:
             return pair
         return Pair(*(a[:-1] + b[len(t) :] for a, b, t in zip(pair, other, tags, strict=True)))
-
-    def _tags_of(self, number: int, ids: Row) -> Row:
-        """Return what stands before the text of a side: the languages that are meant."""
-        first_text = len(CONTROL_TOKENS) + len(self._sides[number].tags)
-        return list(itertools.takewhile(lambda i: i < first_text and i != EOS_ID, ids))
-
-    def _written(self, number: int, text: str, before: Row) -> Row:
-        """Return the ids of a side's new text, or those before if there is nothing left."""
-        ids = self._sides[number].encode(text)
-        return [*self._tags_of(number, before), *ids, EOS_ID] if ids else before
 
 
 class Pair(NamedTuple):
@@ -176,12 +160,33 @@ class Pair(NamedTuple):
     target: Row
 
 
-def _pair(corpus: EncodedCorpus, i: int) -> Pair:
+def rewritten(side: Subwords, text: str, before: Row) -> Row:
+    """Return the ids of a side's new text, or those before if there is nothing left."""
+    ids = side.encode(text)
+    return [*_tags_of(side, before), *ids, EOS_ID] if ids else before
+
+
+def _tags_of(side: Subwords, ids: Row) -> Row:
+    """Return what stands before the text of a side: the languages that are meant."""
+    first_text = len(CONTROL_TOKENS) + len(side.tags)
+    return list(itertools.takewhile(lambda i: i < first_text and i != EOS_ID, ids))
+
+
+def pair_of(corpus: EncodedCorpus, i: int) -> Pair:
+    """Return the ids of an example."""
     source, target = corpus.source_offsets, corpus.target_offsets
     return Pair(
         corpus.source[source[i] : source[i + 1]].tolist(),
         corpus.target[target[i] : target[i + 1]].tolist(),
     )
+
+
+def with_pairs(corpus: EncodedCorpus, pairs: Mapping[int, Pair]) -> EncodedCorpus:
+    """Return examples, in memory, with others in some places, given in order."""
+    sources, targets = ({i: pair[side] for i, pair in pairs.items()} for side in (0, 1))
+    source = _with_rows(corpus.source, corpus.source_offsets, sources)
+    target = _with_rows(corpus.target, corpus.target_offsets, targets)
+    return EncodedCorpus(*source, *target, sizes=corpus.sizes)
 
 
 def _with_rows(ids: Ids, offsets: Indices, rows: Mapping[int, Row]) -> tuple[Ids, Indices]:

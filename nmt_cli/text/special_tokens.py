@@ -2,6 +2,10 @@
 
 PAD_ID, BOS_ID, EOS_ID, USER_ID, BOT_ID, PERSONA_ID = range(6)
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
+# They stand for words that stay as they are, in vocabularies that have them (`placeholders.py`).
+PLACEHOLDERS = tuple(f"<placeholder{number}>" for number in range(1, 9))
+# What stands for each of them in a text: Unicode's noncharacters, which are not for interchange.
+SIGNS = "".join(map(chr, range(0xFDD0, 0xFDD0 + len(PLACEHOLDERS))))
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 UNKNOWN = "<unk>"  # of imported vocabularies; ours write what they do not know in bytes

@@ -25,7 +25,14 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.files import write_text
 from nmt_cli.text.imported import is_imported, is_known, steps_of
-from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, HIDDEN, WORD_MARKER
+from nmt_cli.text.special_tokens import (
+    BYTE_TOKENS,
+    CONTROL_TOKENS,
+    HIDDEN,
+    PLACEHOLDERS,
+    SIGNS,
+    WORD_MARKER,
+)
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import TokenizerConfig
@@ -53,6 +60,8 @@ class Subwords:
         tokenizer: What splits and joins.
         tags: The tokens of languages, which follow the control tokens; see `Languages`.
         vocab_size: Tokens, control tokens and tags included.
+        placeholders: The ids of tokens that stand for words, which no text makes; most
+            vocabularies have none. They follow the tags.
     """
 
     def __init__(self, tokenizer: Tokenizer, tags: Sequence[str] = ()) -> None:
@@ -61,12 +70,18 @@ class Subwords:
         if isinstance(tokenizer.model, models.BPE | models.Unigram):  # others have no cache
             tokenizer.model._resize_cache(_CACHED_WORDS)
         self.vocab_size: int = tokenizer.get_vocab_size()
+        self.placeholders: Sequence[int] = () if self.is_imported else self.ids(PLACEHOLDERS)
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], config: "TokenizerConfig", tags: Sequence[str] = ()
+        cls,
+        texts: Iterable[str],
+        config: "TokenizerConfig",
+        tags: Sequence[str] = (),
+        *,
+        placeholders: bool = False,
     ) -> "Subwords":
-        """Learn a vocabulary of at most `config.vocab_size` tokens.
+        """Learn a vocabulary of at most `config.vocab_size` tokens, with placeholders if wanted.
 
         The texts are read twice, first for characters, then for words, and only their counts are
         kept (but an iterator, read once, is kept whole).
@@ -74,9 +89,10 @@ class Subwords:
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
         _add_steps(tokenizer, config.normalization, lowercase=config.lowercase)
-        fixed = [*CONTROL_TOKENS, *tags, *BYTE_TOKENS]
+        fixed = [*CONTROL_TOKENS, *tags, *(PLACEHOLDERS if placeholders else ()), *BYTE_TOKENS]
         limit = max(1, int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE))
         alphabet = _commonest_characters(map(tokenizer.normalizer.normalize_str, texts), limit)
+        alphabet = [char for char in alphabet if not (placeholders and char in SIGNS)]
         trainer = trainers.BpeTrainer(
             vocab_size=config.vocab_size,
             special_tokens=fixed,
@@ -115,6 +131,14 @@ class Subwords:
         if is_foreign:
             raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
         return subwords
+
+    def with_placeholders(self) -> "Subwords":
+        """Return a vocabulary of ours with placeholders as well; what follows the tags moves."""
+        state = json.loads(self.to_json())
+        tokens, first = self.all_tokens(), len(CONTROL_TOKENS) + len(self.tags)
+        tokens[first:first] = PLACEHOLDERS
+        state["model"]["vocab"] = {token: i for i, token in enumerate(tokens)}
+        return Subwords(Tokenizer.from_str(json.dumps(state)), self.tags)
 
     @property
     def is_imported(self) -> bool:

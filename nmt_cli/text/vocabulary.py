@@ -44,6 +44,13 @@ class Vocabularies:
         before, forced = self.languages.tokens_of(self.languages.way(source, target))
         return Direction(tuple(self.source.ids(before)), tuple(self.target.ids(forced)))
 
+    def with_placeholders(self) -> "Vocabularies":
+        """Return them with placeholders; the ids of what follows the tags grow."""
+        source = self.source.with_placeholders()
+        is_joint = self.target is self.source
+        target = source if is_joint else self.target.with_placeholders()
+        return Vocabularies(source, target, self.languages)
+
     def describe(self) -> dict[str, Any]:
         """Return sizes for the manifest."""
         tags = {"tags": len(self.target.tags)} if self.target.tags else {}

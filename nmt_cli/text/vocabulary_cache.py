@@ -75,6 +75,7 @@ def _key_of(config: Config, corpora: Corpora, hashes: "FileHashes") -> str:
         "train": [corpus.model_dump(exclude={"weight"}) for corpus in config.data.train],
         "task": config.task,
         **({"tags": languages.tokens} if languages.tokens else {}),
+        **({"placeholders": True} if config.data.placeholders else {}),
     }
     return corpus_fingerprint(corpora.files("train"), settings, hashes)
 
@@ -110,7 +111,12 @@ def _checksums(folder: Path) -> dict[str, int]:
 def _train(config: Config, corpora: Corpora, languages: Languages) -> Vocabularies:
     every = -(-sum(corpora.train_sample[1]) // _SAMPLE)
     found = [
-        Subwords.train(_TrainingTexts(corpora, side, every), config.tokenizer, languages.tokens)
+        Subwords.train(
+            _TrainingTexts(corpora, side, every),
+            config.tokenizer,
+            languages.tokens,
+            placeholders=config.data.placeholders,
+        )
         for side in config.vocabulary_sides
     ]
     return Vocabularies(found[0], found[-1], languages)

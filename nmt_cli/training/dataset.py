@@ -26,6 +26,7 @@ from nmt_cli.text.batches import (
 )
 from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.noise import Noise
+from nmt_cli.text.placeholders import PlaceholderLessons
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 
 _STEPS_AHEAD = 4
@@ -97,6 +98,8 @@ def changes_of(config: Config, encoder: Encoder) -> list[Change]:
     changes: list[Change] = []
     if config.data.noise:
         changes.append(Noise(encoder, config.data.noise, config.seed).change)
+    if config.data.placeholders:
+        changes.append(PlaceholderLessons(encoder, config.seed).change)
     if rate := config.tokenizer.dropout:
         changes.append(MergeDropout(encoder, rate, config.seed).change)
     return changes

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.reading import LoadedConfig, with_values
@@ -14,11 +16,13 @@ from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, is_hidden_matrix, named_variables
 from nmt_cli.text.languages import Languages
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, PLACEHOLDERS
 from nmt_cli.text.vocabulary import Vocabularies
 
 # What has no part in the shapes or the meaning of the weights.
 _FREE = {"dropout", "attention_dropout", "activation_dropout"}
 _OF_DECODER = {"decoder_layers", "tie_embeddings"}
+_BY_TOKEN = ("embedding", "output_bias")  # how those end that have a row for each token
 _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 
 
@@ -76,6 +80,13 @@ def follow_start(
             f"data.noise: the vocabulary of {start.path} does not give its text back as it was",
             hint="--set data.noise={}",
         )
+    if config.data.placeholders and not found.source.placeholders:
+        if found.source.is_imported or found.target.is_imported:
+            raise ConfigError(
+                f"data.placeholders: the vocabulary of {start.path} takes no more tokens",
+                hint="--set data.placeholders=false",
+            )
+        found = found.with_placeholders()
     tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
     values = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
     here = config.tokenizer.model_dump()
@@ -152,6 +163,8 @@ def start_weights(start: Bundle, new: Callable[[], Arrays], config: Config) -> A
     A classifier takes the encoder of any model, and all of one that gives the same labels.
     """
     weights = start.load_weights()
+    if config.data.placeholders:
+        return _with_rows(weights, new(), start.manifest.vocabulary.get("tags", 0))
     if not config.facts.has_labels:
         return weights
     if start.manifest.classification.get("labels") != config.classification.labels:
@@ -161,6 +174,17 @@ def start_weights(start: Bundle, new: Callable[[], Arrays], config: Config) -> A
             if name.removeprefix("source_").startswith(_OF_ENCODER)
         }
     return new() | weights
+
+
+def _with_rows(weights: Arrays, new: Arrays, num_tags: int) -> Arrays:
+    """Return weights with those of a new model for placeholders, where the start model has none."""
+    first, count = len(CONTROL_TOKENS) + num_tags, len(PLACEHOLDERS)
+    return {
+        name: np.concatenate([array[:first], new[name][first : first + count], array[first:]])
+        if len(new[name]) == len(array) + count and name.endswith(_BY_TOKEN)
+        else array
+        for name, array in weights.items()
+    }
 
 
 def trained_variables(model: Model, config: Config) -> dict[str, Any]:

@@ -198,7 +198,7 @@ class _Session:
         is_due = is_due or bool(self._end())
         is_done = self._progress.evaluated_step == step
         if step == 0:  # what a model to start from is worth; a new one is worth nothing
-            is_done = self._prepared.start is None or self._progress.best_score is not None
+            is_done = not self._prepared.may_keep_start or self._progress.best_score is not None
         if is_due and not is_done:
             yield from self._evaluate()
             self._look_at_clock()

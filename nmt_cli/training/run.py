@@ -85,6 +85,12 @@ class Prepared:
     # the run starts over: what it made before goes when its first step is at hand
     is_fresh: bool = False
 
+    @property
+    def may_keep_start(self) -> bool:
+        """Whether the model to start from may be the best one; not if it lacks placeholders."""
+        size = self.vocabularies.source.vocab_size
+        return self.start is not None and self.start.manifest.vocabulary["source"] == size
+
 
 def prepare(
     loaded: LoadedConfig,

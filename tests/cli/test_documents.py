@@ -79,3 +79,21 @@ def test_what_cannot_be_done_is_told(run_nmt, toy_bundle, folder, arguments, cod
     assert (done.returncode, told in done.stderr) == (code, True), done.stderr
     assert not (folder / "x").exists()
     assert (folder / "in" / "b.md").read_text() == MARKDOWN
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "tensorflow"])
+def test_words_of_lines_stay_too(run_nmt, toy_bundle, folder, engine):
+    lines = ("big dog 12 {name} X-3", "", "%s", "red cat")
+    (folder / "d.txt").write_text("\n".join(lines) + "\n")
+    options = ("-i", "d.txt", "--engine", engine, "--protect", r"X-\d+", "--protect", "numbers")
+    done = _translate(run_nmt, toy_bundle, folder, *options)
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.split("\n")
+    assert [first.count(one) for one in ("12", "{name}", "X-3")] == [1, 1, 1]
+    assert others == ["", "%s", "rot katze", ""]
+    done = _translate(run_nmt, toy_bundle, folder, "red cat", "--protect", "auto", "--align")
+    assert (done.returncode, "--align: no effect with --protect" in done.stderr) == (2, True)
+    done = _translate(run_nmt, toy_bundle, folder, "red cat", "--protect", "(")
+    assert (done.returncode, "a pattern of words to protect: " in done.stderr) == (2, True)
+    done = _translate(run_nmt, toy_bundle, folder, "red X-3", "--protect", r"X-\d+", "--json")
+    assert '"source": "red X-3"' in done.stdout
