@@ -24,7 +24,7 @@ from nmt_cli.pretrained.character_map import read_character_map
 from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.tokenizer_file import Merges
 from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, HIDDEN, UNKNOWN
+from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 
 _UNIGRAM, _BPE = 1, 2  # of `TrainerSpec.ModelType`
@@ -38,8 +38,8 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
 
     Args:
         path: The `.spm` or `.model` file.
-        tokens: The names of all ids, those of the control tokens first; `<unk>` is among them.
-            Tokens of the model that are not among them are not used.
+        tokens: The names of all ids, as `bart.numbered` gives them; `<unk>` is among them. Tokens
+            of the model that are not among them are not used.
         tags: Those of languages, which follow the control tokens.
 
     Raises:
@@ -51,12 +51,10 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
     if UNKNOWN not in tokens:
         raise ModelFileError(f"{path}: its vocabulary has no {UNKNOWN}")
     scores = _scores(model)
-    head = len(CONTROL_TOKENS) + len(tags)
-    names = [name if name in scores else HIDDEN + name for name in tokens[head:]]
-    vocabulary = [(HIDDEN + name, 0.0) for name in tokens[:head]]
-    vocabulary += [(name, scores.get(name, 0.0)) for name in names]
-    if len({name for name, _ in vocabulary}) < len(vocabulary):
+    names = [n if n in scores or n.startswith(HIDDEN) else HIDDEN + n for n in tokens]
+    if len({*names}) < len(names):
         raise ModelFileError(f"{path}: its vocabulary holds a token twice")
+    vocabulary = [(name, scores.get(name, 0.0)) for name in names]
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=tokens.index(UNKNOWN)))
     tokenizer.normalizer = _normalizer(model.normalizer_spec, path)
     prefix = "always" if model.normalizer_spec.add_dummy_prefix else "never"
@@ -96,9 +94,7 @@ def subwords_of_merges(
     tokens: Sequence[str], merges: Merges, normalizer: normalizers.Normalizer, tags: Sequence[str]
 ) -> Subwords:
     """Return subwords that merge characters; `tokens` and `tags` as for `read_subwords`."""
-    head = len(CONTROL_TOKENS) + len(tags)
-    names = [*(HIDDEN + name for name in tokens[:head]), *tokens[head:]]
-    ids = {name: number for number, name in enumerate(names)}
+    ids = {name: number for number, name in enumerate(tokens)}
     fitting = [pair for pair in merges if {*pair, "".join(pair)} <= ids.keys()]
     bpe = models.BPE(vocab=ids, merges=fitting, unk_token=UNKNOWN, fuse_unk=True)
     tokenizer = Tokenizer(bpe)

@@ -63,7 +63,7 @@ def read_merges(published: Published) -> Merges:
 def byte_bpe(
     published: Published, tokens: Sequence[str], unknown: str, *, prefix_space: bool
 ) -> Subwords:
-    """Return byte-level subwords with these names of all ids, control tokens first.
+    """Return byte-level subwords with these names of all ids, as `bart.numbered` gives them.
 
     `prefix_space`: whether a space is put in front of a text, where no file says it.
     """
@@ -106,7 +106,7 @@ def _check_made(published: Published, ids: Mapping[str, int], merges: Merges) ->
 
 
 def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Subwords:
-    """Return word pieces with these names of all ids, control tokens first."""
+    """Return word pieces with these names of all ids, as `bart.numbered` gives them."""
     part = "normalizer"
     lower = _setting(published, part, "lowercase", "do_lower_case", default=True)
     accents = _setting(published, part, "strip_accents", "strip_accents", default=None)
@@ -119,10 +119,8 @@ def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Su
 
 
 def _ids(tokens: Sequence[str], unknown: str) -> dict[str, int]:
-    """Return ids by names, of which those of control and of unknown tokens match no text."""
-    head = len(CONTROL_TOKENS)
-    names = [HIDDEN + name for name in tokens[:head]]
-    names += [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    """Return ids by names; that of the unknown token matches no text."""
+    names = (HIDDEN + name if name == unknown else name for name in tokens)
     return {name: number for number, name in enumerate(names)}
 
 
