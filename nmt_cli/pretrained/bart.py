@@ -164,7 +164,7 @@ def table(
     found = published.take(name, None, model["d_model"])
     said = [published.config.get(key) for key in ("vocab_size", "decoder_vocab_size")]
     if any(said) and len(found) not in said:
-        problem = f"'{name}' has {len(found):,} rows, where config.json says {said[0]:,}"
+        problem = f"'{name}' has {len(found):,} rows, not one for each of {said[0]:,} tokens"
         raise ModelFileError(f"{published.folder}: {problem}")
     if max(order) >= len(found):
         problem = f"'{name}' has {len(found):,} rows and its vocabulary more tokens"

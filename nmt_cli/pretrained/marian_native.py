@@ -69,6 +69,8 @@ def read(published: Published) -> Pretrained:
     if source == target:
         names = names[0], names[0]
     published.config = {
+        "vocab_size": len(names[0]),
+        "decoder_vocab_size": len(names[1]),
         "pad_token_id": len(target),
         "eos_token_id": target.index(CONTROL_TOKENS[EOS_ID]),
         "scale_embedding": True,

@@ -114,8 +114,8 @@ def _parsed(path: Path, kind: int) -> Any:
         model = sentencepiece_model_pb2.ModelProto.FromString(content)
     except DecodeError as error:
         raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
-    if not model.pieces:
-        raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
+    if not (model.pieces and model.HasField("trainer_spec") and model.HasField("normalizer_spec")):
+        raise ModelFileError(f"{path}: not a SentencePiece model, or cut short")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
         only = f"{_KINDS[kind]} models without byte fallback"
         raise ModelFileError(f"{path}: only {only} are supported")

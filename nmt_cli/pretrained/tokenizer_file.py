@@ -20,6 +20,7 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", 
 Merges = list[tuple[str, str]]
 _CONTINUES = "@@"  # behind a token of BlenderbotSmall's that does not end a word
 _MOST_UNMADE = 0.2  # of tokens: some, such as `<mask>`, are no text
+_LEAST_NAMED = 0.95  # of the rows of a table, which may have been padded
 _PIECE = "##"  # in front of a piece that does not begin a word
 
 
@@ -45,8 +46,14 @@ def in_order(ids: Mapping[str, int], path: Path) -> list[str]:
 
 
 def read_names(published: Published) -> list[str]:
-    """Return the published names of all ids."""
-    return in_order(read_ids(published), published.folder)
+    """Return the published names of all ids; ModelFileError if many have none: a file was cut."""
+    names, size = in_order(read_ids(published), published.folder), published.config["vocab_size"]
+    if len(names) < _LEAST_NAMED * size:
+        raise ModelFileError(
+            f"{published.folder}: its vocabulary was cut short, or belongs to another model: "
+            f"it has {len(names):,} of {size:,} tokens"
+        )
+    return names
 
 
 def read_merges(published: Published) -> Merges:
