@@ -110,6 +110,7 @@ def _write(source: _Source, path: Path) -> Bundle:
         reason = " ".join(str(error).split()) or type(error).__name__
         message = f"{folder}: its configuration or vocabulary {fault} {reason}"
         raise ModelFileError(message) from error
+    del published  # else all weights would be there twice while they are written
     size = sum(array.nbytes for array in found.weights.values())
     remove_leftovers(path.resolve().parent, glob.escape(path.resolve().name))
     try:
