@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from sentencepiece import sentencepiece_model_pb2
+from sentencepiece.sentencepiece_model_pb2 import ModelProto, TrainerSpec
 from tokenizers import Regex, Tokenizer, models, normalizers
 
 from nmt_cli.errors import ModelFileError
@@ -27,9 +27,7 @@ from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
 from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 
-_UNIGRAM, _BPE = 1, 2  # of `TrainerSpec.ModelType`
-_KINDS = {_UNIGRAM: "unigram", _BPE: "BPE"}
-_NORMAL, _USER_DEFINED = 1, 4  # of `SentencePiece.Type`
+_WRITTEN = (ModelProto.SentencePiece.NORMAL, ModelProto.SentencePiece.USER_DEFINED)
 _ONE_SPACE = normalizers.Replace(Regex(IMPORTED_PATTERN), " ")
 
 
@@ -45,7 +43,7 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
     Raises:
         ModelFileError: The file is missing, damaged, or of a kind that is not supported.
     """
-    model = _parsed(path, _UNIGRAM)
+    model = _parsed(path, TrainerSpec.UNIGRAM)
     if model.trainer_spec.treat_whitespace_as_suffix:
         raise ModelFileError(f"{path}: a word marker behind words is not supported")
     if UNKNOWN not in tokens:
@@ -67,7 +65,7 @@ def read_merges(path: Path) -> tuple[Merges, normalizers.Normalizer]:
     The likeliest piece is merged first; of its two parts any that are pieces. ModelFileError: The
     file is missing, damaged, or of another kind.
     """
-    model = _parsed(path, _BPE)
+    model = _parsed(path, TrainerSpec.BPE)
     scores = _scores(model)
     places = {piece: place for place, piece in enumerate(scores)}
     merges = []
@@ -104,20 +102,20 @@ def subwords_of_merges(
 
 def piece_names(path: Path) -> list[str]:
     """Return the names of all pieces of a unigram model; ModelFileError if it is none."""
-    return [piece.piece for piece in _parsed(path, _UNIGRAM).pieces]
+    return [piece.piece for piece in _parsed(path, TrainerSpec.UNIGRAM).pieces]
 
 
 def _parsed(path: Path, kind: int) -> Any:
     with os_errors_as(ModelFileError, f"{path}: cannot be read"):
         content = path.read_bytes()
     try:
-        model = sentencepiece_model_pb2.ModelProto.FromString(content)
+        model = ModelProto.FromString(content)
     except DecodeError as error:
         raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
     if not (model.pieces and model.HasField("trainer_spec") and model.HasField("normalizer_spec")):
         raise ModelFileError(f"{path}: not a SentencePiece model, or cut short")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
-        only = f"{_KINDS[kind]} models without byte fallback"
+        only = f"{TrainerSpec.ModelType.Name(kind)} models without byte fallback"
         raise ModelFileError(f"{path}: only {only} are supported")
     if not all(math.isfinite(piece.score) for piece in model.pieces):
         raise ModelFileError(f"{path}: the score of a token is not finite")
@@ -126,7 +124,7 @@ def _parsed(path: Path, kind: int) -> Any:
 
 def _scores(model: Any) -> dict[str, float]:
     """Return the score of each piece that a text may make."""
-    return {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
+    return {p.piece: p.score for p in model.pieces if p.type in _WRITTEN}
 
 
 def _normalizer(spec: Any, path: Path) -> normalizers.Normalizer:
