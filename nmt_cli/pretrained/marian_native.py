@@ -97,7 +97,8 @@ def _files(published: Published) -> list[Path]:
 
     They are those that `decoder.yml` names; where it does not, the only one of its kind.
     """
-    folder, decoder = published.folder, {}
+    folder = published.folder
+    decoder: dict[str, Any] = {}
     if published.has("decoder.yml"):
         decoder = yaml.safe_load(published.text("decoder.yml")) or {}
     first, *_ = decoder.get("models", ["*.npz"])

@@ -47,7 +47,8 @@ def in_order(ids: Mapping[str, int], path: Path) -> list[str]:
 
 def read_names(published: Published) -> list[str]:
     """Return the published names of all ids; ModelFileError if many have none: a file was cut."""
-    names, size = in_order(read_ids(published), published.folder), published.config["vocab_size"]
+    names = in_order(read_ids(published), published.folder)
+    size = published.config.get("vocab_size") or 0
     if len(names) < _LEAST_NAMED * size:
         raise ModelFileError(
             f"{published.folder}: its vocabulary was cut short, or belongs to another model: "
