@@ -237,6 +237,6 @@ def _sentencepiece_of(subwords: Subwords) -> bytes:
     if "Precompiled" in steps:
         charsmap = base64.b64decode(steps["Precompiled"]["precompiled_charsmap"])
         model.normalizer_spec.precompiled_charsmap = charsmap
-    model.normalizer_spec.remove_extra_whitespaces = "Strip" in steps
+    model.normalizer_spec.remove_extra_whitespaces = "Replace" in steps
     model.normalizer_spec.add_dummy_prefix = state["pre_tokenizer"]["prepend_scheme"] == "always"
     return bytes(model.SerializeToString())

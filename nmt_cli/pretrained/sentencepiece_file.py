@@ -23,12 +23,13 @@ from nmt_cli.files import os_errors_as
 from nmt_cli.pretrained.character_map import read_character_map
 from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.tokenizer_file import Merges
-from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
+from nmt_cli.text.imported import SPACES, SPACES_AROUND, as_sentencepiece
 from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 
 _WRITTEN = (ModelProto.SentencePiece.NORMAL, ModelProto.SentencePiece.USER_DEFINED)
-_ONE_SPACE = normalizers.Replace(Regex(IMPORTED_PATTERN), " ")
+_ONE_SPACE = normalizers.Replace(Regex(SPACES), " ")
+_NONE_AROUND = normalizers.Replace(Regex(SPACES_AROUND), "")  # tabs are no spaces
 
 
 def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -> Subwords:
@@ -132,5 +133,5 @@ def _normalizer(spec: Any, path: Path) -> normalizers.Normalizer:
     if spec.precompiled_charsmap:
         steps.append(read_character_map(spec.precompiled_charsmap, path))
     if spec.remove_extra_whitespaces:
-        steps += [normalizers.Strip(), _ONE_SPACE]
+        steps += [_NONE_AROUND, _ONE_SPACE]
     return normalizers.Sequence(steps)
