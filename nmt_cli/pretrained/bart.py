@@ -14,7 +14,7 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.model.weights import Arrays
 from nmt_cli.pretrained.layout import HEADS, INNER, PLACES, STATES, Array, stack_rows
 from nmt_cli.pretrained.published import Published
-from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, HIDDEN
 
 _ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 EPSILON = 1e-5  # of PyTorch's layer normalisation, which these configurations do not name
@@ -40,7 +40,7 @@ class Numbering(NamedTuple):
     """Our ids of a published vocabulary: control tokens, tags of languages, and all others."""
 
     published: list[int]  # which id each of ours has there; -1 is none
-    tokens: list[str]  # the names of ours
+    tokens: list[str]  # the names of ours; those that no text may make begin with HIDDEN
 
 
 def numbered(
@@ -63,7 +63,8 @@ def numbered(
     first += [known.get(tag, -1) for tag in tags]
     taken = {*first, pad, *unused}
     rest = [i for i in range(len(names)) if i not in taken]
-    return Numbering([*first, *rest], [*CONTROL_TOKENS, *tags, *(names[i] for i in rest)])
+    hidden = [HIDDEN + name for name in (*CONTROL_TOKENS, *tags)]
+    return Numbering([*first, *rest], [*hidden, *(names[i] for i in rest)])
 
 
 def model_section(published: Published) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def table(
     found = published.take(name, None, model["d_model"])
     said = [published.config.get(key) for key in ("vocab_size", "decoder_vocab_size")]
     if any(said) and len(found) not in said:
-        problem = f"'{name}' has {len(found):,} rows, where config.json says {said[0]:,}"
+        problem = f"'{name}' has {len(found):,} rows, not one for each of {said[0]:,} tokens"
         raise ModelFileError(f"{published.folder}: {problem}")
     if max(order) >= len(found):
         problem = f"'{name}' has {len(found):,} rows and its vocabulary more tokens"

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
-from sentencepiece import sentencepiece_model_pb2
+from sentencepiece.sentencepiece_model_pb2 import ModelProto, TrainerSpec
 from tokenizers import processors
 
 from nmt_cli.bundle.folder import Bundle
@@ -35,7 +35,6 @@ from nmt_cli.text.special_tokens import BOS_ID, CONTROL_TOKENS, EOS_ID, HIDDEN, 
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
-_UNKNOWN_PIECE, _CONTROL_PIECE, _UNIGRAM = 2, 3, 1  # of SentencePiece's file
 # By where the norms are: `model_type`, and the class.
 _KINDS = {
     "post": ("marian", "MarianMTModel"),
@@ -228,17 +227,17 @@ def _sentencepiece_of(subwords: Subwords) -> bytes:
     """Return a SentencePiece model that splits as an imported vocabulary does."""
     state = json.loads(subwords.to_json())
     steps = {step["type"]: step for step in state["normalizer"]["normalizers"]}
-    model = sentencepiece_model_pb2.ModelProto()
-    model.trainer_spec.model_type = _UNIGRAM
-    for name in (UNKNOWN, "<s>", "</s>"):
-        kind = _UNKNOWN_PIECE if name == UNKNOWN else _CONTROL_PIECE
-        model.pieces.add(piece=name, score=0.0, type=kind)
+    model, kinds = ModelProto(), ModelProto.SentencePiece
+    model.trainer_spec.model_type = TrainerSpec.UNIGRAM
+    model.pieces.add(piece=UNKNOWN, score=0.0, type=kinds.UNKNOWN)
+    for name in ("<s>", "</s>"):
+        model.pieces.add(piece=name, score=0.0, type=kinds.CONTROL)
     for name, score in state["model"]["vocab"]:
         if not name.startswith(HIDDEN):
             model.pieces.add(piece=name, score=score)
     if "Precompiled" in steps:
         charsmap = base64.b64decode(steps["Precompiled"]["precompiled_charsmap"])
         model.normalizer_spec.precompiled_charsmap = charsmap
-    model.normalizer_spec.remove_extra_whitespaces = "Strip" in steps
+    model.normalizer_spec.remove_extra_whitespaces = "Replace" in steps
     model.normalizer_spec.add_dummy_prefix = state["pre_tokenizer"]["prepend_scheme"] == "always"
     return bytes(model.SerializeToString())

@@ -82,17 +82,18 @@ def import_model(
     Example:
         nmt_cli.import_model("Helsinki-NLP/opus-mt-en-de")
     """
-    if target is not None:
-        _check_target(Path(target))
-    with _opened(str(source), revision, on_note) as found:
-        path = RUNS_DIR / found.name / "model" if target is None else Path(target)
-        _check_target(path)
-        try:
-            return _write(found, path)
-        finally:
-            if target is None:
-                with contextlib.suppress(OSError):  # there is a model in it
-                    path.parent.rmdir()
+    with os_errors_as(ModelFileError, f"{source}: cannot be imported"):
+        if target is not None:
+            _check_target(Path(target))
+        with _opened(str(source), revision, on_note) as found:
+            path = RUNS_DIR / found.name / "model" if target is None else Path(target)
+            _check_target(path)
+            try:
+                return _write(found, path)
+            finally:
+                if target is None:
+                    with contextlib.suppress(OSError):  # there is a model in it
+                        path.parent.rmdir()
 
 
 def _write(source: _Source, path: Path) -> Bundle:
@@ -109,6 +110,7 @@ def _write(source: _Source, path: Path) -> Bundle:
         reason = " ".join(str(error).split()) or type(error).__name__
         message = f"{folder}: its configuration or vocabulary {fault} {reason}"
         raise ModelFileError(message) from error
+    del published  # else all weights would be there twice while they are written
     size = sum(array.nbytes for array in found.weights.values())
     remove_leftovers(path.resolve().parent, glob.escape(path.resolve().name))
     try:

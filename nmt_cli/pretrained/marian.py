@@ -81,7 +81,7 @@ def assemble(
 def _read_names(published: Published, file: str, size: int) -> list[str]:
     names = in_order(published.json(file), published.folder / file)
     if len(names) != size:
-        problem = f"has {len(names):,} tokens, where config.json says {size:,}"
+        problem = f"has {len(names):,} tokens, where config.json says {size}"
         raise ModelFileError(f"{published.folder / file}: {problem}")
     return names
 

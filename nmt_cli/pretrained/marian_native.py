@@ -61,7 +61,7 @@ _OF_TOKENS = ("shared.weight", "embed_tokens.weight", "lm_head.weight", "logits_
 
 def read(published: Published) -> Pretrained:
     """Return the model of a release; ModelFileError as `marian.read`."""
-    weights, *vocabularies = _files(published.folder)
+    weights, *vocabularies = _files(published)
     arrays, settings = _read_release(weights)
     model = _model_section(settings, weights)
     source, target = map(_read_names, vocabularies)
@@ -69,6 +69,8 @@ def read(published: Published) -> Pretrained:
     if source == target:
         names = names[0], names[0]
     published.config = {
+        "vocab_size": len(names[0]),
+        "decoder_vocab_size": len(names[1]),
         "pad_token_id": len(target),
         "eos_token_id": target.index(CONTROL_TOKENS[EOS_ID]),
         "scale_embedding": True,
@@ -90,23 +92,19 @@ def _model_section(settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(published: Published) -> list[Path]:
     """Return the files of the weights and of the vocabularies of source and target.
 
     They are those that `decoder.yml` names; where it does not, the only one of its kind.
     """
-    try:
-        decoder = dict(yaml.safe_load((folder / "decoder.yml").read_bytes()))
-    except (OSError, ValueError, TypeError, yaml.YAMLError):
-        decoder = {}  # without it, the names of the files say enough
-    models, vocabularies = decoder.get("models"), decoder.get("vocabs")
-    named = [models[0] if isinstance(models, list) and models else "*.npz"]
-    if isinstance(vocabularies, list) and len(vocabularies) == 2:
-        named += vocabularies
-    else:
-        named += 2 * ["*vocab.yml"]
+    folder = published.folder
+    decoder: dict[str, Any] = {}
+    if published.has("decoder.yml"):
+        decoder = yaml.safe_load(published.text("decoder.yml")) or {}
+    first, *_ = decoder.get("models", ["*.npz"])
+    source, target = decoder.get("vocabs", 2 * ["*vocab.yml"])
     files = []
-    for name in (Path(str(name)).name for name in named):
+    for name in (Path(name).name for name in (first, source, target)):
         found = sorted(folder.glob(name))
         if len(found) != 1:
             raise ModelFileError(f"{folder}: holds {len(found)} files {name}, where one is needed")
@@ -123,11 +121,8 @@ def _read_release(path: Path) -> tuple[Tensors, dict[str, Any]]:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{path}: damaged: {error}") from error
-    try:
-        settings = yaml.safe_load(arrays.pop(_SETTINGS).tobytes().rstrip(b"\0").decode())
-        return finite(arrays, path), dict(settings)
-    except (KeyError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise ModelFileError(f"{path}: holds no settings of Marian's ({_SETTINGS})") from error
+    settings = yaml.safe_load(arrays.pop(_SETTINGS).tobytes().rstrip(b"\0").decode())
+    return finite(arrays, path), settings
 
 
 def _read_names(path: Path) -> list[str]:

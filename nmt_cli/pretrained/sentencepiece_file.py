@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from sentencepiece import sentencepiece_model_pb2
+from sentencepiece.sentencepiece_model_pb2 import ModelProto, TrainerSpec
 from tokenizers import Regex, Tokenizer, models, normalizers
 
 from nmt_cli.errors import ModelFileError
@@ -23,14 +23,13 @@ from nmt_cli.files import os_errors_as
 from nmt_cli.pretrained.character_map import read_character_map
 from nmt_cli.pretrained.published import Published
 from nmt_cli.pretrained.tokenizer_file import Merges
-from nmt_cli.text.imported import IMPORTED_PATTERN, as_sentencepiece
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, HIDDEN, UNKNOWN
+from nmt_cli.text.imported import SPACES, SPACES_AROUND, as_sentencepiece
+from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN
 from nmt_cli.text.tokenizer import Subwords
 
-_UNIGRAM, _BPE = 1, 2  # of `TrainerSpec.ModelType`
-_KINDS = {_UNIGRAM: "unigram", _BPE: "BPE"}
-_NORMAL, _USER_DEFINED = 1, 4  # of `SentencePiece.Type`
-_ONE_SPACE = normalizers.Replace(Regex(IMPORTED_PATTERN), " ")
+_WRITTEN = (ModelProto.SentencePiece.NORMAL, ModelProto.SentencePiece.USER_DEFINED)
+_ONE_SPACE = normalizers.Replace(Regex(SPACES), " ")
+_NONE_AROUND = normalizers.Replace(Regex(SPACES_AROUND), "")  # tabs are no spaces
 
 
 def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -> Subwords:
@@ -38,25 +37,23 @@ def read_subwords(path: Path, tokens: Sequence[str], tags: Sequence[str] = ()) -
 
     Args:
         path: The `.spm` or `.model` file.
-        tokens: The names of all ids, those of the control tokens first; `<unk>` is among them.
-            Tokens of the model that are not among them are not used.
+        tokens: The names of all ids, as `bart.numbered` gives them; `<unk>` is among them. Tokens
+            of the model that are not among them are not used.
         tags: Those of languages, which follow the control tokens.
 
     Raises:
         ModelFileError: The file is missing, damaged, or of a kind that is not supported.
     """
-    model = _parsed(path, _UNIGRAM)
+    model = _parsed(path, TrainerSpec.UNIGRAM)
     if model.trainer_spec.treat_whitespace_as_suffix:
         raise ModelFileError(f"{path}: a word marker behind words is not supported")
     if UNKNOWN not in tokens:
         raise ModelFileError(f"{path}: its vocabulary has no {UNKNOWN}")
     scores = _scores(model)
-    head = len(CONTROL_TOKENS) + len(tags)
-    names = [name if name in scores else HIDDEN + name for name in tokens[head:]]
-    vocabulary = [(HIDDEN + name, 0.0) for name in tokens[:head]]
-    vocabulary += [(name, scores.get(name, 0.0)) for name in names]
-    if len({name for name, _ in vocabulary}) < len(vocabulary):
+    names = [n if n in scores or n.startswith(HIDDEN) else HIDDEN + n for n in tokens]
+    if len({*names}) < len(names):
         raise ModelFileError(f"{path}: its vocabulary holds a token twice")
+    vocabulary = [(name, scores.get(name, 0.0)) for name in names]
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=tokens.index(UNKNOWN)))
     tokenizer.normalizer = _normalizer(model.normalizer_spec, path)
     prefix = "always" if model.normalizer_spec.add_dummy_prefix else "never"
@@ -69,7 +66,7 @@ def read_merges(path: Path) -> tuple[Merges, normalizers.Normalizer]:
     The likeliest piece is merged first; of its two parts any that are pieces. ModelFileError: The
     file is missing, damaged, or of another kind.
     """
-    model = _parsed(path, _BPE)
+    model = _parsed(path, TrainerSpec.BPE)
     scores = _scores(model)
     places = {piece: place for place, piece in enumerate(scores)}
     merges = []
@@ -96,9 +93,7 @@ def subwords_of_merges(
     tokens: Sequence[str], merges: Merges, normalizer: normalizers.Normalizer, tags: Sequence[str]
 ) -> Subwords:
     """Return subwords that merge characters; `tokens` and `tags` as for `read_subwords`."""
-    head = len(CONTROL_TOKENS) + len(tags)
-    names = [*(HIDDEN + name for name in tokens[:head]), *tokens[head:]]
-    ids = {name: number for number, name in enumerate(names)}
+    ids = {name: number for number, name in enumerate(tokens)}
     fitting = [pair for pair in merges if {*pair, "".join(pair)} <= ids.keys()]
     bpe = models.BPE(vocab=ids, merges=fitting, unk_token=UNKNOWN, fuse_unk=True)
     tokenizer = Tokenizer(bpe)
@@ -108,20 +103,20 @@ def subwords_of_merges(
 
 def piece_names(path: Path) -> list[str]:
     """Return the names of all pieces of a unigram model; ModelFileError if it is none."""
-    return [piece.piece for piece in _parsed(path, _UNIGRAM).pieces]
+    return [piece.piece for piece in _parsed(path, TrainerSpec.UNIGRAM).pieces]
 
 
 def _parsed(path: Path, kind: int) -> Any:
     with os_errors_as(ModelFileError, f"{path}: cannot be read"):
         content = path.read_bytes()
     try:
-        model = sentencepiece_model_pb2.ModelProto.FromString(content)
+        model = ModelProto.FromString(content)
     except DecodeError as error:
         raise ModelFileError(f"{path}: not a SentencePiece model: {error}") from error
-    if not model.pieces:
-        raise ModelFileError(f"{path}: not a SentencePiece model: it has no tokens")
+    if not (model.pieces and model.HasField("trainer_spec") and model.HasField("normalizer_spec")):
+        raise ModelFileError(f"{path}: not a SentencePiece model, or cut short")
     if model.trainer_spec.model_type != kind or model.trainer_spec.byte_fallback:
-        only = f"{_KINDS[kind]} models without byte fallback"
+        only = f"{TrainerSpec.ModelType.Name(kind)} models without byte fallback"
         raise ModelFileError(f"{path}: only {only} are supported")
     if not all(math.isfinite(piece.score) for piece in model.pieces):
         raise ModelFileError(f"{path}: the score of a token is not finite")
@@ -130,7 +125,7 @@ def _parsed(path: Path, kind: int) -> Any:
 
 def _scores(model: Any) -> dict[str, float]:
     """Return the score of each piece that a text may make."""
-    return {p.piece: p.score for p in model.pieces if p.type in (_NORMAL, _USER_DEFINED)}
+    return {p.piece: p.score for p in model.pieces if p.type in _WRITTEN}
 
 
 def _normalizer(spec: Any, path: Path) -> normalizers.Normalizer:
@@ -138,5 +133,5 @@ def _normalizer(spec: Any, path: Path) -> normalizers.Normalizer:
     if spec.precompiled_charsmap:
         steps.append(read_character_map(spec.precompiled_charsmap, path))
     if spec.remove_extra_whitespaces:
-        steps += [normalizers.Strip(), _ONE_SPACE]
+        steps += [_NONE_AROUND, _ONE_SPACE]
     return normalizers.Sequence(steps)

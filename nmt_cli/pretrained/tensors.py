@@ -19,6 +19,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from nmt_cli.errors import ModelFileError
+from nmt_cli.files import os_errors_as
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 _STORAGES = {
@@ -38,16 +39,15 @@ def read_tensors(folder: Path) -> Tensors:
     Raises:
         ModelFileError: There is no file of weights, it is damaged, or it holds what is no tensor.
     """
-    if (folder / SAFE).exists():
-        tensors = _read_safe(folder / SAFE)
-    elif (folder / PICKLED).exists():
-        tensors = _read_pickled(folder / PICKLED)
-    else:
+    path = folder / (SAFE if (folder / SAFE).exists() else PICKLED)
+    if not path.exists():
         raise ModelFileError(
             f"{folder}: holds neither {SAFE} nor {PICKLED}",
             hint="weights in several files (model-00001-of-00002.safetensors) are not supported",
         )
-    return finite(tensors, folder)
+    with os_errors_as(ModelFileError, f"{path}: cannot be read"):
+        path.open("rb").close()  # safetensors would say that there is no such file
+    return finite(_read_safe(path) if path.name == SAFE else _read_pickled(path), folder)
 
 
 def finite(tensors: Tensors, path: Path) -> Tensors:

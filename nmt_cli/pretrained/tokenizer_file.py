@@ -20,6 +20,7 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", 
 Merges = list[tuple[str, str]]
 _CONTINUES = "@@"  # behind a token of BlenderbotSmall's that does not end a word
 _MOST_UNMADE = 0.2  # of tokens: some, such as `<mask>`, are no text
+_LEAST_NAMED = 0.95  # of the rows of a table, which may have been padded
 _PIECE = "##"  # in front of a piece that does not begin a word
 
 
@@ -45,8 +46,15 @@ def in_order(ids: Mapping[str, int], path: Path) -> list[str]:
 
 
 def read_names(published: Published) -> list[str]:
-    """Return the published names of all ids."""
-    return in_order(read_ids(published), published.folder)
+    """Return the published names of all ids; ModelFileError if many have none: a file was cut."""
+    names = in_order(read_ids(published), published.folder)
+    size = published.config.get("vocab_size") or 0
+    if len(names) < _LEAST_NAMED * size:
+        raise ModelFileError(
+            f"{published.folder}: its vocabulary was cut short, or belongs to another model: "
+            f"it has {len(names):,} of {size:,} tokens"
+        )
+    return names
 
 
 def read_merges(published: Published) -> Merges:
@@ -63,7 +71,7 @@ def read_merges(published: Published) -> Merges:
 def byte_bpe(
     published: Published, tokens: Sequence[str], unknown: str, *, prefix_space: bool
 ) -> Subwords:
-    """Return byte-level subwords with these names of all ids, control tokens first.
+    """Return byte-level subwords with these names of all ids, as `bart.numbered` gives them.
 
     `prefix_space`: whether a space is put in front of a text, where no file says it.
     """
@@ -106,7 +114,7 @@ def _check_made(published: Published, ids: Mapping[str, int], merges: Merges) ->
 
 
 def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Subwords:
-    """Return word pieces with these names of all ids, control tokens first."""
+    """Return word pieces with these names of all ids, as `bart.numbered` gives them."""
     part = "normalizer"
     lower = _setting(published, part, "lowercase", "do_lower_case", default=True)
     accents = _setting(published, part, "strip_accents", "strip_accents", default=None)
@@ -119,10 +127,8 @@ def word_pieces(published: Published, tokens: Sequence[str], unknown: str) -> Su
 
 
 def _ids(tokens: Sequence[str], unknown: str) -> dict[str, int]:
-    """Return ids by names, of which those of control and of unknown tokens match no text."""
-    head = len(CONTROL_TOKENS)
-    names = [HIDDEN + name for name in tokens[:head]]
-    names += [HIDDEN + name if name == unknown else name for name in tokens[head:]]
+    """Return ids by names; that of the unknown token matches no text."""
+    names = (HIDDEN + name if name == unknown else name for name in tokens)
     return {name: number for number, name in enumerate(names)}
 
 

@@ -15,7 +15,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from nmt_cli.text.special_tokens import HIDDEN, UNKNOWN, WORD_MARKER
 
-IMPORTED_PATTERN = " {2,}"  # the only one in a normaliser
+SPACES, SPACES_AROUND = " {2,}", r"\A +| +\z"  # the only patterns in a normaliser
 _PREFIXES = ("always", "never")  # whether a text begins with a word marker that it does not have
 WORD_END = "</w>"  # behind a token that ends a word
 _HIDE = decoders.Replace(Regex(f"^{HIDDEN}.*$"), "")  # control tokens and `<unk>` are no text
@@ -117,6 +117,6 @@ def _is_sentencepiece(found: dict[str, Any]) -> bool:
     twins = [steps_of(as_sentencepiece(_blank(), prefix=prefix)) for prefix in _PREFIXES]
     return (
         {step["type"] for step in steps} <= {"Precompiled", "Strip", "Replace"}
-        and all(pattern == {"Regex": IMPORTED_PATTERN} for pattern in patterns)
+        and all(pattern in ({"Regex": SPACES}, {"Regex": SPACES_AROUND}) for pattern in patterns)
         and any(found == twin | {"normalizer": found["normalizer"]} for twin in twins)
     )

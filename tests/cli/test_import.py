@@ -1,5 +1,6 @@
 """`nmt import`, and every command on what it writes."""
 
+import ctypes
 import json
 import os
 import shlex
@@ -330,12 +331,37 @@ def test_other_folders_are_not_replaced(run_nmt, tmp_path, toy_bundle):
     assert (tmp_path / "letters" / "a.txt").read_text() == "dear"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_one_line(run_nmt, tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o500)
-    done = run_nmt("import", str(PUBLISHED / "marian"), "closed/model", cwd=tmp_path)
-    assert "closed/model: cannot be written" in error_of(done)
+def as_anybody() -> None:
+    """Let permissions of files count for a new process of root's, too."""
+    libc, drop_from_bounding_set = ctypes.CDLL(None), 24
+    for override in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(drop_from_bounding_set, override)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root may read and write everywhere")
+@pytest.mark.parametrize(
+    ("closed", "target", "problem"),
+    [
+        ("model", "model/new", "model/new: cannot be written"),
+        ("model", "model/new/model", "marian: cannot be imported ("),
+        ("marian", "new", "marian: cannot be imported ("),
+        ("marian/config.json", "new", "marian/config.json: cannot be read: Permission denied"),
+        ("marian/model.safetensors", "new", "model.safetensors: cannot be read: Permission denied"),
+        ("marian/pytorch_model.bin", "new", "pytorch_model.bin: cannot be read: Permission denied"),
+        ("marian/source.spm", "new", "marian/source.spm: cannot be read: Permission denied"),
+    ],
+)
+def test_what_may_not_be_read_or_written_is_one_line(run_nmt, tmp_path, closed, target, problem):
+    shutil.copytree(PUBLISHED / "marian", tmp_path / "marian")
+    (tmp_path / "model").mkdir()
+    if "pytorch" in closed:
+        (tmp_path / "marian" / "model.safetensors").unlink()
+    (tmp_path / closed).chmod(0o555 if target == "model/new" else 0)
+    done = run_nmt("import", "marian", target, cwd=tmp_path, preexec_fn=as_anybody)
+    (tmp_path / closed).chmod(0o777)
+    assert problem in error_of(done)
     assert done.returncode == 4
+    assert not (tmp_path / target).exists()
 
 
 def test_warnings_of_the_hubs_library_are_not_shown(tmp_path):

@@ -126,6 +126,7 @@ def check(path: Path) -> int:
             folder = Path(name)
             learn(lines, folder)
             source = Published(folder)
+            source.config = {}
             names = tokenizer_file.read_names(source)
             order, tokens = bart.numbered(names, ROLES, folder)
             ours = read(source, tokens, unknown, **options)

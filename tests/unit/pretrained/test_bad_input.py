@@ -112,6 +112,29 @@ def test_merges_that_were_cut_short_at_the_end_of_a_line_are_noticed(tmp_path, n
         import_model(folder, tmp_path / "bundle")
 
 
+@pytest.mark.parametrize("name", ["bert", "electra"])
+def test_a_list_of_tokens_that_was_cut_short_at_the_end_of_a_line_is_noticed(tmp_path, name):
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    lines = (folder / "vocab.txt").read_text().splitlines(keepends=True)
+    (folder / "vocab.txt").write_text("".join(lines[:-20]))
+    with pytest.raises(ModelFileError, match="its vocabulary was cut short"):
+        import_model(folder, tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("name", ["marian", "xlm-roberta", "m2m_100"])
+@pytest.mark.parametrize("field", ["trainer_spec", "normalizer_spec"])
+def test_a_sentencepiece_model_that_was_cut_short_behind_a_field_is_noticed(tmp_path, name, field):
+    """A part of such a file may be a whole message."""
+    folder = Path(shutil.copytree(FOLDER / name, tmp_path / "published"))
+    file = folder / ("target.spm" if name == "marian" else "sentencepiece.bpe.model")
+    model = sentencepiece_model_pb2.ModelProto.FromString(file.read_bytes())
+    for later in ("normalizer_spec", field):
+        model.ClearField(later)
+    file.write_bytes(model.SerializeToString())
+    with pytest.raises(ModelFileError, match=f"{file.name}: not a SentencePiece model, or cut"):
+        import_model(folder, tmp_path / "bundle")
+
+
 @pytest.mark.parametrize("name", ["marian", "bert"])
 def test_a_configuration_with_fewer_layers_than_there_are_is_refused(tmp_path, name):
     """Such a model would compute something, and be wrong."""

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
+from sentencepiece import SentencePieceProcessor
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from nmt_cli.api.model import Model
 from nmt_cli.errors import ConfigError, ModelFileError
@@ -36,6 +38,18 @@ def change(path: Path, **changes) -> None:
 
 def shorten(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_without_a_map_of_characters_only_spaces_around_a_text_are_left_out(copied, tmp_path):
+    """A tab is a character, as SentencePiece has it, and no space."""
+    model = ModelProto.FromString((copied / "source.spm").read_bytes())
+    model.normalizer_spec.precompiled_charsmap = b""
+    (copied / "source.spm").write_bytes(model.SerializeToString())
+    theirs = SentencePieceProcessor(model_proto=model.SerializeToString())
+    ours = import_model(copied, tmp_path / "bundle").load_vocabularies().source
+    for text in ("\ta red dog \t", "  a  red dog ", " \u3000 dog\u3000", "\t", "   "):
+        known = [piece if ours.ids([piece]) else "<unk>" for piece in theirs.encode_as_pieces(text)]
+        assert ours.tokens(ours.encode(text)) == known
 
 
 BREAKAGES = {

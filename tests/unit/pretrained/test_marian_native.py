@@ -93,6 +93,12 @@ def test_it_equals_the_same_weights_in_the_other_format(tmp_path):
     assert texts[0] == texts[1]
 
 
+def cut_vocabulary(path: Path) -> None:
+    """Leave the last tokens out, as if the file had been cut at the end of a line."""
+    ids = sorted(yaml.safe_load(path.read_text()).items(), key=lambda item: item[1])
+    path.write_text(yaml.safe_dump(dict(ids[:-20]), allow_unicode=True))
+
+
 BREAKAGES = {
     "cut short": lambda d: next(d.glob("*.npz")).write_bytes(b"PK"),
     "no settings": lambda d: np.savez(next(d.glob("*.npz")), Wemb=np.ones((2, 2))),
@@ -100,6 +106,7 @@ BREAKAGES = {
         next(d.glob("*.npz")), allow_pickle=True, Wemb=np.array([print], object)
     ),
     "no vocabulary": lambda d: (d / "opus.vocab.yml").unlink(),
+    "vocabulary cut short": lambda d: cut_vocabulary(d / "opus.vocab.yml"),
     "damaged vocabulary": lambda d: (d / "opus.vocab.yml").write_text("{a: [\n"),
     "two weights": lambda d: [
         (d / "decoder.yml").unlink(),
