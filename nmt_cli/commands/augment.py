@@ -12,7 +12,7 @@ _SAMPLES = 3
 def augment(
     config: opt.Config = None,
     method: str = opt.option(
-        None, "Method: diversify, back-translate or distil.", default="diversify"
+        "NAME", "Method: diversify, back-translate or distil.", default="diversify"
     ),
     copies: int = opt.option("K", "Models to train per direction.", default=1),
     models: list[str] | None = opt.option("MODEL", "Use this model; train none.", "--model -m"),
