@@ -20,7 +20,7 @@ def augment(
     from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
     monolingual: str | None = opt.option("FILE", "Lines of one language to translate."),
     sample: bool = opt.switch("--sample", "Back-translate at random, for more variety."),
-    tag: str = opt.option("TEXT", "Put this in front of each source that a model made.", default=""),
+    tag: str = opt.option("TEXT", "Put this in front of each source a model made.", default=""),
     drop: float = opt.option("SHARE", "Share of the least likely pairs to drop.", default=0.02),
     limit: str | None = opt.option("TIME", "Limit for each training.", "--time"),
     overrides: opt.Set = None,
