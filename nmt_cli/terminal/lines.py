@@ -287,7 +287,9 @@ def _write(
 
 def is_table(file: str) -> bool:
     """Return whether a file's name says that its lines have columns."""
-    return file.removesuffix(".gz").endswith((".tsv", ".csv"))
+    from nmt_cli.text.records import TABLES, suffix_of
+
+    return suffix_of(file) in TABLES
 
 
 def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:
