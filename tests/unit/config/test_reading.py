@@ -445,6 +445,12 @@ class TestNames:
         assert caught.value.hint.startswith("bundled are: ")
         assert "multi30k-en-de" in caught.value.hint
 
+    def test_a_file_that_is_probably_meant(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("my.yaml").write_text(GOOD)
+        with pytest.raises(ConfigError, match=r"Did you mean 'my\.yaml'\?"):
+            load_config("my.yml")
+
 
 class TestDataDir:
     @pytest.fixture
