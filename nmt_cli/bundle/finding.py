@@ -85,8 +85,8 @@ def _bundle_dir(path: Path) -> Path:
         if (candidate / MANIFEST).is_file():
             return candidate
     if not path.exists():
-        runs = (str(model.parent) for model in RUNS_DIR.glob("*/model"))
-        hint = did_you_mean(str(path if path.parts[1:] else RUNS_DIR / path), runs)
+        runs = (model.parent.name for model in RUNS_DIR.glob("*/model"))
+        hint = did_you_mean(path.name, runs).replace("'", f"'{RUNS_DIR}/", 1)
         raise ModelFileError(f"{path}: no such folder{f'.{hint}' if hint else ''}")
     if not path.is_dir():
         raise ModelFileError(f"{path}: is a file, not a model folder")

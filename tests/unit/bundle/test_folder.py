@@ -593,7 +593,7 @@ class TestFind:
         )
 
     def test_a_folder_that_is_not_there(self, runs):
-        assert str(self.problem("runs/absent", TRANSLATION)) == "runs/absent: no such folder"
+        assert str(self.problem("runs/no", TRANSLATION)) == "runs/no: no such folder"
 
     @pytest.mark.parametrize("typed", ["runs/tlak", "talk"])
     def test_a_run_that_is_probably_meant(self, runs, typed):
@@ -607,8 +607,8 @@ class TestFind:
         assert error.hint == "name a model folder or a run folder such as runs/quickstart"
 
     def test_the_environments_folder_is_named_when_it_is_wrong(self, runs, monkeypatch):
-        monkeypatch.setenv("NMT_MODEL", "runs/absent")
-        assert str(self.problem(None, TRANSLATION)) == "runs/absent: no such folder"
+        monkeypatch.setenv("NMT_MODEL", "runs/no")
+        assert str(self.problem(None, TRANSLATION)) == "runs/no: no such folder"
 
     def test_no_model_at_all_says_how_to_make_one(self, here):
         error = self.problem(None, TRANSLATION)
