@@ -169,9 +169,10 @@ class DataConfig(Section):
 
     noise: dict[str, float] = key(
         {},
-        "shares of the training pairs to change anew each epoch, so that a model can read what "
-        "people type: lower_case, capitals, title_case, final_punctuation (missing or added) and "
-        "typos of the source; merged (with the next pair) and split (one sentence) of both sides",
+        "shares of the training pairs to change, others in each epoch, so that a model can read "
+        "what people type: lower_case, capitals, title_case, final_punctuation (missing or added) "
+        "and typos of the source; merged (with the next pair) and split (one sentence) of both "
+        "sides",
     )
 
     @property
@@ -250,7 +251,7 @@ class TokenizerConfig(Section):
     lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
     dropout: Probability = key(
         0.0,
-        "BPE-dropout: share of merges left out at random in training text, anew each epoch "
+        "BPE-dropout: share of merges left out at random in training text, others in each epoch "
         "(Provilkov et al. 2020); learning takes more steps",
     )
 
@@ -316,7 +317,7 @@ _FROM: dict[str, Any] = {
         key(
             None,
             "a model or run folder whose weights and vocabulary to start from (fine-tuning); null "
-            "starts anew",
+            "starts from scratch",
         ),
     )
 }
