@@ -130,7 +130,7 @@ def _find(name: str) -> Path:
     raise ConfigError(
         f"{name}: no such file, and no bundled configuration of that name."
         f"{did_you_mean(name, [*files, *configs])}",
-        hint=f"bundled are: {', '.join(configs)}",
+        hint=f"bundled configurations: {', '.join(configs)}",
     )
 
 

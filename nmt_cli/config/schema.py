@@ -136,7 +136,9 @@ class CorpusConfig(Section):
         if any(isinstance(column, int) and column < 1 for column in self.columns or []):
             raise ValueError("columns are numbered from 1")
         if self.rows is not None and (self.source_lang or self.target_lang):
-            raise ValueError("rows of train have the languages that they have there")
+            raise ValueError(
+                "rows of train keep their languages: leave out source_lang, target_lang"
+            )
         return self
 
 
@@ -206,7 +208,7 @@ class DataConfig(Section):
     def _shares_of_known_kinds(cls, noise: dict[str, float]) -> dict[str, float]:
         for kind, share in noise.items():
             if kind not in NOISES:
-                raise ValueError(f"'{kind}' is no kind.{did_you_mean(kind, NOISES)}")
+                raise ValueError(f"'{kind}' is not a kind of noise.{did_you_mean(kind, NOISES)}")
             if not 0 <= share <= 1:
                 raise ValueError(f"{kind} must be between 0 and 1 (it is {share:g})")
         if sum(noise.values()) > 1:

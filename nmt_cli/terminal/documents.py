@@ -81,6 +81,6 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
 def _tell(path: Path, outcome: "Outcome") -> None:
     """Tell what was put at a place that no word of the output gave."""
     for number, what in outcome.guessed[:_SHOWN]:
-        console.warn(f"{path}: text {number}: {what} is where its neighbours are; look at it")
+        console.warn(f"{path}: text {number}: the place of {what} is a guess; check it")
     if (more := len(outcome.guessed) - _SHOWN) > 0:
         console.warn(f"{path}: and {more:,} more of these")

@@ -316,7 +316,7 @@ def test_what_is_no_model_is_one_line_and_leaves_nothing(run_nmt, tmp_path, sour
     assert done.returncode == code
     assert not (tmp_path / "model").exists()
     if source == "t5":
-        assert "hint: these are: marian" in done.stderr
+        assert "hint: supported are: marian" in done.stderr
 
 
 def test_other_folders_are_not_replaced(run_nmt, tmp_path, toy_bundle):

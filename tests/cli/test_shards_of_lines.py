@@ -42,7 +42,7 @@ def test_parts_in_any_order_are_the_whole(run_nmt, toy_bundle, folder):
         done = run_nmt(*command, "out.de", "--shard", f"{number}/3", cwd=folder)
         assert done.returncode == 0, done.stderr
     again = run_nmt(*command, "out.de", "--shard", "2/3", cwd=folder)
-    assert (again.returncode, again.stderr) == (0, "out.de.parts/2-of-3 is there already\n")
+    assert (again.returncode, again.stderr) == (0, "out.de.parts/2-of-3 exists already\n")
     done = run_nmt("join", "out.de", "--remove", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "wrote out.de from 3 parts\n")
     assert (folder / "out.de").read_bytes() == (folder / "whole.de").read_bytes()
