@@ -108,7 +108,7 @@ class Model:
         return search_options(self.bundle, settings, **changes)
 
     def translator(self, *, split: bool = True) -> "Translator":
-        """Return a translator; `split` makes it split lines longer than the training text has."""
+        """Return a translator; `split` makes it split lines unlike those of its training text."""
         from nmt_cli.search.translator import Translator
 
         check_task(self.bundle, TRANSLATION)
@@ -118,6 +118,8 @@ class Model:
 
             manifest = self.bundle.manifest
             longest = manifest.training.get("long_source", manifest.model["max_length"])
+            if manifest.training.get("sentences") == 1:
+                longest = 0
             splitter = Splitter(manifest.source_lang, int(longest))
         return Translator(self.engine, self.vocabularies, splitter, self.on_warning)
 

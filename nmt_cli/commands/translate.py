@@ -25,7 +25,7 @@ def translate(
     align: bool = opt.switch("--align", "Add word alignments; attention with --json."),
     token_scores: bool = opt.switch("--token-scores", "Add token log-probabilities to --json."),
     attention: opt.Attention = None,
-    no_split: bool = opt.switch("--no-split", "Do not split long lines into sentences."),
+    no_split: bool = opt.switch("--no-split", "Do not split lines into sentences."),
     on_error: opt.OnError = "stop",
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
@@ -47,8 +47,8 @@ def translate(
 ) -> None:
     """Translate sentences, a file, a document, standard input, or what you type at a prompt.
 
-    Every input line gives one output line, in order. Lines longer than those of the training text
-    are split into sentences. A model of several languages needs --to, and may need --from. --set
+    Every input line gives one output line, in order. Lines of more sentences than those of the
+    training text are split. A model of several languages needs --to, and may need --from. --set
     sets every search option: sample, temperature, top_k, top_p, seed, coverage_penalty, min_length,
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 

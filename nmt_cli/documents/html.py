@@ -108,7 +108,7 @@ def _add_markup(made: Builder, found: re.Match[str]) -> None:
     tag, name = found[0], (found["of"] or "").lower()
     if found["kept"]:
         inner, end = tag.index(">") + 1, tag.rindex("</")
-        made.keep(unescaped(tag[inner:end]), tag[:inner], tag[end:])
+        made.keep(unescaped(tag[inner:end]), tag)
     elif found["slash"]:
         made.close(name, tag)
     elif found["comment"] or name in _ALONE or tag.endswith("/>"):

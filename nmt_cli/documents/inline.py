@@ -34,6 +34,8 @@ class Mark:
     before: str = ""  # written in front of them
     after: str = ""  # written behind them
     is_kept: bool = False  # the characters stay as they are
+    raw: str = ""  # what stands in the file for characters that stay; "" is themselves, escaped
+    depth: int = 0  # how many marks it is in
 
 
 def _as_it_is(text: str) -> str:
@@ -42,7 +44,7 @@ def _as_it_is(text: str) -> str:
 
 @dataclass(frozen=True)
 class Inline:
-    """A text to translate, and its marks: each in another or beside it, the outer ones first."""
+    """A text to translate, and its marks in the order in which they begin in the file."""
 
     text: str
     marks: Sequence[Mark] = ()
@@ -77,33 +79,40 @@ class Builder:
 
     def point(self, markup: str) -> None:
         """Add markup at a place."""
-        self._marks.append(Mark(len(self.text), len(self.text), markup))
+        at = len(self.text)
+        self._marks.append(Mark(at, at, markup, depth=len(self._open)))
 
     def open(self, name: str, markup: str) -> None:
         """Add the beginning of markup around words."""
-        self._open.append((name, len(self._marks)))
         self.point(markup)
+        self._open.append((name, len(self._marks) - 1))
 
     def close(self, name: str, markup: str) -> None:
-        """Add the end of what was opened last; of anything else it is markup at a place."""
-        if not self._open or self._open[-1][0] != name:
+        """Add the end of what was opened; of anything else it is markup at a place."""
+        if all(opened != name for opened, _ in self._open):
             self.point(markup)
             return
+        while self._open[-1][0] != name:
+            self._give_up(self._open.pop()[1])
         _, number = self._open.pop()
         self._marks[number] = replace(self._marks[number], end=len(self.text), after=markup)
 
-    def is_open(self, name: str) -> bool:
-        """Return whether markup of that name was opened last."""
-        return bool(self._open) and self._open[-1][0] == name
+    def _give_up(self, number: int) -> None:
+        """Make a mark that nothing ends markup at a place, and take what is in it out."""
+        inner = self._marks[number + 1 :]
+        self._marks[number + 1 :] = [replace(mark, depth=mark.depth - 1) for mark in inner]
 
-    def keep(self, text: str, before: str = "", after: str = "") -> None:
-        """Add words that stay as they are, and markup around them."""
+    def keep(self, text: str, raw: str = "") -> None:
+        """Add words that stay as they are, and what stands for them in the file."""
         start = len(self.text)
         self.text += text
-        self._marks.append(Mark(start, len(self.text), before, after, is_kept=True))
+        depth = len(self._open)
+        self._marks.append(Mark(start, len(self.text), is_kept=True, raw=raw, depth=depth))
 
     def inline(self, escape: Callable[[str], str] = _as_it_is) -> Inline:
         """Return what was collected."""
+        while self._open:
+            self._give_up(self._open.pop()[1])
         return Inline(self.text, self._marks, escape)
 
 
@@ -146,14 +155,25 @@ class _Filling:
         return Filled(self._written(roots, 0, len(self._output)), self._guessed)
 
     def _finds(self, node: _Node) -> bool:
-        """Return whether words that stay are in the output as they were; take their place then."""
-        text = self._source.text[node.mark.start : node.mark.end]
-        for found in re.finditer(re.escape(text), self._output):
-            if self._is_free(*found.span()):
-                node.span = found.span()
-                self._taken.append(node.span)
-                return True
-        return False
+        """Return whether words that stay are in the output as they were; take their place then.
+
+        Of several places it is the one nearest to where they belong.
+        """
+        start, end = node.mark.start, node.mark.end
+        text = self._source.text
+        found = [
+            (a, b)
+            for a, b in (f.span() for f in re.finditer(re.escape(text[start:end]), self._output))
+            if self._is_free(a, b)
+            and not (_joins(self._output[a - 1 : a]) and not text[start - 1 : start].isalnum())
+            and not (_joins(self._output[b : b + 1]) and not text[end : end + 1].isalnum())
+        ]
+        if not found:
+            return False
+        wanted = self._place(start)
+        node.span = min(found, key=lambda span: abs(span[0] - wanted))
+        self._taken.append(node.span)
+        return True
 
     def _is_free(self, start: int, end: int) -> bool:
         return all(end <= a or start >= b for a, b in self._taken)
@@ -180,27 +200,60 @@ class _Filling:
     def _trimmed(self, run: list[int], own: list[int], mark: Mark) -> tuple[int, int]:
         """Return the characters of words, without the punctuation that the mark does not have."""
         start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
-        outside = mark.start - self._words[own[0]][0], self._words[own[-1]][1] - mark.end
+        first, last = self._words[own[0]][0], self._words[own[-1]][1]
+        if self._output[start:end] == self._source.text[first:last]:
+            return start + max(0, mark.start - first), start + min(mark.end, last) - first
+        outside = mark.start - first, last - mark.end
+        if len(own) == 1 and max(outside) > 0:
+            span = self._inside(start, end, mark, is_behind=outside[0] > 0)
+            if span is not None:
+                return span
+        word = self._output[start:end]
         if outside[0] > 0:
-            start += min(outside[0], _length(_HEAD.match(self._output[start:end])))
+            start += min(outside[0], _length(_HEAD.match(word)))
         if outside[1] > 0:
-            end -= min(outside[1], _length(_TAIL.search(self._output[start:end])))
+            tail = self._source.text[mark.end : mark.end + outside[1]]
+            most = min(outside[1], _length(_TAIL.search(word)))
+            end -= outside[1] if word.endswith(tail) else most
         return start, max(start, end)
 
+    def _inside(
+        self, start: int, end: int, mark: Mark, *, is_behind: bool
+    ) -> tuple[int, int] | None:
+        """Return the characters of an output word for a mark of some of a word's, such as `m<2>`.
+
+        None is the whole word: nothing in it is like them.
+        """
+        part = self._source.text[mark.start : mark.end].strip()
+        word = self._output[start:end]
+        at = word.rfind(part) if is_behind else word.find(part)
+        if at >= 0:
+            return start + at, start + at + len(part)
+        place = end if is_behind else start
+        return None if any(map(str.isalpha, part)) else (place, place)
+
     def _place(self, position: int) -> int:
-        """Return the place in the output that fits a place in the source: behind its last words."""
-        if position == 0:
+        """Return the place in the output that fits a place in the source: beside the same word."""
+        if not self._words or position <= self._words[0][0]:
             return 0
-        before = [i for i, (a, _) in enumerate(self._words) if a < position]
-        if len(before) == len(self._words) and position >= self._words[-1][1]:
-            return len(self._output)
-        ends = [t for s, t in self._pairs if before and s == before[-1]]
-        ends = ends or [t for s, t in self._pairs if s in before]
-        if not ends:
-            return 0
-        is_inside = self._words[before[-1]][1] >= position
-        word = self._output_words[max(ends)]
-        return word[1] if is_inside else min(word[1] + 1, len(self._output))
+        if position >= self._words[-1][1]:
+            return len(self._output.rstrip())
+        number = max(i for i, (start, _) in enumerate(self._words) if start <= position)
+        start, end = self._words[number]
+        found = sorted(t for s, t in self._pairs if s == number)
+        if not found:
+            before = [t for s, t in self._pairs if s < number]
+            return self._output_words[max(before)][1] if before else 0
+        if position == start:
+            return self._output_words[found[0]][0]
+        after = self._output_words[found[-1]][1]
+        if position > end:
+            return min(after + 1, len(self._output))
+        word = self._output[self._output_words[found[-1]][0] : after]
+        head, tail = self._source.text[start:position], self._source.text[position:end]
+        if tail and word.startswith(head):
+            return after - len(word) + len(head)
+        return after - len(tail) if word.endswith(tail) else after
 
     def _written(self, nodes: list[_Node], start: int, end: int) -> str:
         """Return the output between two characters, with the marks there."""
@@ -210,7 +263,7 @@ class _Filling:
             mark = node.mark
             parts.append(self._source.escape(self._output[start:a]))
             if mark.is_kept:
-                text = self._source.escape(self._source.text[mark.start : mark.end])
+                text = mark.raw or self._source.escape(self._source.text[mark.start : mark.end])
                 parts.append(self._spaced(a, b, mark.before + text + mark.after))
             else:
                 parts += [mark.before, self._written(node.inner, a, b), mark.after]
@@ -235,14 +288,16 @@ def _tree(marks: Sequence[Mark]) -> list[_Node]:
     roots: list[_Node] = []
     open_: list[_Node] = []
     for mark in marks:
-        while open_ and not (open_[-1].mark.start <= mark.start and mark.end <= open_[-1].mark.end):
-            open_.pop()
-        if open_ and open_[-1].mark.start == open_[-1].mark.end:
-            open_.pop()
+        del open_[mark.depth :]
         node = _Node(mark)
         (open_[-1].inner if open_ else roots).append(node)
         open_.append(node)
     return roots
+
+
+def _joins(char: str) -> bool:
+    """Return whether a character is a letter or digit of a script with spaces between words."""
+    return char.isalnum() and (char < "\u0e00" or "\u1e00" <= char < "\u2000")
 
 
 def _inner_first(nodes: list[_Node]) -> list[_Node]:

@@ -4,26 +4,19 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from nmt_cli.documents.inline import Builder, Inline
+from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.markdown_inline import HARD_SPACE, marked
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---(?:\n|\Z)", re.DOTALL)
-_ESCAPED = tuple("\\`*_{}[]()#+-.!<>|~")
-_LINK_BEGIN = re.compile(r"!?\[")
-_LINK_END = re.compile(
-    r"\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)|\]\[[^\]]*\]"
+# What begins another block where it begins a line.
+_BLOCK = re.compile(
+    r"(?:[-+*]|#{1,6}|\d{1,9}[.)])(?=\s|$)|>|```|~~~|(?:=+|-+|(?:[-*_]\s*){3,})\s*$"
 )
-_KEPT = re.compile(
-    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code
-    r"|<(?:https?://|mailto:)[^<>\s]*>|https?://[^\s<>()\]]*[^\s<>()\].,;:!?]"
-    r"|\[\^[^\]\s]+\]|:[a-z0-9_+-]+:(?!\w)|\$\$?[^$\s][^$]*\$\$?",
-    re.DOTALL,
-)
-_POINT = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>|[ ]{2,}\n|\\\n", re.DOTALL)
-_PAIR = re.compile(r"\*\*\*|\*\*|\*|~~|(?<!\w)__?(?=\S)|(?<=\S)__?(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class Page:
         lines: list[str | None] = [*self._lines]
         shifts: dict[int, int] = {}  # of a line that has several texts: how much longer it is
         for stretch, text in zip(self._stretches, texts, strict=True):
-            laid_out = _laid_out(text, stretch.lines, self._lines)
+            laid_out = _laid_out(text, stretch.lines, self._lines).replace(HARD_SPACE, " ")
             number, start, end = stretch.lines[0]
             shift = shifts.get(number, 0)
             line = str(lines[number])
@@ -64,15 +57,18 @@ class Page:
 def _stretches(lines: list[str]) -> Iterator[_Stretch]:
     """Yield the texts of a document in their order."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    known: dict[str, Any] = {}
+    tokens = parser.parse("\n".join(lines), known)
+    references = known.get("references", {})
     searched: dict[int, int] = {}  # line -> the character up to which it is known
     first, last = 0, 0
-    for token in parser.parse("\n".join(lines)):
+    for token in tokens:
         if token.map is not None:
             first, last = token.map
         if token.type == "inline" and token.content.strip():
             found = _places(token, lines, (first, last), searched)
             if found:
-                yield _Stretch(_inline(token.content), found)
+                yield _Stretch(marked(token.content, references), found)
 
 
 def _places(
@@ -97,71 +93,26 @@ def _places(
 
 
 def _laid_out(text: str, places: list[tuple[int, int, int]], lines: list[str]) -> str:
-    """Return a text in lines as long as those that it replaces."""
+    """Return a text in lines as long as those that it replaces, none of which begins a block."""
+    if begin := _BLOCK.match(text):
+        text = f"{begin[0][:-1]}\\{text[begin.end() - 1 :]}"
     if len(places) == 1:
         return text
     number, start, _ = places[1]
     head = lines[number][:start]
     width = max(end for _, _, end in places)
-    kept = [
-        textwrap.wrap(row, max(20, width - start), break_long_words=False, break_on_hyphens=False)
-        for row in text.split("\n")
-    ]
-    return f"\n{head}".join(line for row in kept for line in row or [""])
+    rows = [line for row in text.split("\n") for line in _wrapped(row, max(20, width - start))]
+    return f"\n{head}".join(rows)
 
 
-def _inline(content: str) -> Inline:
-    """Return a text without its markup, and the markup as marks."""
-    made = Builder()
-    _scan(content, made)
-    return made.inline()
-
-
-def _scan(content: str, made: Builder) -> None:
-    at = 0
-    while at < len(content):
-        if content[at] == "\\" and content[at + 1 : at + 2] in _ESCAPED:
-            made.point("\\")
-            made.text += content[at + 1]
-            at += 2
-        elif found := _KEPT.match(content, at):
-            made.keep(found[0])
-            at = found.end()
-        elif found := _POINT.match(content, at):
-            made.point(found[0])
-            at = found.end()
-        elif (link := _link(content, at)) is not None:
-            inner, end = link
-            made.open("[", content[at : inner.start])
-            _scan(content[inner.start : inner.stop], made)
-            made.close("[", content[inner.stop : end])
-            at = end
-        elif found := _PAIR.match(content, at):
-            at = found.end()
-            _add_sign(made, found[0], content[at:])
+def _wrapped(row: str, width: int) -> list[str]:
+    """Return the lines of a row, which may end in two spaces: it then ends for readers, too."""
+    lines: list[str] = []
+    for line in textwrap.wrap(row, width, break_long_words=False, break_on_hyphens=False):
+        if lines and (_BLOCK.match(line) or lines[-1].startswith("<")):
+            lines[-1] += f" {line}"
         else:
-            made.text += " " if content[at] == "\n" else content[at]
-            at += 1
-
-
-def _add_sign(made: Builder, sign: str, rest: str) -> None:
-    """Add a sign of emphasis, which begins or ends it; one that has no other is a character."""
-    if made.is_open(sign):
-        made.close(sign, sign)
-    elif sign in rest:
-        made.open(sign, sign)
-    else:
-        made.text += sign
-
-
-def _link(content: str, at: int) -> tuple[range, int] | None:
-    """Return where the text of a link or image stands, and where the link ends; None if none is."""
-    begin = _LINK_BEGIN.match(content, at)
-    if begin is None:
-        return None
-    depth, place = 1, begin.end()
-    while place < len(content) and depth:
-        depth += {"[": 1, "]": -1}.get(content[place], 0)
-        place += 1
-    end = _LINK_END.match(content, place - 1) if not depth else None
-    return (range(begin.end(), place - 1), end.end()) if end else None
+            lines.append(line)
+    lines = lines or [""]
+    lines[-1] += "  " if row.endswith("  ") else ""
+    return lines

@@ -163,11 +163,12 @@ class Translator:
         """Return a line's sentences; a line of usual length stays whole."""
         if self.splitter is None or not self.splitter.is_long(len(ids) + 1):
             return [_Sentence(self._cut(ids, number, direction), "")]
-        tokens = self.splitter.split(line.strip(), language)
-        encoded = self.vocabularies.source.encode_batch([text for text, _ in tokens])
+        split = self.splitter.split(line.strip(), language)
+        several = [text for text, _ in split] if len(split) > 1 else []
+        encoded = self.vocabularies.source.encode_batch(several) if several else [ids]
         return [
             _Sentence(self._cut(row, number, direction), space)
-            for row, (_, space) in zip(encoded, tokens, strict=True)
+            for row, (_, space) in zip(encoded, split, strict=True)
         ]
 
     def _cut(self, ids: list[int], number: int, direction: Direction) -> list[list[int]]:

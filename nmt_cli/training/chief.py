@@ -4,6 +4,7 @@ The bundle is the best model so far; at the end averages of the weights are trie
 stays, and it is scored on test and measured in other number formats.
 """
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from nmt_cli.events import Evaluated, Event, Exported, Finished, Saved, StepDone
 from nmt_cli.files import os_errors_as, remove_leftovers, write_text
 from nmt_cli.model.weights import Arrays, assign_weights, read_weights
 from nmt_cli.tasks import task_of
+from nmt_cli.text.sentences import usual_sentences
 from nmt_cli.training.checkpoint import Checkpoints, Progress, average, step_of
 from nmt_cli.training.run import Prepared
 from nmt_cli.training.run_folder import EventLog, read_events
@@ -129,6 +131,12 @@ class Chief:
         self.saved_step = to.step
         return warnings
 
+    @functools.cached_property
+    def _sentences(self) -> int:
+        """How many sentences a source text has, as dev tells."""
+        sources = (example.source[-1] for example in self._validator.dev_examples)
+        return usual_sentences(sources, self._config.data.source_lang)
+
     def evaluate(self, label: str = "dev") -> Evaluated:
         """Score the model as it is on dev; write the bundle when it is the best so far."""
         progress, started = self._state.progress, time.perf_counter()
@@ -143,6 +151,7 @@ class Chief:
                 "dev_loss": dev.loss,
                 "fingerprint": self._prepared.fingerprint,
                 "long_source": int(np.quantile(sources, _USUAL)),
+                "sentences": self._sentences,
             }
             weights = read_weights(self._state.model)
             self._write_bundle(weights, {"dev": _as_json(dev.scores)}, training)

@@ -46,6 +46,14 @@ def test_a_score_is_that_of_the_search(model):
     assert plain.score == pytest.approx(sum(plain.log_probs))
 
 
+def test_a_model_of_single_sentences_gets_them_one_by_one(model):
+    assert model.bundle.manifest.training["sentences"] == 1
+    (together,) = model.translate(["Red. Dog."])
+    assert len(together.hypotheses[0].parts) == 2
+    (whole,) = model.translate(["Red. Dog."], split=False)
+    assert len(whole.hypotheses[0].parts) == 1
+
+
 def test_more_hypotheses_than_the_beam_widen_it(model):
     own = model.search_options().beam_size
     assert model.search_options(n_best=own + 1).beam_size == own + 1

@@ -7,9 +7,16 @@ import zipfile
 
 import docx
 import pytest
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import qn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from translate.storage import po, xliff
 
+from nmt_cli.documents import markdown
 from nmt_cli.documents.inline import Alignment
 from nmt_cli.documents.opening import kind_of, open_document
 from nmt_cli.documents.protected import protector
@@ -254,7 +261,7 @@ def _word(tmp_path):
 def test_a_word_document_keeps_styles_and_formatting(tmp_path):
     document = _word(tmp_path)
     assert _texts(document) == [
-        "The title", "A plain text with bold and some italic words.\tEnd", "cell one", "cell two",
+        "The title", "A plain text with bold and some italic words.", "End", "cell one", "cell two",
         "An item", "The header",
     ]  # fmt: skip
     text = document.texts[1]
@@ -272,9 +279,102 @@ def test_a_word_document_keeps_styles_and_formatting(tmp_path):
         ("mit kursiven", None, True),
         ("fettem", True, None),
     ]
-    assert "".join(run[0] for run in runs) == "Ein Text mit kursiven und fettem"
+    assert "".join(run[0] for run in runs) == "Ein Text mit kursiven und fettem\tEnd"
     assert made.paragraphs[2].style.name == "List Bullet"
     assert [cell.text for cell in made.tables[0].rows[0].cells] == ["cell one", "cell two"]
+
+
+_NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_BOLD = "<w:rPr><w:b/></w:rPr>"
+
+
+def _sign(kind):
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+def _field(instruction, shown):
+    code = f"<w:r><w:instrText>{instruction}</w:instrText></w:r>"
+    return _sign("begin") + code + _sign("separate") + f"<w:r>{shown}</w:r>" + _sign("end")
+
+
+def _paragraph(tmp_path, content):
+    """Return a document with a paragraph of some XML, in which <t> is a text."""
+    xml = content.replace("<t>", '<w:t xml:space="preserve">').replace("</t>", "</w:t>")
+    document = docx.Document()
+    body = document.element.body
+    body.insert(0, parse_xml(f"<w:p {_NAMESPACE}>{xml}</w:p>"))
+    document.save(str(tmp_path / "a.docx"))
+    return open_document(tmp_path / "a.docx", "word", protector())
+
+
+def _reversed(document):
+    """Return the tags and texts of the first paragraph when each text has its words reversed."""
+    texts = []
+    for one in document.texts:
+        count = len(one.text.split())
+        pairs = Alignment([(word, count - 1 - word) for word in range(count)])
+        texts.append(one.filled(" ".join(reversed(one.text.split())), pairs).text)
+    body = docx.Document(io.BytesIO(document.filled(texts))).element.body
+    found = []
+    for element in body[0].iter():
+        name = element.tag.rpartition("}")[2]
+        if name in ("t", "delText") and element.text:
+            found.append(element.text)
+        elif name not in ("p", "r", "rPr", "b", "t"):
+            found.append(f"<{element.get(qn('w:fldCharType')) or name}>")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "expected"),
+    [
+        # a break and a tab end a text, also in the middle of a run
+        ("<w:r><t>One two.</t><w:br/><t>Three</t><w:tab/><t>four five</t></w:r>",
+         ["One two.", "Three", "four five"],
+         ["two. One", "<br>", "Three", "<tab>", "five four"]),
+        # what was inserted is text, what was deleted is not
+        ('<w:r><t>a </t></w:r><w:ins w:id="1"><w:r><t>new</t></w:r></w:ins><w:del w:id="2"><w:r>'
+         "<w:delText>old</w:delText></w:r></w:del><w:r><t> day</t></w:r>",
+         ["a new day"], ["day ", "<ins>", "new", "<del>", "old", " a"]),
+        # a field stays in order; what it computes is kept, a link's words are translated
+        (f"<w:r><t>on </t></w:r>{_field('DATE', '<t>1 May</t>')}<w:r><t> it rained</t></w:r>",
+         ["on 1 May it rained"],
+         ["rained it ", "<begin>", "<instrText>", "<separate>", "1 May", "<end>", " on"]),
+        (f"<w:r><t>see </t></w:r>{_field('HYPERLINK x', '<t>this page</t>')}<w:r><t> now</t></w:r>",
+         ["see this page now"],
+         ["now ", "<begin>", "<instrText>", "<separate>", "page this", "<end>", " see"]),
+        # one that ends elsewhere stands between texts
+        (f"{_sign('begin')}<w:r><t>one two</t></w:r>", ["one two"], ["<begin>", "two one"]),
+        # a bookmark and a comment are around the whole text
+        ('<w:r><t>one </t></w:r><w:bookmarkStart w:id="1"/><w:r><t>two</t></w:r>'
+         '<w:bookmarkEnd w:id="1"/><w:r><t> three</t></w:r>',
+         ["one two three"], ["<bookmarkStart>", "three two one", "<bookmarkEnd>"]),
+        ("<w:r><t>an e</t><w:noBreakHyphen/><t>mail</t></w:r>", ["an e-mail"], ["e-mail an"]),
+        ('<w:smartTag><w:r><t>one</t></w:r></w:smartTag><w:proofErr w:type="spellStart"/>'
+         "<w:r><t> two</t></w:r>", ["one two"], ["two one"]),
+        (f"<w:r>{_BOLD}<t>1</t></w:r><w:r><w:tab/></w:r>", [], ["1", "<tab>"]),
+    ],
+)  # fmt: skip
+def test_elements_of_a_word_paragraph(tmp_path, content, texts, expected):
+    document = _paragraph(tmp_path, content)
+    assert _texts(document) == texts
+    assert _reversed(document) == expected
+
+
+def test_footnotes_are_translated(tmp_path):
+    document = docx.Document()
+    document.add_paragraph("A text")
+    name = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    note = "<w:footnote><w:p><w:r><w:t>A note</w:t></w:r></w:p></w:footnote>"
+    content = f"<w:footnotes {_NAMESPACE}>{note}</w:footnotes>"
+    part = Part(PackURI("/word/footnotes.xml"), "application/xml", content.encode())
+    document.part.relate_to(part, name)
+    document.save(str(tmp_path / "a.docx"))
+    opened = open_document(tmp_path / "a.docx", "word", protector())
+    assert _texts(opened) == ["A text", "A note"]
+    (tmp_path / "b.docx").write_bytes(opened.filled(["Ein Text", "Eine Notiz"]))
+    again = open_document(tmp_path / "b.docx", "word", protector())
+    assert _texts(again) == ["Ein Text", "Eine Notiz"]
 
 
 def test_returns_at_line_ends_stay(tmp_path):
@@ -324,3 +424,36 @@ def test_kinds_go_by_name_unless_told():
     assert kind_of("a.md", "lines") == "lines"
     with pytest.raises(ConfigError, match="--from-format must be"):
         kind_of("a.md", "pdf")
+
+
+_FRAGMENTS = [
+    "word", "dog", " ", "*", "**", "_", "__", "~~", "`code`", "`a*b`", "[link](x)", "[text](<a b>)",
+    "[ref]", "[ref][]", "[some *text*][ref]", "[", "]", "\\*", "\\_", "\\[", "<b>", "</b>", "<br> ",
+    "  \n", "\n", "https://x.org", "1. ", "- ", "(", ")", ".", "한글", "![img](y)", "<a@b.org>",
+    "&amp;", "#", "> ", "**bold**", "*it*", "$x$", ":smile:", " <!-- c --> ", "\t",
+]  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=14))
+def test_markdown_that_does_not_change_looks_as_it_did(parts):
+    def shown(text):
+        parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        return re.sub(r"\s*(<[^>]*>)\s*", r"\1", re.sub(r"\s+", " ", parser.render(text)))
+
+    text = "".join(parts) + "\n\n[ref]: http://x.org\n"
+    page = markdown.Page(text)
+    assert shown(page.filled([one.unchanged().text for one in page.texts])) == shown(text)
+
+
+def test_words_that_stay_are_found_where_they_belong(tmp_path):
+    page = (
+        "<p>Finally, the sum of <code>x</code> and <code>y</code> is a library <code>a</code>.</p>"
+    )
+    assert _unchanged(_opened(tmp_path, "a.html", page)).decode() == page
+
+
+def test_a_link_by_its_own_words_keeps_its_label(tmp_path):
+    document = _opened(tmp_path, "a.md", "See [the page].\n\n[the page]: https://x.org\n")
+    text = document.texts[0].filled("Siehe die Seite.", Alignment([(0, 0), (1, 1), (2, 2)])).text
+    assert document.filled([text]).startswith(b"Siehe [die Seite][the page].\n")

@@ -66,7 +66,7 @@ def test_the_same_words_twice_are_there_twice():
 
 def test_marks_in_marks_stay_in_them():
     text = "one two three four"
-    outer, inner = _mark(text, "one two three", "<a>", "</a>"), _mark(text, "two")
+    outer, inner = _mark(text, "one two three", "<a>", "</a>"), Mark(4, 7, "<b>", "</b>", depth=1)
     filled = Inline(text, [outer, inner]).filled(
         "vier zwei drei eins", Alignment([(3, 0), (1, 1), (2, 2), (0, 3)])
     )
@@ -101,7 +101,7 @@ def _built(draw):
                 made.point("<br/>")
                 written += "<br/>"
             case 4:
-                made.keep("{x}", "`", "`")
+                made.keep("{x}", "`{x}`")
                 made.text += " "
                 written += "`{x}` "
     return made.inline(), written
@@ -143,3 +143,19 @@ def test_nothing_is_lost_in_any_output(text, output, pairs):
 def test_words_of_programs_are_found(text, found):
     inline = protected(text, protector([r"[A-Z]+-\d+"]))
     assert [text[mark.start : mark.end] for mark in inline.marks] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "output", "expected"),
+    [
+        ("a note1.", (6, 7), "eine Fußnote1.", "eine Fußnote<1>."),  # a part of a word
+        ("a note1.", (6, 7), "eine Fußnote.", "eine Fußnote.<>"),  # the model lost it
+        ("big words.", (9, 10), "große Wörter.", "große Wörter<.>"),
+        ("big words.", (9, 10), "große Wörter!", "große Wörter!<>"),
+        ("an unseen word", (5, 9), "ein ungesehenes Wort", "ein <ungesehenes> Wort"),
+    ],
+)
+def test_a_mark_of_a_part_of_a_word(text, mark, output, expected):
+    inline = Inline(text, [Mark(*mark, "<", ">")])
+    pairs = [(word, word) for word in range(len(text.split()))]
+    assert inline.filled(output, Alignment(pairs)).text == expected

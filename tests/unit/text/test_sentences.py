@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_cli.text.sentences import Splitter
+from nmt_cli.text.sentences import Splitter, usual_sentences
 
 LINE = st.text(
     st.sampled_from("aB.!? \t\u3000。…\"'()0\u200b\x00한😀-\r\x85\u2028é।«»:;"),
@@ -43,3 +43,10 @@ def test_joined_again_they_are_the_text(text, language):
 def test_only_long_lines_are_split():
     splitter = Splitter("en", 10)
     assert [splitter.is_long(length) for length in (9, 10, 11)] == [False, False, True]
+
+
+def test_the_usual_line_of_a_text_is_that_of_19_in_20():
+    one, two = ["A dog.", " "], ["A dog. A cat."]
+    assert usual_sentences(one * 40 + two, "en") == 1
+    assert usual_sentences(one * 10 + two, "en") == 2
+    assert usual_sentences([], "en") == 1

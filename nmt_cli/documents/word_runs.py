@@ -1,0 +1,271 @@
+"""The elements of a paragraph of a Word document, and the text that they have together.
+
+A character of the private area stands for each element, so that a translated text says which
+element has which of its words.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from docx.oxml.ns import qn
+from lxml import etree
+
+from nmt_cli.documents.inline import Inline, Mark
+
+_FIRST = 0xE000  # of the private characters that stand for the elements of a stretch
+_MOST = 0x18FF - 1  # elements of a stretch at most
+_END = chr(_FIRST + 0x18FF)
+_PIECE = re.compile(rf"([{chr(_FIRST)}-{chr(_FIRST + 0x18FE)}])([^{chr(_FIRST)}-{_END}]*)({_END}?)")
+_TEXT = {"t": None, "noBreakHyphen": "-", "softHyphen": ""}  # None: its own
+_SIMPLE_FIELD = "fldSimple"
+_WITH_RUNS = ("hyperlink", "ins", "moveTo", "sdt", _SIMPLE_FIELD)
+_WITHOUT_MEANING = ("proofErr", "lastRenderedPageBreak")  # the program writes them again
+_SEPARATORS = ("tab", "ptab", "br", "cr")
+_BEGINS = ("bookmarkStart", "commentRangeStart", "permStart")
+_ENDS = ("bookmarkEnd", "commentRangeEnd", "permEnd")
+_KEEPS_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Elements of a paragraph that stand beside each other, and have words."""
+
+    elements: Sequence[Any]
+
+    def inline(self) -> Inline:
+        """Return the text; each element that looks unlike the longest run is a mark in it."""
+        look = _look(self._base())
+        begins, inner, ends = "", list[Mark](), ""
+        text = ""
+        fields = _fields(self.elements)
+        number = 0
+        while number < len(self.elements):
+            element, sign = self.elements[number], _sign(number)
+            if field := fields.get(number):
+                text = self._add_field(field, text, inner)
+                number = field.end
+            elif _is_text(element):
+                words, is_kept = _text(element), _name(element) == _SIMPLE_FIELD
+                if _look(element) != look or is_kept:
+                    end = len(text) + len(words)
+                    inner.append(Mark(len(text), end, sign, _END, is_kept=is_kept))
+                text += words
+            elif _name(element) in _BEGINS:
+                begins += sign + _END
+            elif _name(element) in _ENDS:
+                ends += sign + _END
+            else:
+                inner.append(Mark(len(text), len(text), sign, _END))
+            number += 1
+        first = [Mark(0, 0, begins)] if begins else []
+        last = [Mark(len(text), len(text), ends)] if ends else []
+        return Inline(text, [*first, *inner, *last])
+
+    def fill(self, text: str) -> None:
+        """Put the words of a text into copies of their elements, in its order."""
+        base = self._base()
+        parent = self.elements[0].getparent()
+        place = parent.index(self.elements[0])
+        made = []
+        for number, words in _pieces(text):
+            element = base if number is None else self.elements[number]
+            if _is_text(element):
+                element = copy.deepcopy(element)
+                _set_text(element, words)
+            made.append(element)
+        for element in self.elements:
+            parent.remove(element)
+        for offset, element in enumerate(made):
+            parent.insert(place + offset, element)
+
+    def _base(self) -> Any:
+        """Return the run with most of the text, which has what no mark has."""
+        texts = [element for element in self.elements if _is_text(element)]
+        runs = [element for element in texts if _name(element) == "r"]
+        return max(runs or texts, key=lambda element: len(_text(element)))
+
+    def _add_field(self, field: "_Field", text: str, marks: list[Mark]) -> str:
+        """Add a field's mark; return the text with that of the field."""
+        head = "".join(_sign(i) + _END for i in range(field.begin, field.result))
+        words = "".join(map(_text, self.elements[field.result : field.end]))
+        head += _sign(field.result) if words else ""
+        tail = (_END if words else "") + _sign(field.end) + _END
+        is_kept = bool(words) and not field.is_link
+        marks.append(Mark(len(text), len(text) + len(words), head, tail, is_kept=is_kept))
+        return text + words
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field: elements `begin` to `end`, with what it shows in those from `result` on."""
+
+    begin: int
+    result: int
+    end: int
+    is_link: bool  # its text is for readers; that of others is computed
+
+
+def stretches(paragraph: Any) -> Iterator[Stretch]:
+    """Yield the stretches of a paragraph that have a word, after runs alike were joined."""
+    _tidy(paragraph)
+    row: list[Any] = []
+    for element in [*paragraph, None]:
+        if element is not None and _name(element) != "pPr" and not _separates(element):
+            row.append(element)
+            continue
+        for elements in _closed(row):
+            if any(char.isalpha() for one in elements if _is_text(one) for char in _text(one)):
+                yield Stretch(elements)
+        row = []
+
+
+def _sign(number: int) -> str:
+    """Return the character of an element."""
+    return chr(_FIRST + number)
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _separates(element: Any) -> bool:
+    return _name(element) == "r" and any(_name(child) in _SEPARATORS for child in element)
+
+
+def _tidy(paragraph: Any) -> None:
+    """Make each run hold text alone or one other thing; runs alike beside each other are one."""
+    for element in [*paragraph]:
+        if _name(element) in _WITHOUT_MEANING:
+            paragraph.remove(element)
+        elif _name(element) == "smartTag":
+            for child in [*element]:
+                element.addprevious(child)
+            paragraph.remove(element)
+    for run in paragraph.findall(qn("w:r")):
+        _split(run)
+    for run in paragraph.findall(qn("w:r")):
+        before = run.getprevious()
+        if before is not None and _are_alike(before, run):
+            _set_text(before, _text(before) + _text(run))
+            paragraph.remove(run)
+
+
+def _split(run: Any) -> None:
+    """Split a run into those of text and those of one other thing, which keep its formatting."""
+    for child in [e for e in run if _name(e) in _WITHOUT_MEANING]:
+        run.remove(child)
+    content = [child for child in run if _name(child) != "rPr"]
+    if len(content) < 2 or all(_name(child) in _TEXT for child in content):
+        return
+    formats = [child for child in run if _name(child) == "rPr"]
+    for child in content[:-1]:
+        part = run.makeelement(run.tag)
+        part.extend([*map(copy.deepcopy, formats), child])
+        run.addprevious(part)
+
+
+def _are_alike(left: Any, right: Any) -> bool:
+    """Return whether two elements are runs of text with the same formatting."""
+    are_runs = all(_name(one) == "r" and _is_text(one) for one in (left, right))
+    return are_runs and _look(left) == _look(right)
+
+
+def _runs(element: Any) -> list[Any]:
+    return [element] if _name(element) == "r" else [*element.iter(qn("w:r"))]
+
+
+def _is_text(element: Any) -> bool:
+    """Return whether a run, or all runs in an element, hold nothing but text."""
+    if _name(element) not in ("r", *_WITH_RUNS):
+        return False
+    contents = [child for run in _runs(element) for child in run if _name(child) != "rPr"]
+    return bool(contents) and all(_name(child) in _TEXT for child in contents)
+
+
+def _text(element: Any) -> str:
+    """Return the text of a run, or of all runs in an element."""
+    found = (child for run in _runs(element) for child in run if _name(child) in _TEXT)
+    written = ((_TEXT[_name(child)], child) for child in found)
+    return "".join(child.text or "" if text is None else text for text, child in written)
+
+
+def _set_text(element: Any, text: str) -> None:
+    """Give the first run in an element another text, and remove the others."""
+    first, *rest = _runs(element)
+    for run in rest:
+        run.getparent().remove(run)
+    for child in [e for e in first if _name(e) != "rPr"]:
+        first.remove(child)
+    words = first.makeelement(qn("w:t"))
+    words.text = text
+    words.set(_KEEPS_SPACE, "preserve")
+    first.append(words)
+
+
+def _look(element: Any) -> tuple[str, bytes]:
+    """Return what a run has in common with those that are formatted like it."""
+    formats = (etree.tostring(child) for child in element if _name(child) == "rPr")
+    if _name(element) == "r":
+        return "r", b"".join(formats)
+    return _name(element), b"".join([repr(sorted(element.attrib.items())).encode(), *formats])
+
+
+def _field_sign(element: Any) -> str | None:
+    """Return `begin`, `separate` or `end` if a run holds such a sign of a field."""
+    sign = element.find(qn("w:fldChar")) if _name(element) == "r" else None
+    return None if sign is None else str(sign.get(qn("w:fldCharType")))
+
+
+def _fields(elements: Sequence[Any]) -> dict[int, _Field]:
+    """Return the outermost fields of a stretch by their first element."""
+    found: dict[int, _Field] = {}
+    begun: list[int] = []
+    result = 0
+    for i, sign in enumerate(map(_field_sign, elements)):
+        if sign == "begin":
+            begun.append(i)
+            result = result if len(begun) > 1 else 0
+        elif sign == "separate" and len(begun) == 1:
+            result = i + 1
+        elif sign == "end" and begun:
+            begin = begun.pop()
+            if not begun:
+                found[begin] = _field(elements, begin, result or i, i)
+    return found
+
+
+def _field(elements: Sequence[Any], begin: int, result: int, end: int) -> _Field:
+    instruction = "".join(
+        code.text or "" for element in elements[begin:end] for code in element.iter("{*}instrText")
+    )
+    if not all(map(_is_text, elements[result:end])):
+        result = end  # what it shows is no text
+    return _Field(begin, result, end, instruction.split()[:1] == ["HYPERLINK"])
+
+
+def _closed(elements: list[Any]) -> Iterator[list[Any]]:
+    """Yield rows of elements, without the signs of fields that begin or end elsewhere."""
+    inside = {i for field in _fields(elements).values() for i in range(field.begin, field.end + 1)}
+    row: list[Any] = []
+    for i, element in enumerate(elements):
+        if i in inside or _field_sign(element) is None:
+            row.append(element)
+        if len(row) == _MOST or row[-1:] != [element]:
+            yield row
+            row = []
+    yield row
+
+
+def _pieces(text: str) -> Iterator[tuple[int | None, str]]:
+    """Yield (number of the element, or None for the base, text) of a filled text."""
+    begin = 0
+    for found in _PIECE.finditer(text):
+        if text[begin : found.start()]:
+            yield None, text[begin : found.start()]
+        yield ord(found[1]) - _FIRST, found[2]
+        begin = found.end()
+    if rest := text[begin:].replace(_END, ""):
+        yield None, rest
