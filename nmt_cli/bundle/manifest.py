@@ -169,7 +169,9 @@ _VALUES: dict[Any, Any] = {
     "vocabulary": {"source": _COUNT, "target": _COUNT, "joint": bool, "tags?": _WHOLE},
     "scores": {...: {...: {"score": float, "signature": str}}},
     "training": {
-        **dict.fromkeys(("step?", "pairs?", "long_source?", "sentences?", "finished_step?"), _WHOLE),
+        **dict.fromkeys(
+            ("step?", "pairs?", "long_source?", "sentences?", "finished_step?"), _WHOLE
+        ),
         "dev_loss?": (None, float),
         "fingerprint?": str,
         "imported?": {"source": str, "family": str, "revision": str},
