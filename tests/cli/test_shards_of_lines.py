@@ -199,7 +199,7 @@ def test_no_parts_and_wrong_shares_are_told(run_nmt, toy_bundle, folder):
         (("-i", "in/a.txt", "--shard", "1/2"), 2, "--shard needs --input and --output"),
         (("-i", "in/*", "-o", "out", "--shard", "3/2"), 2, "K must be 1 to N"),
         (("-i", "in/*", "-o", "out", "--shard", "x"), 2, "give K/N, such as 2/8, or auto"),
-        (("-i", "in/*", "-o", "out", "--shard", "auto"), 2, "no task of a Slurm array"),
+        (("-i", "in/*", "-o", "out", "--shard", "auto"), 2, "neither a task of a Slurm array"),
         (("-i", "no/*", "-o", "out"), 3, "no/*: no file matches"),
     ):
         done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=folder)
