@@ -36,6 +36,7 @@ class Mark:
     is_kept: bool = False  # the characters stay as they are
     raw: str = ""  # what stands in the file for characters that stay; "" is themselves, escaped
     depth: int = 0  # how many marks it is in
+    needs_words: bool = False  # is nothing where no word is left for it, such as `**`
 
 
 def _as_it_is(text: str) -> str:
@@ -82,9 +83,10 @@ class Builder:
         at = len(self.text)
         self._marks.append(Mark(at, at, markup, depth=len(self._open)))
 
-    def open(self, name: str, markup: str) -> None:
+    def open(self, name: str, markup: str, *, needs_words: bool = False) -> None:
         """Add the beginning of markup around words."""
         self.point(markup)
+        self._marks[-1] = replace(self._marks[-1], needs_words=needs_words)
         self._open.append((name, len(self._marks) - 1))
 
     def close(self, name: str, markup: str) -> None:
@@ -266,7 +268,12 @@ class _Filling:
                 text = mark.raw or self._source.escape(self._source.text[mark.start : mark.end])
                 parts.append(self._spaced(a, b, mark.before + text + mark.after))
             else:
-                parts += [mark.before, self._written(node.inner, a, b), mark.after]
+                inner = self._written(node.inner, a, b)
+                if inner.strip() or not mark.needs_words:
+                    parts += [mark.before, inner, mark.after]
+                else:
+                    parts.append(inner)
+                    self._guessed.append(self._source.text[mark.start : mark.end])
             start = b
         return "".join([*parts, self._source.escape(self._output[start:end])])
 

@@ -126,7 +126,7 @@ def _add_sign(made: Builder, sign: str, opens: bool | None) -> None:
     if opens is None:
         made.text += sign
     elif opens:
-        made.open(sign, sign)
+        made.open(sign, sign, needs_words=True)
     else:
         made.close(sign, sign)
 

@@ -81,7 +81,10 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
 def _tell(path: Path, outcome: "Outcome") -> None:
     """Tell what was put at a place that no word of the output gave."""
     for number, what in outcome.guessed[:_SHOWN]:
-        name = what.strip() if what.strip().isprintable() and what.strip() else "markup"
-        console.warn(f"{path}, text {number}: check the place of {name}: no word belongs to it")
+        name = " ".join(what.split())
+        name = name if name and name.isprintable() else "markup"
+        console.warn(
+            f"{path}, text {number}: check {name}: no word of the translation belongs to it"
+        )
     if (more := len(outcome.guessed) - _SHOWN) > 0:
         console.warn(f"{path}: and {more:,} more of these")

@@ -457,3 +457,10 @@ def test_a_link_by_its_own_words_keeps_its_label(tmp_path):
     document = _opened(tmp_path, "a.md", "See [the page].\n\n[the page]: https://x.org\n")
     text = document.texts[0].filled("Siehe die Seite.", Alignment([(0, 0), (1, 1), (2, 2)])).text
     assert document.filled([text]).startswith(b"Siehe [die Seite][the page].\n")
+
+
+def test_emphasis_of_words_that_the_model_left_out_is_left_out_and_told(tmp_path):
+    document = _opened(tmp_path, "a.md", "A **big** and *old* dog.\n")
+    filled = document.texts[0].filled("Ein alter Hund.", Alignment([(0, 0), (3, 1), (4, 2)]))
+    assert filled.text == "Ein *alter* Hund."
+    assert set(filled.guessed) == {"big"}
