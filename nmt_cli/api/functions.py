@@ -164,6 +164,7 @@ def evaluate(
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
     from nmt_cli.tasks import task_of
 
+    where = EngineOptions(**options)
     bundle = model if isinstance(model, Bundle) else find_bundle(model)
     examples, language = read_examples(
         bundle,
@@ -181,7 +182,7 @@ def evaluate(
         language=target_lang or language,
         others=compare,
         noises=noises,
-        options=EngineOptions(**options),
+        options=where,
         settings=set,
         flags={"beam_size": beam_size, "length_penalty": length_penalty, "max_length": max_length},
         on_progress=on_progress,

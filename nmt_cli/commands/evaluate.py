@@ -1,6 +1,7 @@
 """`nmt evaluate`: scores outputs of a model or in a file, alone or compared with others."""
 
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -52,6 +53,7 @@ def evaluate(
     from nmt_cli.api import functions
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.evaluation.evaluator import check_split, evaluate_outputs
+    from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal.evaluation_view import show_evaluation
     from nmt_cli.terminal.lines import checked_encoding, pair_columns
     from nmt_cli.text.noise import CHANGES
@@ -77,6 +79,9 @@ def evaluate(
     columns = pair_columns(column, source, reference)
     if (source is None) != (reference is None) and not columns:
         raise ConfigError("--input and --reference must be given together")
+    where: dict[str, Any] = {"engine": engine, "number_format": number_format}
+    where |= {"threads": threads, "device": device}
+    EngineOptions(**where)  # raises the error for a wrong value
     bundle = find_bundle(model)
     with console.counting() as tell:
         found = functions.evaluate(
@@ -99,9 +104,6 @@ def evaluate(
             on_progress=lambda done, total: tell("decoding", done, total),
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
-            engine=engine,
-            number_format=number_format,
-            threads=threads,
-            device=device,
+            **where,
         )
     show_evaluation(bundle.manifest.name, found, report, as_json=json)
