@@ -92,7 +92,7 @@ def _inline(stretch: str) -> tuple[str, Inline | None, str]:
         _add_text(made, core[begin : found.start()])
         _add_markup(made, found)
         begin = found.end()
-        if _BREAK.match(found[0]):  # ends a word, even without a space
+        if _BREAK.match(found[0]) and begin < len(core):  # ends a word, even without a space
             made.text += " "
             begin += len(core[begin:]) - len(core[begin:].lstrip())
     _add_text(made, core[begin:])

@@ -6,14 +6,16 @@ words of the output that the model made of its words, as its attention says.
 """
 
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 _WORD = re.compile(r"\S+")
 _NO_EDGE = r"\w<>{}%$@#/\\"  # characters that are no punctuation around a word
 _HEAD, _TAIL = re.compile(rf"[^{_NO_EDGE}]*"), re.compile(rf"[^{_NO_EDGE}]*\Z")
 _GAP = 1  # words of an output that may stand between others of a mark
+_DEEPEST = 50  # marks in one another; what is deeper is markup at a place
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,25 @@ class Inline:
     marks: Sequence[Mark] = ()
     escape: Callable[[str], str] = _as_it_is  # makes of a text what stands in the file
 
+    def __len__(self) -> int:
+        """Return the characters of the text."""
+        return len(self.text)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is a letter outside of what stays as it is."""
+        begin = 0
+        for mark in self.marks:
+            if mark.is_kept:
+                if any(map(str.isalpha, self.text[begin : mark.start])):
+                    return True
+                begin = mark.end
+        return any(map(str.isalpha, self.text[begin:]))
+
     def filled(self, output: str, alignment: Alignment) -> "Filled":
         """Return an output with all marks, placed as its words say, as the file has it."""
+        if not self.marks:
+            return Filled(self.escape(output), [])
         return _Filling(self, output, alignment).result()
 
     def unchanged(self) -> "Filled":
@@ -87,25 +106,32 @@ class Builder:
         """Add the beginning of markup around words."""
         self.point(markup)
         self._marks[-1] = replace(self._marks[-1], needs_words=needs_words)
-        self._open.append((name, len(self._marks) - 1))
+        if len(self._open) < _DEEPEST:
+            self._open.append((name, len(self._marks) - 1))
 
     def close(self, name: str, markup: str) -> None:
         """Add the end of what was opened; of anything else it is markup at a place."""
         if all(opened != name for opened, _ in self._open):
             self.point(markup)
             return
+        unclosed: list[int] = []
         while self._open[-1][0] != name:
-            self._give_up(self._open.pop()[1])
+            unclosed.insert(0, self._open.pop()[1])
+        self._give_up(unclosed)
         _, number = self._open.pop()
         self._marks[number] = replace(self._marks[number], end=len(self.text), after=markup)
 
-    def _give_up(self, number: int) -> None:
-        """Make a mark that nothing ends markup at a place, and take what is in it out."""
-        inner = self._marks[number + 1 :]
-        self._marks[number + 1 :] = [replace(mark, depth=mark.depth - 1) for mark in inner]
+    def _give_up(self, unclosed: Sequence[int]) -> None:
+        """Make marks that nothing ends markup at a place, and take what is in them out."""
+        for i in range(min(unclosed, default=len(self._marks)), len(self._marks)):
+            depth = self._marks[i].depth - bisect_left(unclosed, i)
+            self._marks[i] = replace(self._marks[i], depth=depth)
 
     def keep(self, text: str, raw: str = "") -> None:
         """Add words that stay as they are, and what stands for them in the file."""
+        if not text:
+            self.point(raw)
+            return
         start = len(self.text)
         self.text += text
         depth = len(self._open)
@@ -113,8 +139,8 @@ class Builder:
 
     def inline(self, escape: Callable[[str], str] = _as_it_is) -> Inline:
         """Return what was collected."""
-        while self._open:
-            self._give_up(self._open.pop()[1])
+        self._give_up([number for _, number in self._open])
+        self._open = []
         return Inline(self.text, self._marks, escape)
 
 
@@ -133,13 +159,20 @@ class _Filling:
     def __init__(self, source: Inline, output: str, alignment: Alignment) -> None:
         self._source = source
         self._output = output
-        self._words = [found.span() for found in _WORD.finditer(source.text)]
+        words = [found.span() for found in _WORD.finditer(source.text)]
+        self._starts, self._ends = [a for a, _ in words], [b for _, b in words]
         self._output_words = [found.span() for found in _WORD.finditer(output)]
-        there = len(self._words), len(self._output_words)
-        pairs = alignment.pairs
-        self._pairs = [(s, t) for s, t in pairs if s < there[0] and t < there[1]]
-        self._nearest = {s: t for s, t in alignment.nearest.items() if t < there[1]}
+        count = len(self._output_words)
+        self._made: dict[int, list[int]] = {}  # of a source word: output words, all in order
+        for s, t in sorted(alignment.pairs):
+            if s < len(words) and t < count:
+                self._made.setdefault(s, []).append(t)
+        # the last output word that was made of a source word or of those before it; -1 is none
+        last = (self._made.get(s, [-1])[-1] for s in range(len(words)))
+        self._last = list(accumulate(last, max))
+        self._nearest = {s: t for s, t in alignment.nearest.items() if t < count}
         self._taken: list[tuple[int, int]] = []  # spans of the output that kept words have
+        self._places: dict[str, list[int]] = {}  # of kept words: where the output has them, free
         self._guessed: list[str] = []
 
     def result(self) -> Filled:
@@ -152,7 +185,7 @@ class _Filling:
             if node.mark.is_kept:
                 if not self._is_free(*node.span):
                     node.span = node.span[1], node.span[1]
-                self._taken.append(node.span)
+                self._take(node.span)
         _apart(roots)
         return Filled(self._written(roots, 0, len(self._output)), self._guessed)
 
@@ -161,34 +194,53 @@ class _Filling:
 
         Of several places it is the one nearest to where they belong.
         """
-        start, end = node.mark.start, node.mark.end
+        mark = node.mark
+        text = self._source.text[mark.start : mark.end]
+        if text not in self._places:
+            self._places[text] = [f.start() for f in re.finditer(re.escape(text), self._output)]
+        places = self._places[text]
+        wanted = self._place(mark.start)
+        right = bisect_left(places, wanted)
+        left = right - 1
+        while left >= 0 or right < len(places):
+            is_right = left < 0 or (
+                right < len(places) and places[right] - wanted < wanted - places[left]
+            )
+            number = right if is_right else left
+            span = places[number], places[number] + len(text)
+            if self._is_free(*span) and self._fits(span, mark):
+                node.span = span
+                self._take(span)
+                del places[number]
+                return True
+            left, right = (left, right + 1) if is_right else (left - 1, right)
+        return False
+
+    def _fits(self, span: tuple[int, int], mark: Mark) -> bool:
+        """Return whether words that stay are no part of a word of the output, unless they were."""
         text = self._source.text
-        found = [
-            (a, b)
-            for a, b in (f.span() for f in re.finditer(re.escape(text[start:end]), self._output))
-            if self._is_free(a, b)
-            and not (_joins(self._output[a - 1 : a]) and not text[start - 1 : start].isalnum())
-            and not (_joins(self._output[b : b + 1]) and not text[end : end + 1].isalnum())
-        ]
-        if not found:
-            return False
-        wanted = self._place(start)
-        node.span = min(found, key=lambda span: abs(span[0] - wanted))
-        self._taken.append(node.span)
-        return True
+        before, after = self._output[span[0] - 1 : span[0]], self._output[span[1] : span[1] + 1]
+        return (not _joins(before) or text[mark.start - 1 : mark.start].isalnum()) and (
+            not _joins(after) or text[mark.end : mark.end + 1].isalnum()
+        )
+
+    def _take(self, span: tuple[int, int]) -> None:
+        if span[0] < span[1]:
+            insort(self._taken, span)
 
     def _is_free(self, start: int, end: int) -> bool:
-        return all(end <= a or start >= b for a, b in self._taken)
+        before = bisect_left(self._taken, (end,))
+        return not before or self._taken[before - 1][1] <= start
 
     def _around(self, node: _Node) -> tuple[int, int]:
         """Return the characters of the output that belong to a mark, with those of inner marks."""
         mark = node.mark
-        own = [i for i, (a, b) in enumerate(self._words) if a < mark.end and b > mark.start]
-        found = sorted(t for s, t in self._pairs if s in own)
+        own = range(bisect_right(self._ends, mark.start), bisect_left(self._starts, mark.end))
+        found = sorted(t for s in own for t in self._made.get(s, ()))
         if not found and not mark.is_kept:
             found = sorted(self._nearest[s] for s in own if s in self._nearest)
         if mark.start == mark.end or not own or not found:
-            if mark.is_kept or own:
+            if not found and (mark.is_kept or own):
                 self._guessed.append(self._source.text[mark.start : mark.end] or mark.before)
             place = self._place(mark.start)
             span = (place, place)
@@ -199,10 +251,10 @@ class _Filling:
             return min(a for a, _ in inner), max(b for _, b in inner)
         return min([span[0], *(a for a, _ in inner)]), max([span[1], *(b for _, b in inner)])
 
-    def _trimmed(self, run: list[int], own: list[int], mark: Mark) -> tuple[int, int]:
+    def _trimmed(self, run: list[int], own: range, mark: Mark) -> tuple[int, int]:
         """Return the characters of words, without the punctuation that the mark does not have."""
         start, end = self._output_words[run[0]][0], self._output_words[run[-1]][1]
-        first, last = self._words[own[0]][0], self._words[own[-1]][1]
+        first, last = self._starts[own[0]], self._ends[own[-1]]
         if self._output[start:end] == self._source.text[first:last]:
             return start + max(0, mark.start - first), start + min(mark.end, last) - first
         outside = mark.start - first, last - mark.end
@@ -236,16 +288,16 @@ class _Filling:
 
     def _place(self, position: int) -> int:
         """Return the place in the output that fits a place in the source: beside the same word."""
-        if not self._words or position <= self._words[0][0]:
+        if not self._starts or position <= self._starts[0]:
             return 0
-        if position >= self._words[-1][1]:
+        if position >= self._ends[-1]:
             return len(self._output.rstrip())
-        number = max(i for i, (start, _) in enumerate(self._words) if start <= position)
-        start, end = self._words[number]
-        found = sorted(t for s, t in self._pairs if s == number)
+        number = bisect_right(self._starts, position) - 1
+        start, end = self._starts[number], self._ends[number]
+        found = self._made.get(number, [])
         if not found:
-            before = [t for s, t in self._pairs if s < number]
-            return self._output_words[max(before)][1] if before else 0
+            last = self._last[number]
+            return self._output_words[last][1] if last >= 0 else 0
         if position == start:
             return self._output_words[found[0]][0]
         after = self._output_words[found[-1]][1]

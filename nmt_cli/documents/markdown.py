@@ -15,7 +15,7 @@ from nmt_cli.documents.markdown_inline import HARD_SPACE, marked
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---(?:\n|\Z)", re.DOTALL)
 # What begins another block where it begins a line.
 _BLOCK = re.compile(
-    r"(?:[-+*]|#{1,6}|\d{1,9}[.)])(?=\s|$)|>|```|~~~|(?:=+|-+|(?:[-*_]\s*){3,})\s*$"
+    r"(?:[-+*]|#{1,6}|\d{1,9}[.)])(?=\s|$)|>|```|~~~|(?:=+|-+|(?P<rule>[-*_])(?:\s*(?P=rule)){2,})\s*$"
 )
 
 
@@ -109,7 +109,8 @@ def _wrapped(row: str, width: int) -> list[str]:
     """Return the lines of a row, which may end in two spaces: it then ends for readers, too."""
     lines: list[str] = []
     for line in textwrap.wrap(row, width, break_long_words=False, break_on_hyphens=False):
-        if lines and (_BLOCK.match(line) or lines[-1].startswith("<")):
+        begins_block = _BLOCK.match(line) or line.startswith("<!--")
+        if lines and (begins_block or lines[-1].startswith("<")):
             lines[-1] += f" {line}"
         else:
             lines.append(line)

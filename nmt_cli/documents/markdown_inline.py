@@ -15,6 +15,7 @@ from nmt_cli.documents.inline import Builder, Inline
 
 HARD_SPACE = "\uf8ff"  # one that is no place for a line to end: in the address of a link
 _LINK_BEGIN = re.compile(r"!?\[")
+_NO_LINK = re.compile(r"`[^`]*`|!\[[^\[\]]*\](?:\([^()]*\))?")
 _LINK_TARGET = re.compile(
     r"\(\s*(?:<[^<>\n]*>|(?:[^()\s<\\]|\\.|\((?:[^()\s\\]|\\.)*\))(?:[^()\s\\]|\\.|\((?:[^()\s\\]|\\.)*\))*)?"
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
@@ -49,7 +50,7 @@ _PATTERNS = {
         r"(?:\s+[A-Za-z_:][\w:.-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*\s*/?>"
     ),
     _Kind.POINT: re.compile(r"<!--.*?-->", re.DOTALL),
-    _Kind.SIGN: re.compile(r"\*+|_+|~~"),
+    _Kind.SIGN: re.compile(r"\*+|_+|(?:~~)+"),
     _Kind.TEXT: re.compile(r"(?:(?!https?:)[^\W_])+"),
 }
 
@@ -162,7 +163,7 @@ def _signs(content: str, items: list[_Item]) -> dict[int, bool]:
             found = state.scanDelims(item.start, canSplitWord=char != "_")
             length = 0 if char == "~" else found.length
             for at in range(item.start, item.end, _width(char)):
-                token = at if char != "~" else 2 * at  # these are no row
+                token = item.start + len(places)  # those of a run follow each other
                 delimiters.append(
                     Delimiter(ord(char), length, token, -1, found.can_open, found.can_close)
                 )
@@ -189,6 +190,8 @@ def _link(content: str, at: int, references: Container[str]) -> _Item | None:
     end = _closing_bracket(content, begin.end())
     inner = begin.end(), end
     text = content[slice(*inner)]
+    if "](" in _NO_LINK.sub("", text):  # a link in it, which is the one that counts
+        return None
     if target := _LINK_TARGET.match(content, end + 1):
         return _Item(_Kind.LINK, at, target.end(), inner, "]" + target[0])
     label = _LINK_LABEL.match(content, end + 1)

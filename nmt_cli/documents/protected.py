@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 from nmt_cli.documents.inline import Inline, Mark
 
+# Nothing in them may be looked for from each character to the end: that takes for ever.
 _PATTERNS = (
     r"https?://[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]",
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+",
     r"``?[^`\n]+``?",  # code of Markdown and reStructuredText
-    r":[a-z][\w:+.-]*:`[^`\n]+`",  # a role of reStructuredText
-    r"%\(\w+\)[#0 +-]*\d*(?:\.\d+)?[diouxXeEfFgGcrs]",
-    r"%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXeEfFgGcrs@](?![a-z])",
+    r":[a-z][\w:+.-]{0,64}:`[^`\n]+`",  # a role of reStructuredText
+    r"%\(\w+\)[#0 +-]{0,5}\d{0,9}(?:\.\d{1,9})?[diouxXeEfFgGcrs]",
+    r"%(?:\d{1,9}\$)?[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?(?:hh|h|ll|l|z)?[diouxXeEfFgGcrs@](?![a-z])",
     r"\$\{[^{}\s]+\}",
     r"\{\{[^{}\n]+\}\}",
     r"\{[^{}\s]*\}",

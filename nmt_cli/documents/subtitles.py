@@ -47,9 +47,10 @@ class Page:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the words of each subtitle stand: behind its times, before a blank line."""
-    for times in _TIMES.finditer(text):
-        start = times.end() + 1
-        end = _BLANK.search(text, times.end()).start()  # type: ignore[union-attr] # the end matches
+    found = [times.span() for times in _TIMES.finditer(text)]
+    for (_, behind), (next_times, _) in pairwise([*found, (len(text), 0)]):
+        start = behind + 1
+        end = _BLANK.search(text, behind, next_times).start()  # type: ignore[union-attr] # the end matches
         for begin, stop in _speeches(text, start, end):
             if text[begin:stop].strip():
                 yield begin, stop

@@ -12,7 +12,7 @@ from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import WINDOW_LINES, AlignedPart, aligned
+from nmt_cli.search.translator import WINDOW_LINES, AlignedPart, Translation, aligned
 
 
 @dataclass(frozen=True)
@@ -76,27 +76,31 @@ def _filled(document: Document, model: Model, options: SearchOptions) -> Iterato
     translator = model.translator()
     for start in range(0, len(document.texts), WINDOW_LINES):
         window = document.texts[start : start + WINDOW_LINES]
-        wordy = [inline for inline in window if _has_words(inline)]
+        wordy = [inline for inline in window if inline.has_words]
         found = [*translator.translate_windows([[inline.text for inline in wordy]], options)]
-        marked = [i for i, inline in enumerate(wordy) if inline.marks]
-        best = [found[i].hypotheses[0] for i in marked]
-        rows = aligned(model.engine, model.vocabularies, best)
-        alignments = dict(zip(marked, map(_alignment, rows), strict=True))
-        translated = iter(
-            inline.filled(found[i].text, alignments.get(i, Alignment()))
-            for i, inline in enumerate(wordy)
-        )
+        filled = iter(with_marks(model, wordy, found))
         for inline in window:
-            yield next(translated) if _has_words(inline) else inline.unchanged()
+            yield next(filled)[0] if inline.has_words else inline.unchanged()
 
 
-def _has_words(inline: Inline) -> bool:
-    """Return whether a text has a letter outside of what stays as it is."""
-    text = inline.text
-    for mark in inline.marks:
-        if mark.is_kept:
-            text = text[: mark.start] + " " * (mark.end - mark.start) + text[mark.end :]
-    return any(map(str.isalpha, text))
+def with_marks(
+    model: Model, texts: Sequence[Inline], found: Sequence[Translation]
+) -> list[list[Filled]]:
+    """Return all hypotheses of each text, best first, with the text's marks."""
+    rows = [
+        one
+        for text, line in zip(texts, found, strict=True)
+        for one in line.hypotheses
+        if text.marks
+    ]
+    alignments = map(_alignment, aligned(model.engine, model.vocabularies, rows))
+    return [
+        [
+            text.filled(one.text, next(alignments) if text.marks else Alignment())
+            for one in line.hypotheses
+        ]
+        for text, line in zip(texts, found, strict=True)
+    ]
 
 
 def _alignment(parts: Sequence[AlignedPart]) -> Alignment:

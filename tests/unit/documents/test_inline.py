@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_cli.documents.html import Page
 from nmt_cli.documents.inline import Alignment, Builder, Inline, Mark
 from nmt_cli.documents.protected import protected, protector
+from nmt_cli.documents.subtitles import Page as SubtitlesPage
 
 
 def _mark(text, words, before="<b>", after="</b>", *, is_kept=False):
@@ -159,3 +161,33 @@ def test_a_mark_of_a_part_of_a_word(text, mark, output, expected):
     inline = Inline(text, [Mark(*mark, "<", ">")])
     pairs = [(word, word) for word in range(len(text.split()))]
     assert inline.filled(output, Alignment(pairs)).text == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>" * 5000 + "x" + "</b>" * 5000,
+        "<b>x</b> " * 20_000,
+        "<b>x " * 20_000,
+        "x<br> " * 20_000,
+        "<code>x</code> y " * 20_000,
+        "<code></code>" * 20_000 + "x",
+    ],
+)
+@pytest.mark.timeout(60)  # anything that looks at all marks for each mark takes minutes
+def test_many_marks_are_placed_in_one_pass(text):
+    page = Page(text)
+    assert page.filled([inline.unchanged().text for inline in page.texts]) == text
+
+
+@pytest.mark.parametrize("text", [":a" * 150_000, "a." * 150_000, "%" + "0" * 300_000])
+@pytest.mark.timeout(60)
+def test_what_stays_is_found_in_one_pass(text):
+    assert protected(text, protector()).text == text
+
+
+@pytest.mark.timeout(60)
+def test_subtitles_without_blank_lines_are_read_in_one_pass():
+    text = "1\n-->\n" * 60_000
+    page = SubtitlesPage(text)
+    assert page.filled([inline.text for inline in page.texts]) == text
