@@ -248,11 +248,18 @@ class _Command(TyperCommand):
         return [*flags, "--", *texts]
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options, `--help` too, with our own conversion of their values."""
+        """Return the options, `--help` too, with our own conversion of their values.
+
+        Help shows an argument as its metavar says: without its Python type, and without more
+        brackets around it.
+        """
         params: list[Any] = list(super().get_params(ctx))
         for param in params:
             plain = _PlainValue(param.type_descriptor.annotation)
             param.get_runtime_param = lambda plain=plain: plain
+            if param.param_type_name == "argument":
+                param.display_type_rich = lambda ctx: None
+                param.get_usage_pieces = lambda ctx, usage=param.metavar: [usage]
             if values := completion.values_of(ctx.info_name, param.name):
                 param.shell_complete = completion.completer(values)
         return params

@@ -86,7 +86,7 @@ def _of_environment(environ: Mapping[str, str]) -> Share:
     except ValueError as error:
         raise ConfigError(f"--shard auto: {error}") from error
     raise ConfigError(
-        "--shard auto: this is no task of a Slurm array, and no indexed job of Kubernetes",
+        "--shard auto: this is neither a task of a Slurm array nor an indexed job of Kubernetes",
         hint="those set SLURM_ARRAY_TASK_ID, or JOB_COMPLETION_INDEX (set JOB_COMPLETIONS, too)",
     )
 
@@ -295,5 +295,5 @@ def _read_record(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read: {error}", hint="delete it") from error
     if not isinstance(record, dict):
-        raise DataError(f"{path}: is no record of a part", hint="delete it")
+        raise DataError(f"{path}: is not a record of a part", hint="delete it")
     return record

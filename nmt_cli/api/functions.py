@@ -11,8 +11,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
+from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.pace import seconds_of
 from nmt_cli.config.reading import LoadedConfig, load_config
+from nmt_cli.encoding import UTF8
 from nmt_cli.errors import TrainingError
 from nmt_cli.files import os_errors_as
 from nmt_cli.search.loading import EngineOptions
@@ -107,36 +109,50 @@ def train(
 
 
 def evaluate(
-    model: str | Path | None = None,
+    model: str | Path | Sequence[str | Path] | Bundle | None = None,
     *,
     split: str = "test",
     source: str | None = None,
     reference: str | None = None,
+    columns: Sequence[str] = (),
+    encoding: str = UTF8,
     compare: Sequence[str] = (),
     noises: Sequence[str] = (),
     data_dir: str | None = None,
     target_lang: str | None = None,
     to: str | None = None,
     from_: str | None = None,
+    beam_size: int | None = None,
+    length_penalty: float | None = None,
+    max_length: int | None = None,
     set: Sequence[str] = (),
     on_progress: Callable[[int, int], None] = lambda *_: None,
+    on_note: Callable[[str], None] = lambda _: None,
+    on_engine: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> "Evaluation | LabelComparison":
     """Return the scores of a model, and of others to compare it with if these are named.
 
     Args:
-        model: See `load`.
+        model: See `load`; or a bundle that was already opened.
         split: Which text of the model's configuration: "dev" or "test".
-        source: A file of sources instead; needs `reference`.
+        source: A file of sources instead; needs `reference` or `columns`.
         reference: The file of references for `source`.
+        columns: The two columns of `source` if it is a table: headings, or numbers from 1.
+        encoding: The encoding of these files.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
         noises: Kinds of `text.noise.CHANGES`, such as "typos", under which to score it as well.
         data_dir: The folder of the model's text.
         target_lang: Code of the target language; default: the model's.
         to: The language to translate to, of a model of several; default: all that the text has.
         from_: The language to translate from.
-        set: Search or chat options, such as "length_penalty=0.6".
+        beam_size: Hypotheses kept at each step; 1 is greedy search.
+        length_penalty: 0 favours short outputs.
+        max_length: Longest output, in tokens.
+        set: Search or chat options, such as "top_k=5".
         on_progress: Called with the number of examples done and their total.
+        on_note: Called with a line of text that may be of interest.
+        on_engine: Called with what each model runs on, and why.
         options: See `EngineOptions`.
 
     Raises:
@@ -148,13 +164,16 @@ def evaluate(
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
     from nmt_cli.tasks import task_of
 
-    bundle = find_bundle(None if model is None else str(model))
+    where = EngineOptions(**options)
+    bundle = model if isinstance(model, Bundle) else find_bundle(model)
     examples, language = read_examples(
         bundle,
         split=split,
         source=source,
         reference=reference,
+        columns=columns,
         data_dir=data_dir,
+        encoding=encoding,
         way=(from_ or "", to or ""),
     )
     evaluator = Evaluator(
@@ -163,9 +182,12 @@ def evaluate(
         language=target_lang or language,
         others=compare,
         noises=noises,
-        options=EngineOptions(**options),
+        options=where,
         settings=set,
+        flags={"beam_size": beam_size, "length_penalty": length_penalty, "max_length": max_length},
         on_progress=on_progress,
+        on_note=on_note,
+        on_engine=on_engine,
     )
     return task_of(bundle.manifest.facts).evaluate(evaluator)
 

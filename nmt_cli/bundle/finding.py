@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.bundle.manifest import MANIFEST, read_manifest
 from nmt_cli.config.tasks import TASKS, TaskFacts
-from nmt_cli.errors import ModelFileError
+from nmt_cli.errors import ModelFileError, did_you_mean
 from nmt_cli.files import existing_dir
 from nmt_cli.resources import RUNS_DIR
 
@@ -85,7 +85,9 @@ def _bundle_dir(path: Path) -> Path:
         if (candidate / MANIFEST).is_file():
             return candidate
     if not path.exists():
-        raise ModelFileError(f"{path}: no such folder")
+        runs = (model.parent.name for model in RUNS_DIR.glob("*/model"))
+        hint = did_you_mean(path.name, runs).replace("'", f"'{RUNS_DIR}/", 1)
+        raise ModelFileError(f"{path}: no such folder{f'.{hint}' if hint else ''}")
     if not path.is_dir():
         raise ModelFileError(f"{path}: is a file, not a model folder")
     hint = "name a model folder or a run folder such as runs/quickstart"

@@ -1,4 +1,4 @@
-"""`nmt augment`: makes more text to learn from, of the text that there is."""
+"""`nmt augment`: makes more training text from the text of a configuration."""
 
 import shlex
 from pathlib import Path
@@ -12,15 +12,15 @@ _SAMPLES = 3
 def augment(
     config: opt.Config = None,
     method: str = opt.option(
-        None, "Method: diversify, back-translate or distil.", default="diversify"
+        "NAME", "Method: diversify, back-translate or distil.", default="diversify"
     ),
     copies: int = opt.option("K", "Models to train per direction.", default=1),
     models: list[str] | None = opt.option("MODEL", "Use this model; train none.", "--model -m"),
     to: str | None = opt.option("CODE", "The language that --model translates to."),
     from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
-    monolingual: str | None = opt.option("FILE", "Lines of one language, to be translated."),
+    monolingual: str | None = opt.option("FILE", "Lines of one language to translate."),
     sample: bool = opt.switch("--sample", "Back-translate at random, for more variety."),
-    tag: str = opt.option("TEXT", "Put this in front of each made source.", default=""),
+    tag: str = opt.option("TEXT", "Put this in front of each source a model made.", default=""),
     drop: float = opt.option("SHARE", "Share of the least likely pairs to drop.", default=0.02),
     limit: str | None = opt.option("TIME", "Limit for each training.", "--time"),
     overrides: opt.Set = None,
@@ -28,19 +28,20 @@ def augment(
     dry_run: bool = opt.switch("--dry-run", "Only say what would be done, and how long it takes."),
     fresh: bool = opt.switch("--fresh", "Discard what was made before and start over."),
 ) -> None:
-    """Make more training text from the text that there is.
+    """Make more training text from your text.
 
     diversify trains models in both directions on the text and adds their translations of it.
-    back-translate adds translations of --monolingual text in the target language, which a model of
-    the other direction makes. distil replaces the translations by those of a model, of five each
-    the one that is nearest to the given one; with --monolingual text in the source language it adds
-    the translations of that instead. A model of several languages needs --to, and may need --from.
-    Pairs that are there already, that repeat themselves, whose lengths do not fit, and the least
-    likely ones are dropped.
+    back-translate takes --monolingual text in the target language, and adds it with the
+    translations that a model of the other direction makes. distil replaces each translation by one
+    that a model makes: of its five best, the one most like the original. With --monolingual text
+    in the source language, distil adds translations of that and replaces nothing. A model of
+    several languages needs --to, and may need --from. Pairs are dropped if the text has them
+    already, if they repeat themselves, if their lengths do not fit, or if they are among the least
+    likely.
 
-    What is made lies in runs/NAME/augmented. The command says what it will do, and how long that
-    takes, before it begins. It prints the name of a configuration that trains on what it made. Run
-    again after a stop, it resumes.
+    The command first says what it will do and how long that takes. It writes to
+    runs/NAME/augmented, and prints the name of a configuration that trains on the result. Run again
+    after a stop, it resumes.
 
     Example: nmt augment my.yaml --copies 2 --dry-run
 

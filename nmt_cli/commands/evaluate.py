@@ -1,6 +1,7 @@
 """`nmt evaluate`: scores outputs of a model or in a file, alone or compared with others."""
 
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
@@ -49,10 +50,10 @@ def evaluate(
 
     Example: nmt evaluate -m runs/sentiment --compare runs/other --report evaluation.html
     """
+    from nmt_cli.api import functions
     from nmt_cli.bundle.finding import find_bundle
-    from nmt_cli.evaluation.evaluator import Evaluator, check_split, evaluate_outputs, read_examples
+    from nmt_cli.evaluation.evaluator import check_split, evaluate_outputs
     from nmt_cli.search.loading import EngineOptions
-    from nmt_cli.tasks import task_of
     from nmt_cli.terminal.evaluation_view import show_evaluation
     from nmt_cli.terminal.lines import checked_encoding, pair_columns
     from nmt_cli.text.noise import CHANGES
@@ -78,33 +79,31 @@ def evaluate(
     columns = pair_columns(column, source, reference)
     if (source is None) != (reference is None) and not columns:
         raise ConfigError("--input and --reference must be given together")
-    options = EngineOptions(
-        engine=engine, number_format=number_format, threads=threads, device=device
-    )
+    where: dict[str, Any] = {"engine": engine, "number_format": number_format}
+    where |= {"threads": threads, "device": device}
+    EngineOptions(**where)  # raises the error for a wrong value
     bundle = find_bundle(model)
-    examples, language = read_examples(
-        bundle,
-        split=split,
-        source=source,
-        reference=reference,
-        columns=columns,
-        data_dir=data_dir,
-        encoding=encoding,
-        way=(from_ or "", to or ""),
-    )
     with console.counting() as tell:
-        evaluator = Evaluator(
-            bundle=bundle,
-            examples=examples,
-            language=target_lang or language,
-            others=others,
+        found = functions.evaluate(
+            bundle,
+            split=split,
+            source=source,
+            reference=reference,
+            columns=columns,
+            encoding=encoding,
+            compare=others,
             noises=tuple(CHANGES) if noise else (),
-            options=options,
-            settings=settings or [],
-            flags={"beam_size": beam, "length_penalty": length_penalty, "max_length": max_length},
+            data_dir=data_dir,
+            target_lang=target_lang,
+            to=to,
+            from_=from_,
+            beam_size=beam,
+            length_penalty=length_penalty,
+            max_length=max_length,
+            set=settings or [],
             on_progress=lambda done, total: tell("decoding", done, total),
             on_note=console.note,
             on_engine=console.note_engine if verbose else lambda _: None,
+            **where,
         )
-        found = task_of(bundle.manifest.facts).evaluate(evaluator)
     show_evaluation(bundle.manifest.name, found, report, as_json=json)

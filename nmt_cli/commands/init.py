@@ -36,8 +36,9 @@ def init(
     there are no such files.
 
     --recipe fast writes the sizes that learn most in five minutes on this machine. --recipe best is
-    for translation: it adds to small text what models make of it, if that takes hours. Either says
-    why, from which paper, and how long it takes here.
+    for translation, and plans the training that translates best, even if it takes hours; a small
+    text is first enlarged by nmt augment. Both explain each choice, name its source, and say how
+    long training takes on this machine.
 
     Example: nmt init
 

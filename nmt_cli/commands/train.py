@@ -148,5 +148,5 @@ def _train(stage: "Stage", cluster: "Cluster", *, fresh: bool) -> None:
                 report.follow(event)
                 view.show(event)
     stop.exit_if_set(view.signal)
-    if (late := time.monotonic() - ends_at) > 0:
-        console.warn(f"--time was too short: the run took {late:,.0f} s more")
+    if (late := time.monotonic() - ends_at) >= 1:
+        console.warn(f"--time was too short: the run took {late:,.0f} s longer")

@@ -30,12 +30,12 @@ def translate(
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
     from_format: str | None = opt.option(
-        "KIND", "A document: html, markdown, subtitles, catalogue or word."
+        "KIND", "Kind of document: html, markdown, subtitles, catalogue, word."
     ),
     protect: list[str] | None = opt.option(
-        "REGEX", "Words that stay as they are, beside code, tags and addresses; or: numbers, auto."
+        "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
-    all_texts: bool = opt.switch("--all", "Also translate what a catalogue has translations of."),
+    all_texts: bool = opt.switch("--all", "Replace the translations that a catalogue already has."),
     shard: opt.Shard = None,
     ray: opt.Ray = None,
     ray_workers: opt.RayWorkers = None,
@@ -54,8 +54,8 @@ def translate(
     sets every search option: sample, temperature, top_k, top_p, seed, coverage_penalty, min_length,
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
-    Web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents keep all
-    that is not text; the kind follows from the name, or --from-format says it.
+    In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents, only
+    the text changes. The kind of document follows from its name, or from --from-format.
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
 

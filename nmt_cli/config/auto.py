@@ -299,7 +299,7 @@ def _max_steps(config: Config, plan: _Plan) -> Choice:
 def _optimizer(config: Config, plan: _Plan) -> Choice:
     """Return Muon where its products are few beside those of a step, as it needs half the steps."""
     if _is_fine_tuning(config):
-        return Choice("adam", "muon would change most what the text says least about")
+        return Choice("adam", "muon moves weights equally far even where the text says little")
     adam, muon = (
         step_seconds(
             with_values(config, {"train.optimizer": rule}, "auto"), plan.tokens.mean, plan.machine

@@ -126,10 +126,11 @@ def _find(name: str) -> Path:
             return candidate
     if path.is_dir():
         raise ConfigError(f"{name}: is a folder, but not a run folder ({RUN_CONFIG} is missing)")
+    files = (str(file) for file in path.parent.glob("*.y*ml"))
     raise ConfigError(
         f"{name}: no such file, and no bundled configuration of that name."
-        f"{did_you_mean(name, configs)}",
-        hint=f"bundled are: {', '.join(configs)}",
+        f"{did_you_mean(name, [*files, *configs])}",
+        hint=f"bundled configurations: {', '.join(configs)}",
     )
 
 

@@ -136,7 +136,9 @@ class CorpusConfig(Section):
         if any(isinstance(column, int) and column < 1 for column in self.columns or []):
             raise ValueError("columns are numbered from 1")
         if self.rows is not None and (self.source_lang or self.target_lang):
-            raise ValueError("rows of train have the languages that they have there")
+            raise ValueError(
+                "rows of train keep their languages: leave out source_lang, target_lang"
+            )
         return self
 
 
@@ -169,9 +171,10 @@ class DataConfig(Section):
 
     noise: dict[str, float] = key(
         {},
-        "shares of the training pairs to change anew each epoch, so that a model can read what "
-        "people type: lower_case, capitals, title_case, final_punctuation (missing or added) and "
-        "typos of the source; merged (with the next pair) and split (one sentence) of both sides",
+        "shares of the training pairs to change, others in each epoch, so that a model can read "
+        "what people type: lower_case, capitals, title_case, final_punctuation (missing or added) "
+        "and typos of the source; merged (with the next pair) and split (one sentence) of both "
+        "sides",
     )
     placeholders: bool = key(
         False,
@@ -211,7 +214,7 @@ class DataConfig(Section):
     def _shares_of_known_kinds(cls, noise: dict[str, float]) -> dict[str, float]:
         for kind, share in noise.items():
             if kind not in NOISES:
-                raise ValueError(f"'{kind}' is no kind.{did_you_mean(kind, NOISES)}")
+                raise ValueError(f"'{kind}' is not a kind of noise.{did_you_mean(kind, NOISES)}")
             if not 0 <= share <= 1:
                 raise ValueError(f"{kind} must be between 0 and 1 (it is {share:g})")
         if sum(noise.values()) > 1:
@@ -256,7 +259,7 @@ class TokenizerConfig(Section):
     lowercase: bool = key(False, "fold the text to lower case (output will be lower case too)")
     dropout: Probability = key(
         0.0,
-        "BPE-dropout: share of merges left out at random in training text, anew each epoch "
+        "BPE-dropout: share of merges left out at random in training text, others in each epoch "
         "(Provilkov et al. 2020); learning takes more steps",
     )
 
@@ -322,7 +325,7 @@ _FROM: dict[str, Any] = {
         key(
             None,
             "a model or run folder whose weights and vocabulary to start from (fine-tuning); null "
-            "starts anew",
+            "starts from scratch",
         ),
     )
 }

@@ -195,7 +195,7 @@ class Draft:
             if found is not None and found.is_certain:
                 encodings.add(found.encoding)
                 if found.encoding != UTF8:
-                    self.tell(f"{file}: {found}, and is read so")
+                    self.tell(f"{file}: {found}, and is read as such")
         if encodings <= {UTF8}:
             return {}
         return {"encoding": encodings.pop() if len(encodings) == 1 else AUTO}
@@ -248,7 +248,7 @@ def _with_preset(
         raise ConfigError(
             f"--preset {preset}: no bundled configuration of that name."
             f"{did_you_mean(preset, configs)}",
-            hint=f"auto and these are: {', '.join(configs)}",
+            hint=f"known are auto, {', '.join(configs)}",
         )
     loaded = load_config(str(configs[preset]))
     is_same_task = loaded.config.task == tree["task"]

@@ -21,7 +21,7 @@ from nmt_cli.discovery.tables import is_table, tables, text_dialogues
 from nmt_cli.encoding import WIDE, encoding_of
 from nmt_cli.errors import DataError, LineError
 from nmt_cli.files import refuse_spreadsheet
-from nmt_cli.text.records import json_records, table_rows
+from nmt_cli.text.records import JSON_LINES, json_records, suffix_of, table_rows
 
 _NO_CORPUS = re.compile(
     r"(readme|licen[cs]e|copying|changelog|notice|vocab|dict|requirements)", re.IGNORECASE
@@ -203,8 +203,8 @@ def _not_in(path: Path, task: TaskFacts | None) -> DataError:
     """Return what to say of a file that was named, but has no corpus in it."""
     refuse_spreadsheet(path)
     problems: list[LineError] = []
-    is_json = path.name.removesuffix(".gz").endswith(".jsonl")
-    rows = (json_records if is_json else table_rows)(path, problems.append, read_leniently)
+    read_rows = json_records if suffix_of(path) == JSON_LINES else table_rows
+    rows = read_rows(path, problems.append, read_leniently)
     collections.deque(rows, maxlen=0)
     why = f": {problems[0]}" if problems else ""
     return DataError(

@@ -24,9 +24,16 @@ from nmt_cli.discovery.sides import (
     task_of,
 )
 from nmt_cli.text.labels import label_text
-from nmt_cli.text.records import json_field, json_records, table_rows, turns_of
+from nmt_cli.text.records import (
+    JSON_LINES,
+    TABLES,
+    json_field,
+    json_records,
+    suffix_of,
+    table_rows,
+    turns_of,
+)
 
-_SUFFIXES = (".tsv", ".csv", ".jsonl")
 _TEXT_SHARE = 0.5  # of a column's characters that are letters, when it is text
 _FEWEST_BELOW = 10  # rows that tell that a heading stands above them
 
@@ -53,7 +60,7 @@ class _Column(NamedTuple):
 
 def is_table(path: Path) -> bool:
     """Return whether a file is a table or JSON lines, by its name or by a tab in every line."""
-    if path.name.removesuffix(".gz").endswith(_SUFFIXES):
+    if suffix_of(path) in (*TABLES, JSON_LINES):
         return True
     head = itertools.islice(read_leniently(path), 20)
     return all("\t" in line for line in head if line.strip())
@@ -71,7 +78,7 @@ def tables(folder: Path, files: list[str], task: TaskFacts | None) -> list[Corpu
 
 
 def _table(path: Path, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
-    if path.name.removesuffix(".gz").endswith(".jsonl"):
+    if suffix_of(path) == JSON_LINES:
         return _json_lines(path, task, like)
     rows = [row for _, row in itertools.islice(_rows(path), HEAD) if any(row)]
     if not rows:
@@ -174,7 +181,7 @@ def _key_values(path: Path, key: str) -> Callable[[], Iterator[str]]:
 
 def has_lists(path: Path, key: str) -> bool:
     """Return whether a file is of JSON lines with lists under a key."""
-    if not path.name.removesuffix(".gz").endswith(".jsonl"):
+    if suffix_of(path) != JSON_LINES:
         return False
     return any(isinstance(json_field(record, key), list) for _, record in _records(path))
 
@@ -277,7 +284,7 @@ def text_dialogues(path: Path) -> Corpus | None:
 
 def is_dialogue(path: Path) -> bool:
     """Return whether a text file has groups of lines with blank lines between them."""
-    if not path.name.removesuffix(".gz").endswith(".txt"):
+    if suffix_of(path) != ".txt":
         return False
     sizes = [len(group) for group in _groups(path)]
     return len(sizes) > 1 and sum(size > 1 for size in sizes) >= _TALK_SHARE * len(sizes)

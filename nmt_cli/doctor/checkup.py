@@ -105,7 +105,7 @@ def _sample(
         examples = (e for c in found if c.split == "train" for e in readable(c))
         for number, example in enumerate(examples):
             if number % _CHUNK == 0:
-                on_progress("looking around", number)
+                on_progress("reading", number)
             yield example
 
     sample, pairs = sample_evenly(counted())

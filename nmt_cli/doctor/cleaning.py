@@ -25,7 +25,7 @@ from nmt_cli.doctor.result import CorpusRows, Report
 from nmt_cli.errors import DataError
 from nmt_cli.files import atomic_text
 from nmt_cli.text.corpus import Corpora
-from nmt_cli.text.records import Reader, has_broken_bytes, table_rows
+from nmt_cli.text.records import JSON_LINES, Reader, has_broken_bytes, suffix_of, table_rows
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
@@ -127,8 +127,8 @@ class _Copy:
                 if (kept := self._judge(line, list(pair), _mend)) is not None:
                     yield tuple(kept)
             return
-        name = files[0].name.removesuffix(".gz")
-        lines = self._jsonl() if name.endswith(".jsonl") else self._table(name.endswith(".csv"))
+        suffix = suffix_of(files[0])
+        lines = self._jsonl() if suffix == JSON_LINES else self._table(suffix == ".csv")
         yield from ((line,) for line in lines)
 
     def _jsonl(self) -> Iterator[str]:

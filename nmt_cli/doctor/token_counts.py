@@ -52,10 +52,10 @@ def study_tokens(
     ][: 1 if has_labels else 2]
     words = ", ".join(f"{tokens:.2f} in the {name}" for name, tokens, _ in sides)
     rare = " and ".join(f"{share:.2%} of the {name}'s" for name, _, share in sides)
-    origin = "a vocabulary learned from a sample" if learned else "the run's vocabulary"
+    origin = "learned from a sample" if learned else "that of the run"
     findings = {
-        "pieces-per-word": f"tokens a word: {words}, with {origin} of "
-        f"{vocabularies.largest:,} tokens",
+        "pieces-per-word": f"tokens a word: {words}, with a vocabulary of "
+        f"{vocabularies.largest:,} tokens ({origin})",
         "coverage": f"{rare} tokens are bytes of rare characters; the text uses "
         f"{num_used / size:.0%} of the vocabulary",
         **_lengths(sample, vocabularies, config),

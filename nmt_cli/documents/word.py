@@ -70,7 +70,7 @@ def _opened(path: Path) -> Any:
         return docx.Document(str(path))
     except zipfile.BadZipFile as error:
         hint = "if it has a password, save it without one"
-        raise DataError(f"{path}: is no Word document (.docx)", hint=hint) from error
+        raise DataError(f"{path}: is not a Word document (.docx)", hint=hint) from error
     except (KeyError, ValueError, SyntaxError) as error:
         raise DataError(f"{path}: is damaged: {error}") from error
 

@@ -95,7 +95,7 @@ def section_by(
         if ours == "activation" and str(value) not in _ACTIVATIONS:
             raise ModelFileError(
                 f"{path}: the activation {value} is not supported",
-                hint=f"these are: {', '.join(_ACTIVATIONS)}",
+                hint=f"supported are: {', '.join(_ACTIVATIONS)}",
             )
         if ours in _SIZES and (type(value) is not int or not 1 <= value <= _LARGEST):
             wanted = f"a whole number from 1 to {_LARGEST:,}"

@@ -67,14 +67,15 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
     is_ours = (target / "config.json").is_file() and (target / SAFE).is_file()
     if target.exists() and not is_ours and (not target.is_dir() or any(target.iterdir())):
         raise ConfigError(
-            f"--huggingface {target}: is there already, and no such model", hint="name a new folder"
+            f"--huggingface {target}: exists already and is not such a model",
+            hint="name a new folder",
         )
     vocabularies, weights = Vocabularies.load(bundle.path), bundle.load_weights()
     model = ModelConfig().model_dump() | bundle.manifest.model
     if reasons := _obstacles(bundle, model, vocabularies, weights):
         raise ConfigError(
             f"{bundle.path}: --huggingface writes no model with {', '.join(reasons)}",
-            hint="--share hands on a model of any kind",
+            hint="--share works for every model",
         )
     is_imported = vocabularies.source.is_imported
     size = vocabularies.target.vocab_size

@@ -146,7 +146,7 @@ def _family(published: Published, called: str) -> tuple[str, Family]:
     if name not in FAMILIES:
         raise ModelFileError(
             f"{called}: models of type {name} are not supported",
-            hint=f"these are: {', '.join(FAMILIES)}",
+            hint=f"supported are: {', '.join(FAMILIES)}",
         )
     return name, FAMILIES[name]
 
@@ -195,10 +195,10 @@ def _check_target(path: Path) -> None:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not (path / MANIFEST).is_file():
-        raise ConfigError(f"{path}: is there already, and no model", hint="name a new folder")
+        raise ConfigError(f"{path}: exists already and is not a model", hint="name a new folder")
     if "imported" not in read_manifest(path / MANIFEST).training:
         raise ConfigError(
-            f"{path}: holds a model that was trained, which is not replaced",
+            f"{path}: holds a trained model, which is not replaced",
             hint="name another folder: nmt import SOURCE DIR",
         )
 

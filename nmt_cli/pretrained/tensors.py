@@ -91,7 +91,7 @@ def _read_pickled(path: Path) -> Tensors:
             f"{path}: damaged, or not a file of PyTorch 1.6 or later: {error}"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(a, np.ndarray) for a in found.values()):
-        raise ModelFileError(f"{path}: holds other things than tensors")
+        raise ModelFileError(f"{path}: holds something other than tensors")
     return {str(name): np.asarray(array, np.float32) for name, array in found.items()}
 
 

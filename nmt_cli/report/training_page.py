@@ -322,8 +322,8 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
     if not words.joint:
         tokens = f"{tokens} source and {words.target.vocab_size:,} target"
     return {
-        "languages": _languages(config) or "not told",
-        "licence": config.data.licence or "not told",
+        "languages": _languages(config) or "not given",
+        "licence": config.data.licence or "not given",
         "folder": config.data.dir,
         "train": f"{len(train):,} pairs, {int(train.source_offsets[-1]):,} source and "
         f"{int(train.target_offsets[-1]):,} {targets}",

@@ -113,7 +113,7 @@ async def health(models: ServedModels, _query: Values) -> Any:
     """Say that the server answers, and that nothing has ended that should run."""
     if all(served.batcher.is_well for served in models):
         return {"status": "ok"}
-    raise RequestError(500, "a thread has ended; the log says why, and a restart mends it")
+    raise RequestError(500, "a thread has ended; the log says why, and a restart repairs it")
 
 
 def _append(path: Path, row: dict[str, str]) -> None:

@@ -21,6 +21,7 @@ from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.settings import Settings
 
 _MOST_CONNECTIONS = 4000  # open at a time; fewer where the process may open fewer files
+_LARGEST_PORT = 65_535
 _BACKLOG = 128  # accepted in one turn of the loop
 _TURNS = 4  # from the one that accepts a connection to the one that has closed it
 _OTHER_FILES = _TURNS * _BACKLOG + 88
@@ -154,6 +155,8 @@ def read_keys(path: Path) -> list[str]:
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= _LARGEST_PORT:  # the system would take the rest of a division
+        raise ConfigError(f"--port must be from 0 to {_LARGEST_PORT} (it is {port})")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, *_, address = found[0]

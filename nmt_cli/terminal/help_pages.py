@@ -46,7 +46,7 @@ TOPICS = {
     "classify": Topic("labels for texts", _USING, "Classification"),
     "evaluate": Topic("scores, comparisons", _USING, "Evaluating"),
     "pretrained": Topic("pretrained models: import, fine-tune", "nmt_cli/pretrained/README.md"),
-    "augment": Topic("more from the same text: augment, noise", "nmt_cli/augmentation/README.md"),
+    "augment": Topic("better models from little text", "nmt_cli/augmentation/README.md"),
     "serve": Topic("models over HTTP, and a web page", "nmt_cli/server/README.md"),
     "pictures": Topic("reports, pictures, attention", "nmt_cli/report/README.md"),
     "api": Topic("nmt from Python", "nmt_cli/README.md", "From Python"),

@@ -232,7 +232,7 @@ def _run_share(what: str, work: "Work", source: Source, output: str | None, shar
     share = share_of(shard)
     part = _division("--shard", work, source, output, share.of).part(share)
     if part.is_made:
-        console.note(f"{part.path} is there already")
+        console.note(f"{part.path} exists already")
         return None
     items = itertools.islice(source.items(), part.lines.start, part.lines.stop)
     with part.written() as stream:
@@ -287,7 +287,9 @@ def _write(
 
 def is_table(file: str) -> bool:
     """Return whether a file's name says that its lines have columns."""
-    return file.removesuffix(".gz").endswith((".tsv", ".csv"))
+    from nmt_cli.text.records import TABLES, suffix_of
+
+    return suffix_of(file) in TABLES
 
 
 def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:

@@ -74,7 +74,7 @@ ChatSet = Annotated[
     list[str] | None, named("--set", "KEY=VALUE", "Set any search or chat option, e.g. rerank=8.")
 ]
 Split = Annotated[
-    str, named("--split", None, "Which text of the model's configuration: dev or test.")
+    str, named("--split", "SPLIT", "Which text of the model's configuration: dev or test.")
 ]
 DataDir = Annotated[str | None, named("--data-dir", "DIR", "The folder that holds the text.")]
 Json = Annotated[bool, named("--json", None, "Print JSON, one object per line.")]

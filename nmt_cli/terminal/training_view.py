@@ -142,14 +142,14 @@ class TrainingView:
         )
 
     def _evaluated(self, event: Evaluated) -> None:
-        scores = " ".join(f"{name} {s.score:.2f}" for name, s in event.scores.items())
+        scores = "".join(f" {name} {s.score:.2f}" for name, s in event.scores.items())
         mark = " (best)" if event.is_best else ""
         if event.is_best:
             by = self._best_by
             score = event.dev_loss if by == "loss" else event.scores[by].score
             self._best = f" best {by} {score:.2f}"
         when = f"at step {event.step:,}" if event.step else "before step 1"
-        console.note(f"{event.label} {when}: loss {event.dev_loss:.3f} {scores}{mark}")
+        console.note(f"{event.label} {when}: loss {event.dev_loss:.3f}{scores}{mark}")
         if event.by_label:
             console.note(f"    lowest f1  {_lowest(event.by_label)}")
         if event.warning is not None:

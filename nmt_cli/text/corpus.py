@@ -200,7 +200,7 @@ class Corpora:
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""
-        has_turns = corpus.file is not None and _suffix(Path(corpus.file)) in records.READERS
+        has_turns = corpus.file is not None and records.suffix_of(corpus.file) in records.READERS
         return has_turns and self.config.facts.has_turns and corpus.columns is None
 
     def _all_train(self) -> Iterator[Example]:
@@ -259,11 +259,11 @@ class Corpora:
         if len(paths) == 2:
             return _read_parallel(paths[0], paths[1], read)
         (path,) = paths
-        suffix = _suffix(path)
+        suffix = records.suffix_of(path)
         if self.is_dialogue(corpus):
             found = records.READERS[suffix](path, report, read)
             return _replies(found, self.config.chat.history_turns)
-        if suffix == ".jsonl":
+        if suffix == records.JSON_LINES:
             columns = corpus.columns or list(self.config.facts.columns)
             has_labels = self.config.facts.has_labels
             separator = self.config.classification.separator if has_labels else None
@@ -365,10 +365,6 @@ def _replies(found: Iterable[records.Dialogue], history_turns: int) -> Iterator[
         for reply in range(first_learnt, len(turns), 2):
             first = max(0, reply - 1 - history_turns)
             yield Row(dialogue[reply][0], Example(tuple(turns[first:reply]), turns[reply]))
-
-
-def _suffix(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
 
 
 def _with_borrowed_history(

@@ -1,6 +1,6 @@
 """Files -> records, each with its line: rows of a table, JSON objects, or whole conversations.
 
-What the fields mean is for `corpus.py` to say.
+The format follows from the name, see `suffix_of`. What the fields mean is for `corpus.py` to say.
 """
 
 import contextlib
@@ -12,10 +12,17 @@ from pathlib import Path
 
 from nmt_cli.errors import LineError
 
+TABLES = (".tsv", ".csv")
+JSON_LINES = ".jsonl"
 _FIELD_LIMIT = 1 << 24
 
 Report = Callable[[LineError], None]  # called with each line that is no record
 Reader = Callable[[Path], Iterator[str]]
+
+
+def suffix_of(file: Path | str) -> str:
+    """Return what a file's name ends in, as `.csv`; `.gz` behind that does not count."""
+    return Path(Path(file).name.removesuffix(".gz")).suffix
 
 
 def keep_bytes(raw: bytes) -> str:
@@ -34,7 +41,7 @@ def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, 
     The columns of a CSV are separated as those of its first line: by commas, semicolons or tabs.
     """
     lines = read(path)
-    if not path.name.removesuffix(".gz").endswith(".csv"):
+    if suffix_of(path) != ".csv":
         for number, line in enumerate(lines, start=1):
             yield number, line.split("\t") if line else []
         return
@@ -164,6 +171,6 @@ def text_dialogues(path: Path, _: Report, read: Reader) -> Iterator[Dialogue]:
 
 
 READERS: dict[str, Callable[[Path, Report, Reader], Iterator[Dialogue]]] = {
-    ".jsonl": json_dialogues,
+    JSON_LINES: json_dialogues,
     ".txt": text_dialogues,
 }  # by suffix

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from sentencex import segment
 
-_USUAL = (
-    0.95  # share of the lines of a text that have as many sentences as its usual line, or fewer
-)
+_USUAL = 0.95  # share of a text's lines that have as many sentences as its usual line, or fewer
 
 
 class Splitter:

@@ -74,7 +74,7 @@ def check_trainable(corpus: EncodedCorpus, config: Config) -> None:
         raise TrainingError(
             f"data.train has {sum(sizes):,} pairs, but with weight {max(weights):g} an epoch has "
             f"none of them",
-            hint="give one corpus a weight of 1.0; the others count beside it",
+            hint="give one corpus a weight of 1.0; the others are relative to it",
         )
 
 

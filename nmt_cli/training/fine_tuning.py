@@ -144,7 +144,7 @@ def _fitting(there: Languages, config: Config, start: Bundle) -> Languages:
     if not there.tokens and here.tokens:
         raise ConfigError(
             f"train.from: the model in {start.path} has one direction, the text has several",
-            hint="start anew, or name corpora of one direction",
+            hint="start from scratch, or name corpora of one direction",
         )
     if not there.tokens:
         return here

@@ -71,7 +71,7 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "pdf"), 2, "--from-format must be"),
         (("-i", "no.md", "-o", "x"), 3, "no.md: cannot be read: No such file"),
-        (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "in/b.md: is no Word document"),
+        (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "is not a Word document"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told(run_nmt, toy_bundle, folder, arguments, code, told):

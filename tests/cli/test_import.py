@@ -317,14 +317,14 @@ def test_what_is_no_model_is_one_line_and_leaves_nothing(run_nmt, tmp_path, sour
     assert done.returncode == code
     assert not (tmp_path / "model").exists()
     if source == "t5":
-        assert "hint: these are: marian" in done.stderr
+        assert "hint: supported are: marian" in done.stderr
 
 
 def test_other_folders_are_not_replaced(run_nmt, tmp_path, toy_bundle):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("dear")
     shutil.copytree(toy_bundle, tmp_path / "trained")
-    for name, problem in (("letters", "and no model"), ("trained", "was trained")):
+    for name, problem in (("letters", "is not a model"), ("trained", "a trained model")):
         done = run_nmt("import", str(PUBLISHED / "marian"), name, cwd=tmp_path)
         assert problem in error_of(done)
         assert done.returncode == 2

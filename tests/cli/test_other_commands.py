@@ -389,6 +389,24 @@ def test_a_closed_terminal_saves(run_nmt, texts):
     assert (saved / "state.json").is_file()
 
 
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("init", "[FILE]"),
+        ("train", "[CONFIG]"),
+        ("translate", "[TEXT]..."),
+        ("augment", "[CONFIG]"),
+        ("evaluate", ""),
+        ("import", "SOURCE [DIR]"),
+        ("plot attention", "SOURCE [TARGET]"),
+    ],
+)
+def test_help_shows_arguments_as_people_write_them(run_nmt, tmp_path, command, usage):
+    text = run_nmt(*command.split(), "--help", cwd=tmp_path).stdout
+    assert text.splitlines()[0].rstrip() == f"Usage: nmt {command} [OPTIONS] {usage}".rstrip()
+    assert "str>" not in text  # a type of Python
+
+
 def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
     asked = [
         run_nmt(*command, cwd=tmp_path).stdout for command in (["help", "info"], ["info", "-h"])

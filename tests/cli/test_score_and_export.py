@@ -145,7 +145,7 @@ def test_a_model_is_written_for_transformers(run_nmt, toy_bundle, tmp_path):
         (("--saved-model", "."), "--saved-model .: exists already and is not a SavedModel"),
         (("--saved-model", "file"), "--saved-model file: exists already"),
         (("--saved-model", "new", "--format", "int8"), "cannot be combined"),
-        (("--huggingface", "."), "--huggingface .: is there already, and no such model"),
+        (("--huggingface", "."), "--huggingface .: exists already and is not such a model"),
         (
             ("--huggingface", "new", "--share", "new.zip"),
             "--huggingface and --share cannot be combined",

@@ -387,6 +387,7 @@ def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path
         (["-m", "no-such"], 4, "no such folder"),
         (["-m", str(toy_bundle), "--host", "no.such.host.invalid"], 2, "no.such.host.invalid"),
         (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "contains no key"),
+        (["-m", str(toy_bundle), "--port", "99999"], 2, "--port must be from 0 to 65535"),
         (["-m", str(toy_bundle), "--timeout", "0"], 2, "--timeout"),
         (["-m", str(toy_bundle), "--batch-tokens", "0"], 2, "--batch-tokens"),
         (["-m", str(toy_bundle), "--quota", "0"], 2, "--quota"),

@@ -42,7 +42,7 @@ def test_parts_in_any_order_are_the_whole(run_nmt, toy_bundle, folder):
         done = run_nmt(*command, "out.de", "--shard", f"{number}/3", cwd=folder)
         assert done.returncode == 0, done.stderr
     again = run_nmt(*command, "out.de", "--shard", "2/3", cwd=folder)
-    assert (again.returncode, again.stderr) == (0, "out.de.parts/2-of-3 is there already\n")
+    assert (again.returncode, again.stderr) == (0, "out.de.parts/2-of-3 exists already\n")
     done = run_nmt("join", "out.de", "--remove", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "wrote out.de from 3 parts\n")
     assert (folder / "out.de").read_bytes() == (folder / "whole.de").read_bytes()
@@ -199,7 +199,7 @@ def test_no_parts_and_wrong_shares_are_told(run_nmt, toy_bundle, folder):
         (("-i", "in/a.txt", "--shard", "1/2"), 2, "--shard needs --input and --output"),
         (("-i", "in/*", "-o", "out", "--shard", "3/2"), 2, "K must be 1 to N"),
         (("-i", "in/*", "-o", "out", "--shard", "x"), 2, "give K/N, such as 2/8, or auto"),
-        (("-i", "in/*", "-o", "out", "--shard", "auto"), 2, "no task of a Slurm array"),
+        (("-i", "in/*", "-o", "out", "--shard", "auto"), 2, "neither a task of a Slurm array"),
         (("-i", "no/*", "-o", "out"), 3, "no/*: no file matches"),
     ):
         done = run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=folder)

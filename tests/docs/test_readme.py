@@ -130,7 +130,8 @@ def test_the_python_examples_run(toy_bundle, toy_chat, label_bundle, tmp_path, m
 
 
 def _shortened(short, config, settings=None, data_dir=None):
-    return load_config(config, [f"{name}={value}" for name, value in short.items()])
+    changes = (settings or {}) | short
+    return load_config(config, [f"{name}={value}" for name, value in changes.items()])
 
 
 @pytest.mark.parametrize("name", TOPICS)

@@ -595,6 +595,12 @@ class TestFind:
     def test_a_folder_that_is_not_there(self, runs):
         assert str(self.problem("runs/no", TRANSLATION)) == "runs/no: no such folder"
 
+    @pytest.mark.parametrize("typed", ["runs/tlak", "talk"])
+    def test_a_run_that_is_probably_meant(self, runs, typed):
+        assert str(self.problem(typed, CHAT)) == (
+            f"{typed}: no such folder. Did you mean 'runs/talk'?"
+        )
+
     def test_a_folder_without_a_model(self, runs):
         error = self.problem("runs/unfinished", TRANSLATION)
         assert str(error) == "runs/unfinished: contains no model (bundle.json is missing)"

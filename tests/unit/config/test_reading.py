@@ -442,8 +442,14 @@ class TestNames:
             "quikstart: no such file, and no bundled configuration of that name. "
             "Did you mean 'quickstart'?"
         )
-        assert caught.value.hint.startswith("bundled are: ")
+        assert caught.value.hint.startswith("bundled configurations: ")
         assert "multi30k-en-de" in caught.value.hint
+
+    def test_a_file_that_is_probably_meant(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("my.yaml").write_text(GOOD)
+        with pytest.raises(ConfigError, match=r"Did you mean 'my\.yaml'\?"):
+            load_config("my.yml")
 
 
 class TestDataDir:

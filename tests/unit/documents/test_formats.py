@@ -392,8 +392,8 @@ def _bomb():
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.docx", b"\xd0\xcf\x11\xe0 with a password", "is no Word document"),
-        ("a.docx", PAGE.encode(), "is no Word document"),
+        ("a.docx", b"\xd0\xcf\x11\xe0 with a password", "is not a Word document"),
+        ("a.docx", PAGE.encode(), "is not a Word document"),
         ("a.xlf", b"<xliff><file>", "cannot be read as XLIFF"),
         ("a.json", b"{", "cannot be read as .json"),
         ("a.html", b"<p>\xff</p>", "not valid UTF-8 (byte 4)"),

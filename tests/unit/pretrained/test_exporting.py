@@ -97,6 +97,6 @@ def test_a_folder_with_something_else_in_it_stays(tmp_path):
     bundle = own_bundle(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         write_huggingface(bundle, tmp_path / "mine")
     assert (tmp_path / "mine" / "letter.txt").read_text() == "dear"

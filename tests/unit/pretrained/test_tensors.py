@@ -39,7 +39,7 @@ def test_a_pickle_with_code_in_it_is_refused(tmp_path):
 @pytest.mark.parametrize("value", [{"weight": 1}, [1], {"weight": "text"}])
 def test_what_is_no_tensor_is_refused(tmp_path, value):
     write_pickle(tmp_path, value)
-    with pytest.raises(ModelFileError, match="other things than tensors"):
+    with pytest.raises(ModelFileError, match="something other than tensors"):
         read_tensors(tmp_path)
 
 

@@ -123,7 +123,7 @@ def test_a_corpus_that_does_not_tell_its_languages_is_refused():
         config(pair("en", "de"), {"file": "x.tsv"})
     with pytest.raises(ValueError, match="are the same"):
         config(pair("en", "de"), pair("de", "de"))
-    with pytest.raises(ValueError, match="rows of train have the languages"):
+    with pytest.raises(ValueError, match="rows of train keep their languages"):
         config(pair("en", "de"), dev=[{"rows": 5, "target_lang": "de"}])
 
 
