@@ -32,6 +32,7 @@ def translate(
     from_format: str | None = opt.option(
         "KIND", "A document: html, markdown, subtitles, catalogue or word."
     ),
+    glossary: opt.Glossary = None,
     protect: list[str] | None = opt.option("REGEX", "In documents, words that stay as they are."),
     all_texts: bool = opt.switch("--all", "Also translate what a catalogue has translations of."),
     shard: opt.Shard = None,
@@ -55,6 +56,8 @@ def translate(
     Web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents keep all
     that is not text; the kind follows from the name, or --from-format says it.
 
+    --glossary says how terms are translated; what became of them is told at the end, and by --json.
+
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
 
     Example: nmt translate report.docx -o report.de.docx
@@ -73,6 +76,11 @@ def translate(
         text_lines.check_attention(text, attention)
         if len(model or ()) > 1:
             raise ConfigError("--attention draws one model; give one --model")
+    terms = tally = None
+    if glossary is not None:
+        from nmt_cli.search.glossary import Glossary, Tally
+
+        terms, tally = Glossary.read(glossary), Tally()
     loaded = opt.open_model(
         model,
         TRANSLATION,
@@ -107,7 +115,7 @@ def translate(
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
         documents.check_unused(of_lines, f"on {file}, which is a document")
-        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts)
+        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts, terms)
         documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--protect": protect, "--all": all_texts}, "on lines of text")
@@ -119,14 +127,19 @@ def translate(
         n_best=bool(n_best),
         align=align,
         token_scores=token_scores,
+        glossary=terms,
+        tally=tally,
     )
     if not text and input_file is None and sys.stdin.isatty():
         from nmt_cli.terminal.prompts import TranslatePrompt
 
         TranslatePrompt(work).run()
+        text_lines.tell_terms(tally)
         return
     where = text_lines.Where(shard, ray, ray_workers)
     last = text_lines.run("translating", work, source, output_file, where)
+    if ray is None:  # else its processes know
+        text_lines.tell_terms(tally)
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:

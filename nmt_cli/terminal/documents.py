@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal.lines import destinations
+from nmt_cli.terminal.lines import destinations, tell_terms
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.documents.translating import Outcome
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.options import SearchOptions
 
 _SHOWN = 5  # of the places that were guessed
@@ -25,6 +26,7 @@ class Wanted(NamedTuple):
     kind: str | None  # None is what the name says
     protect: Sequence[str]  # regular expressions of words that stay as they are
     with_translated: bool
+    glossary: "Glossary | None"
 
 
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
@@ -72,10 +74,17 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
                 kind=wanted.kind,
                 protect=wanted.protect,
                 with_translated=wanted.with_translated,
+                glossary=wanted.glossary,
                 on_done=functools.partial(count, path.name),
             )
         _tell(path, outcome)
         console.note(f"wrote {output}: {outcome.num_texts:,} texts")
+        if wanted.glossary is not None:
+            from nmt_cli.search.glossary import Tally
+
+            tally = Tally()
+            tally.add(outcome.terms)
+            tell_terms(tally)
 
 
 def _tell(path: Path, outcome: "Outcome") -> None:
