@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nmt_cli.evaluation.comparison import Evaluation
     from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.events import Event
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.text.vocabulary import Vocabularies
 
 Config = str | Path | None
@@ -114,6 +115,7 @@ def evaluate(
     reference: str | None = None,
     compare: Sequence[str] = (),
     noises: Sequence[str] = (),
+    glossary: "Glossary | str | Path | None" = None,
     data_dir: str | None = None,
     target_lang: str | None = None,
     to: str | None = None,
@@ -131,6 +133,7 @@ def evaluate(
         reference: The file of references for `source`.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
         noises: Kinds of `text.noise.CHANGES`, such as "typos", under which to score it as well.
+        glossary: A glossary, or its file, with which to score it as well.
         data_dir: The folder of the model's text.
         target_lang: Code of the target language; default: the model's.
         to: The language to translate to, of a model of several; default: all that the text has.
@@ -146,6 +149,7 @@ def evaluate(
         print(nmt_cli.evaluate("runs/my").scores[0]["bleu"]["score"])
     """
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.tasks import task_of
 
     bundle = find_bundle(None if model is None else str(model))
@@ -163,6 +167,7 @@ def evaluate(
         language=target_lang or language,
         others=compare,
         noises=noises,
+        glossary=None if glossary is None else Glossary.of(glossary),
         options=EngineOptions(**options),
         settings=set,
         on_progress=on_progress,
