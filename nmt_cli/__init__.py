@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from nmt_cli.documents.translating import translate_document
     from nmt_cli.errors import NmtError
     from nmt_cli.pretrained.importing import import_model
+    from nmt_cli.search.glossary import Glossary
 
 __version__ = "0.1.0"
 __all__ = [
+    "Glossary",
     "Model",
     "NmtError",
     "check",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Glossary": "nmt_cli.search.glossary",
     "Model": "nmt_cli.api.model",
     "load": "nmt_cli.api.model",
     "NmtError": "nmt_cli.errors",

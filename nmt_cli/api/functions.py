@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nmt_cli.evaluation.comparison import Evaluation
     from nmt_cli.evaluation.label_judging import LabelComparison
     from nmt_cli.events import Event
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.text.vocabulary import Vocabularies
 
 Config = str | Path | None
@@ -118,6 +119,7 @@ def evaluate(
     encoding: str = UTF8,
     compare: Sequence[str] = (),
     noises: Sequence[str] = (),
+    glossary: "Glossary | str | Path | None" = None,
     data_dir: str | None = None,
     target_lang: str | None = None,
     to: str | None = None,
@@ -142,6 +144,7 @@ def evaluate(
         encoding: The encoding of these files.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
         noises: Kinds of `text.noise.CHANGES`, such as "typos", under which to score it as well.
+        glossary: A glossary, or its file, with which to score it as well.
         data_dir: The folder of the model's text.
         target_lang: Code of the target language; default: the model's.
         to: The language to translate to, of a model of several; default: all that the text has.
@@ -162,6 +165,7 @@ def evaluate(
         print(nmt_cli.evaluate("runs/my").scores[0]["bleu"]["score"])
     """
     from nmt_cli.evaluation.evaluator import Evaluator, read_examples
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.tasks import task_of
 
     where = EngineOptions(**options)
@@ -182,6 +186,7 @@ def evaluate(
         language=target_lang or language,
         others=compare,
         noises=noises,
+        glossary=None if glossary is None else Glossary.of(glossary),
         options=where,
         settings=set,
         flags={"beam_size": beam_size, "length_penalty": length_penalty, "max_length": max_length},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from nmt_cli.search.chat_session import ChatSession
     from nmt_cli.search.engine import Engine
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.labeller import Labelled, Labeller
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import ExplainedWord, PairScore, Translation, Translator
@@ -107,8 +108,13 @@ class Model:
         """Return the model's own search options with changes; see `search.loading`."""
         return search_options(self.bundle, settings, **changes)
 
-    def translator(self, *, split: bool = True) -> "Translator":
-        """Return a translator; `split` makes it split lines unlike those of its training text."""
+    def translator(
+        self, *, split: bool = True, glossary: "Glossary | str | Path | None" = None
+    ) -> "Translator":
+        """Return a translator; `split` makes it split lines unlike those of its training text.
+
+        With a glossary, or the name of its file, its terms are written as that says.
+        """
         from nmt_cli.search.translator import Translator
 
         check_task(self.bundle, TRANSLATION)
@@ -121,27 +127,41 @@ class Model:
             if manifest.training.get("sentences") == 1:
                 longest = 0
             splitter = Splitter(manifest.source_lang, int(longest))
-        return Translator(self.engine, self.vocabularies, splitter, self.on_warning)
+        terms = None
+        if glossary is not None:
+            from nmt_cli.search.glossary import Glossary
+            from nmt_cli.search.term_search import TermSearcher
+
+            terms = TermSearcher(self.engine, self.vocabularies, Glossary.of(glossary))
+        return Translator(self.engine, self.vocabularies, splitter, self.on_warning, terms)
 
     def translate(
-        self, texts: Iterable[str], *, split: bool = True, **search: Any
+        self,
+        texts: Iterable[str],
+        *,
+        split: bool = True,
+        glossary: "Glossary | str | Path | None" = None,
+        **search: Any,
     ) -> "list[Translation]":
         """Return a translation of each text, in order.
 
         Args:
             texts: Sentences or longer lines; line ends within one become spaces.
             split: See `translator`.
+            glossary: A `Glossary`, or its file; `terms` of a translation tells what became of it.
             search: Search options such as `beam_size=5`; see `nmt help translate`. Of a model of
                 several languages: `to="fr"` and `from_="en"`.
 
         Raises:
             ConfigError: An option is unknown, or its value is invalid; or the model has several
                 target languages, and `to` does not say which.
+            DataError: The file is no glossary.
             ModelFileError: It is not a translation model, or is damaged.
         """
         options = self.search_options(**search)
         with self._lock:
-            return [*self.translator(split=split).translate(_one_line_each(texts), options)]
+            translator = self.translator(split=split, glossary=glossary)
+            return [*translator.translate(_one_line_each(texts), options)]
 
     def score(self, pairs: Iterable[tuple[str, str]], **options: Any) -> "list[PairScore]":
         """Return how likely the model finds each second text, given the first.

@@ -26,6 +26,7 @@ def evaluate(
     compare: list[str] | None = opt.option(
         "OTHER", "Another model, a file of outputs, or KEY=VALUE,... for the same model."
     ),
+    glossary: opt.Glossary = None,
     noise: bool = opt.switch("--noise", "Also score inputs in capitals, with typos and the like."),
     engine: opt.Engine = "auto",
     number_format: opt.Format = None,
@@ -42,7 +43,8 @@ def evaluate(
     also perplexity, the variety of its replies and its latency. --compare scores other models,
     outputs or settings as well, with samples and the p-values of a paired bootstrap; --noise
     scores the same model on inputs in lower case, in capitals, in title case, without or with a
-    full stop, and with a typing mistake in every tenth word. For a
+    full stop, and with a typing mistake in every tenth word; --glossary scores it with a glossary,
+    and tells how many of its terms are right, of those that source and reference have. For a
     classifier it prints accuracy, F1, the scores of each label and which labels are confused;
     --reference and files of outputs then hold labels.
 
@@ -63,6 +65,11 @@ def evaluate(
     if report is not None and Path(report).suffix.lower() != ".html":
         raise ConfigError(f"--report {report}: the name must end in .html")
     check_split(split)
+    terms = None
+    if glossary is not None:
+        from nmt_cli.search.glossary import Glossary
+
+        terms = Glossary.read(glossary)
     if hypotheses is not None:
         if noise:
             raise ConfigError("--noise needs a model; it cannot be combined with --hypotheses")
@@ -73,7 +80,7 @@ def evaluate(
                 f"--split {split} selects text of a model; it cannot be combined with --hypotheses"
             )
         files = [hypotheses, *others]
-        scored = evaluate_outputs(files, reference, source, target_lang or "", encoding)
+        scored = evaluate_outputs(files, reference, source, target_lang or "", encoding, terms)
         show_evaluation(hypotheses, scored, report, as_json=json)
         return
     columns = pair_columns(column, source, reference)
@@ -93,6 +100,7 @@ def evaluate(
             encoding=encoding,
             compare=others,
             noises=tuple(CHANGES) if noise else (),
+            glossary=terms,
             data_dir=data_dir,
             target_lang=target_lang,
             to=to,

@@ -32,6 +32,7 @@ def translate(
     from_format: str | None = opt.option(
         "KIND", "Kind of document: html, markdown, subtitles, catalogue, word."
     ),
+    glossary: opt.Glossary = None,
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
@@ -57,6 +58,8 @@ def translate(
     In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents, only
     the text changes. The kind of document follows from its name, or from --from-format.
 
+    --glossary says how terms are translated; what became of them is told at the end, and by --json.
+
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
 
     Example: nmt translate report.docx -o report.de.docx
@@ -75,6 +78,11 @@ def translate(
         text_lines.check_attention(text, attention)
         if len(model or ()) > 1:
             raise ConfigError("--attention draws one model; give one --model")
+    terms = tally = None
+    if glossary is not None:
+        from nmt_cli.search.glossary import Glossary, Tally
+
+        terms, tally = Glossary.read(glossary), Tally()
     loaded = opt.open_model(
         model,
         TRANSLATION,
@@ -109,7 +117,7 @@ def translate(
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
         documents.check_unused(of_lines, f"on {file}, which is a document")
-        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts)
+        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts, terms)
         documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
@@ -121,6 +129,8 @@ def translate(
         n_best=bool(n_best),
         align=align,
         token_scores=token_scores,
+        glossary=terms,
+        tally=tally,
     )
     if protect:
         documents.check_unused({"--align": align, "--attention": attention}, "with --protect")
@@ -129,9 +139,12 @@ def translate(
         from nmt_cli.terminal.prompts import TranslatePrompt
 
         TranslatePrompt(work).run()
+        text_lines.tell_terms(tally)
         return
     where = text_lines.Where(shard, ray, ray_workers)
     last = text_lines.run("translating", work, source, output_file, where)
+    if ray is None:  # else its processes know
+        text_lines.tell_terms(tally)
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:

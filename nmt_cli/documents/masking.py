@@ -8,7 +8,8 @@ without placeholders translates the words themselves, which are then put over wh
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.api.model import Model
 from nmt_cli.config.limits import OPTIONS
@@ -24,6 +25,9 @@ from nmt_cli.search.translator import (
 from nmt_cli.text.placeholders import SignedSubwords
 from nmt_cli.text.special_tokens import SIGNS
 from nmt_cli.text.vocabulary import Vocabularies
+
+if TYPE_CHECKING:
+    from nmt_cli.search.glossary import Glossary
 
 _WIDER, _WIDE = 4, 8  # times as wide is the beam that shall find what a search lost; and at least
 
@@ -116,9 +120,10 @@ class MarkedTranslator:
     model: Model
     options: SearchOptions
     split: bool = True  # long lines into sentences
+    glossary: "Glossary | str | Path | None" = None
 
     def __post_init__(self) -> None:
-        self._plain = self.model.translator(split=self.split)
+        self._plain = self.model.translator(split=self.split, glossary=self.glossary)
         known = self._plain.vocabularies
         self._signed: Translator | None = None
         if known.source.placeholders and known.target.placeholders:

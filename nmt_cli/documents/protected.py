@@ -43,7 +43,7 @@ class ProtectedTranslating(Translating):
     def found(self, windows: Iterable[list[str]]) -> Iterator[Translation]:
         """Yield the translation of each line; what has no words but those that stay is its own."""
         words = protector(self.protect)
-        translator = MarkedTranslator(self.model, self.options, self.split)
+        translator = MarkedTranslator(self.model, self.options, self.split, self.glossary)
         number = 0
         for window in windows:
             texts = [protected(line, words) for line in window]
@@ -58,6 +58,8 @@ class ProtectedTranslating(Translating):
                     self.model.on_warning(
                         f"line {number}: check {what}: no word of the translation belongs to it"
                     )
+                if self.tally is not None:
+                    self.tally.add(hypotheses[0].terms)
                 outputs = zip(hypotheses, filled, strict=True)
                 yield Translation(line, [replace(h, text=f.text) for h, f in outputs])
 

@@ -11,7 +11,7 @@ from nmt_cli.evaluation.scores import ALL, LengthScore, Score
 from nmt_cli.text.languages import Way
 
 _NUM_EXTREMES = 20
-_PERCENTS = ("most_frequent_share", "loop_share")
+_PERCENTS = ("most_frequent_share", "loop_share", "terms_right")
 
 
 class Corpus(NamedTuple):
@@ -153,8 +153,8 @@ def value_text(name: str, value: Any) -> str:
     """Return a score or a fact of `Evaluation.scores` for people."""
     if isinstance(value, dict):
         return f"{value['score']:.2f}"
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | int):
+        return str(value)
     if name in _PERCENTS:
         return f"{value:.1%}"
     return f"{value:.3f}" if name.startswith("distinct") else f"{value:.2f}"

@@ -20,6 +20,7 @@ from nmt_cli.evaluation.outputs import decode_examples, perplexity
 from nmt_cli.evaluation.scores import diversity
 from nmt_cli.files import read_lines
 from nmt_cli.search.chat_session import ChatSession
+from nmt_cli.search.glossary import Glossary
 from nmt_cli.search.loading import (
     EngineOptions,
     described,
@@ -28,6 +29,7 @@ from nmt_cli.search.loading import (
     search_options,
 )
 from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
+from nmt_cli.search.term_search import TermSearcher
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.languages import Way
 from nmt_cli.text.noise import with_noise
@@ -50,6 +52,7 @@ class _System:
     encoder: Encoder
     search: SearchOptions
     session: ChatSession | None
+    terms: TermSearcher | None = None
 
     def run(self, examples: list[Example], on_progress: Callable[[int, int], None]) -> Result:
         """Return what the model makes of examples, and what it alone can tell."""
@@ -95,7 +98,7 @@ class _System:
         if self.session is None:
             for start in range(0, len(examples), _DECODED_AT_A_TIME):
                 some = examples[start : start + _DECODED_AT_A_TIME]
-                yield decode_examples(self.engine, self.encoder, some, self.search)
+                yield decode_examples(self.engine, self.encoder, some, self.search, self.terms)
             return
         for example in examples:
             *self.session.turns, text = example.source
@@ -113,6 +116,7 @@ class Evaluator:
     # as "beam_size=1,length_penalty=0.6"
     others: Sequence[str] = ()
     noises: Sequence[str] = ()  # kinds of noise under which the model is scored as well
+    glossary: Glossary | None = None  # with which the model is scored as well
     options: EngineOptions = field(default_factory=EngineOptions)  # how and where models run
     settings: Sequence[str] = ()  # options of search, or of a conversation, such as "top_k=5"
     # search options by name; None is not given
@@ -131,6 +135,8 @@ class Evaluator:
             ModelFileError: A model is damaged, or for another task.
         """
         first = self._load(str(self.bundle.path), self.bundle, self.settings, self.flags)
+        if first.session is not None and self.glossary is not None:
+            raise ConfigError("--glossary is for translation models")
         corpus = first.corpus(self.examples, self.language)
         if corpus.ways and self.others:
             raise ConfigError(
@@ -147,6 +153,11 @@ class Evaluator:
         for kind in self.noises:
             noisy = with_noise(self.examples, kind)
             results.append(replace(first.run(noisy, self.on_progress), name=kind))
+        if self.glossary is not None:
+            terms = TermSearcher(first.engine, first.encoder.vocabularies, self.glossary)
+            found = replace(first, terms=terms).run(self.examples, self.on_progress)
+            results.append(replace(found, name="with the glossary"))
+            results = with_terms(results, corpus, self.glossary)
         return Evaluation(results, corpus)
 
     def compare_labels(self) -> LabelComparison:
@@ -155,6 +166,8 @@ class Evaluator:
             raise ConfigError("--set and search options are not for classifiers")
         if self.noises:
             raise ConfigError("--noise is not for classifiers")
+        if self.glossary is not None:
+            raise ConfigError("--glossary is for translation models")
         bundle, first = self.bundle, self._judged(self.bundle)
         corpus = corpus_of(first)
         results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
@@ -214,15 +227,46 @@ class Evaluator:
 
 
 def evaluate_outputs(
-    files: Sequence[str], reference: str, source: str | None, language: str, encoding: str = UTF8
+    files: Sequence[str],
+    reference: str,
+    source: str | None,
+    language: str,
+    encoding: str = UTF8,
+    glossary: Glossary | None = None,
 ) -> Evaluation:
     """Return the scores of files of outputs, a line a segment; the first is the baseline."""
+    if glossary is not None and source is None:
+        raise ConfigError("--glossary needs the source lines: --input")
     references = list(read_lines(reference, encoding=encoding))
     sources = list(read_lines(source, encoding=encoding)) if source is not None else None
     if sources is not None:
         _check_lines(source, sources, reference, references)
     corpus = Corpus(sources, references, language)
-    return Evaluation([_read_outputs(name, corpus) for name in files], corpus)
+    results = [_read_outputs(name, corpus) for name in files]
+    if glossary is not None:
+        results = with_terms(results, corpus, glossary)
+    return Evaluation(results, corpus)
+
+
+def with_terms(results: list[Result], corpus: Corpus, glossary: Glossary) -> list[Result]:
+    """Return results with the share of terms that are right in them.
+
+    A term counts where a source has it and the reference one of its translations; it is right where
+    the output has one, too.
+    """
+    sources = corpus.sources or []
+    expected = [
+        [term for term in glossary.terms_in(source) if term.match(reference)]
+        for source, reference in zip(sources, corpus.references, strict=True)
+    ]
+    count = sum(map(len, expected))
+    found = []
+    for result in results:
+        pairs = zip(expected, result.outputs, strict=True)
+        right = sum(term.match(output) is not None for terms, output in pairs for term in terms)
+        facts = {"terms": count, "terms_right": right / count if count else 1.0}
+        found.append(replace(result, facts=result.facts | facts))
+    return found
 
 
 def check_split(split: str) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.evaluation.scores import Score, diversity, scores_by_way
 from nmt_cli.search.chat_session import has_loop
@@ -14,6 +14,9 @@ from nmt_cli.text.corpus import Example
 from nmt_cli.text.languages import by_way
 from nmt_cli.text.shards import Encoder
 from nmt_cli.text.tokenizer import Subwords
+
+if TYPE_CHECKING:
+    from nmt_cli.search.term_search import TermSearcher
 
 _COLLAPSED = 0.2  # share of the outputs
 _NUM_SAMPLES = 4  # outputs to look at
@@ -41,14 +44,19 @@ def bounded(options: SearchOptions) -> SearchOptions:
 
 
 def decode_examples(
-    engine: Searcher, encoder: Encoder, examples: list[Example], options: SearchOptions
+    engine: Searcher,
+    encoder: Encoder,
+    examples: list[Example],
+    options: SearchOptions,
+    terms: "TermSearcher | None" = None,
 ) -> list[str]:
-    """Return the model's output for each example's source."""
+    """Return the model's output for each example's source, with a glossary if there is one."""
     if encoder.is_chat:
         sources = encoder.encode_sources([example.source for example in examples])
         found = engine.search(sources, options)
         return [one_line(encoder.target, hypotheses[0].ids) for hypotheses in found]
-    translator, outputs = Translator(engine, encoder.vocabularies), [""] * len(examples)
+    translator = Translator(engine, encoder.vocabularies, terms=terms)
+    outputs = [""] * len(examples)
     for (source, target), indices in by_way([example.way for example in examples]).items():
         lines = (examples[i].source[0] for i in indices)
         directed = replace(options, from_=source or options.from_, to=target or options.to)

@@ -17,6 +17,7 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import aligned
 
 if TYPE_CHECKING:
+    from nmt_cli.search.glossary import Glossary, Tally
     from nmt_cli.search.labeller import Labelled
     from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
 
@@ -37,8 +38,9 @@ class Work(ABC):
         """Return the output for one line, with its line feed."""
 
     def settings(self) -> dict[str, Any]:
-        """Return all fields but the model, by name."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return all fields but the model and what is counted, by name."""
+        told = [field for field in dataclasses.fields(self) if field.compare]
+        fields = {field.name: getattr(self, field.name) for field in told}
         del fields["model"]
         return fields
 
@@ -108,10 +110,16 @@ class Translating(Work):
     n_best: bool = False  # write all hypotheses with rank and score
     align: bool = False  # write word pairs, and with `json` the attention between tokens
     token_scores: bool = False  # write each token's log-probability, with `json`
+    glossary: "Glossary | None" = None
+    tally: "Tally | None" = dataclasses.field(default=None, compare=False)  # of its terms
 
     def found(self, windows: Iterable[list[str]]) -> "Iterator[Translation]":
         """Yield the translation of each line."""
-        return self.model.translator(split=self.split).translate_windows(windows, self.options)
+        translator = self.model.translator(split=self.split, glossary=self.glossary)
+        for found in translator.translate_windows(windows, self.options):
+            if self.tally is not None:
+                self.tally.add(found.terms)
+            yield found
 
     def line(self, found: "Translation") -> str:
         """Return the output of a line; there are several lines with `n_best`."""
@@ -136,6 +144,8 @@ class Translating(Work):
             "score": hypothesis.score,
             "tokens": hypothesis.tokens,
         }
+        if self.glossary is not None:
+            record["terms"] = [dataclasses.asdict(use) for use in hypothesis.terms]
         sides = list(zip(*((p.source, p.target) for p in hypothesis.parts), strict=True))
         if self.token_scores:
             found = self.model.engine.score(*sides) if sides else []

@@ -26,7 +26,7 @@ BonusFn = Callable[[Cache], Tensor]
 class Parameters(NamedTuple):
     """The numbers of `SearchOptions` as tensors, so that new values need no new graph.
 
-    All are scalars but `prefix`, [P] int32.
+    All are scalars but `prefix`, int32: [B, P], 0 after the end of a sentence's prefix, or [1, P].
     """
 
     length_penalty: Tensor

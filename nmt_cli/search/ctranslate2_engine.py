@@ -70,21 +70,34 @@ class CTranslate2Engine:
     def _translator(self) -> Any:
         return self._load(workers=self.threads)
 
-    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
+    def search(
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        *,
+        first_index: int = 0,
+        prefixes: Rows | None = None,
+    ) -> Found:
         """See `Searcher.search`. Samples come from one stream of random numbers, in input order.
 
         So a sample depends on the seed and on how many were drawn since this engine got it.
         """
-        return self.begin(sources, options, first_index=first_index)()
+        return self.begin(sources, options, first_index=first_index, prefixes=prefixes)()
 
     def begin(
-        self, sources: Rows, options: SearchOptions, *, first_index: int = 0
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        *,
+        first_index: int = 0,
+        prefixes: Rows | None = None,
     ) -> Callable[[], Found]:
         """See `Engine.begin`."""
         del first_index
         jobs: list[Any] = [None] * len(sources)
         for *limits, indices in self._groups(sources, options):
-            begun = self._start([sources[i] for i in indices], options, *limits)
+            own = prefixes and [prefixes[i] for i in indices]
+            begun = self._start([sources[i] for i in indices], options, *limits, prefixes=own)
             for i, job in zip(indices, begun, strict=True):
                 jobs[i] = job
         return lambda: [self._hypotheses(job) for job in jobs]
@@ -150,7 +163,7 @@ class CTranslate2Engine:
         ]
 
     def _last_log_prob(self, source: Sequence[int], target: Sequence[int]) -> float:
-        found = self._forced(source, target, return_logits_vocab=True)
+        (found,) = self._forced([source], [target], return_logits_vocab=True)
         logits = as_numpy(found.logits[0][-1]).tolist()
         top = max(logits)
         return float(
@@ -159,21 +172,34 @@ class CTranslate2Engine:
 
     def attention(self, sources: Rows, targets: Rows) -> list[list[list[float]]]:
         """See `Engine.attention`."""
-        pairs = zip(sources, targets, strict=True)
-        return [self._forced(*pair, return_attention=True).attention[0] for pair in pairs]
+        found = self._forced(sources, targets, return_attention=True)
+        return [result.attention[0] for result in found]
 
-    def _forced(self, source: Sequence[int], target: Sequence[int], **wanted: bool) -> Any:
-        """Return what CTranslate2 tells of a target, as the prefix of an output just as long."""
-        (found,) = self._translator.translate_batch(
-            self._source_tokens([source]),
-            target_prefix=[self.vocabularies.target.tokens(target)],
-            beam_size=1,
-            max_decoding_length=len(target),
-            max_input_length=0,
-            return_end_token=True,
-            **wanted,
-        )
-        return found
+    def _forced(self, sources: Rows, targets: Rows, **wanted: bool) -> list[Any]:
+        """Return what CTranslate2 tells of targets, as prefixes of outputs that are just as long.
+
+        One call has one length.
+        """
+        jobs: list[Any] = [None] * len(targets)
+        by_length: dict[int, list[int]] = {}
+        for i, target in enumerate(targets):
+            by_length.setdefault(len(target), []).append(i)
+        for length, indices in by_length.items():
+            begun = self._translator.translate_batch(
+                self._source_tokens(sources[i] for i in indices),
+                target_prefix=[self.vocabularies.target.tokens(targets[i]) for i in indices],
+                asynchronous=True,
+                beam_size=1,
+                max_decoding_length=length,
+                max_batch_size=self.batch_tokens or BATCH_TOKENS,
+                batch_type="tokens",
+                max_input_length=0,
+                return_end_token=True,
+                **wanted,
+            )
+            for i, job in zip(indices, begun, strict=True):
+                jobs[i] = job
+        return [job.result() for job in jobs]
 
     def _source_tokens(self, sources: Iterable[Sequence[int]]) -> list[list[str]]:
         if not self._reads_turns:
@@ -204,7 +230,14 @@ class CTranslate2Engine:
             yield shortest, longest, indices
 
     def _start(
-        self, sources: Rows, options: SearchOptions, shortest: int, longest: int, **more: Any
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        shortest: int,
+        longest: int,
+        *,
+        prefixes: Rows | None = None,
+        **more: Any,
     ) -> Any:
         """Let CTranslate2 search on threads of its own; return a job for each source."""
         target = self.vocabularies.target
@@ -225,8 +258,9 @@ class CTranslate2Engine:
             "max_batch_size": self.batch_tokens or BATCH_TOKENS // (1 + (options.beam_size > 1)),
             "batch_type": "tokens",
         }
-        if options.prefix:
-            arguments["target_prefix"] = [target.tokens(options.prefix)] * len(sources)
+        if prefixes or options.prefix:
+            rows = prefixes or [options.prefix] * len(sources)
+            arguments["target_prefix"] = [*map(target.tokens, rows)]
         if options.sample:
             arguments |= {
                 "beam_size": 1,

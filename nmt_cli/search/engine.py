@@ -58,6 +58,16 @@ class Engine(Searcher, Protocol):
 
     description: str
 
+    def search(
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        *,
+        first_index: int = 0,
+        prefixes: Rows | None = None,
+    ) -> Found:
+        """See `Searcher.search`; `prefixes` are those of each source, not `options.prefix`."""
+
     def stream(
         self, source: Sequence[int], options: SearchOptions, *, index: int = 0
     ) -> TokenStream:

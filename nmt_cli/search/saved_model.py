@@ -89,7 +89,7 @@ def _signature(model: Transformer, options: SearchOptions, has_prefix: bool) -> 
     def search(ids: Tensor, prefix: Tensor = None) -> dict[str, Tensor]:
         parameters = parameters_of(options)
         if prefix is not None:
-            parameters = parameters._replace(prefix=prefix)
+            parameters = parameters._replace(prefix=prefix[None])
         lengths = tf.reduce_sum(tf.cast(padding_mask(ids), tf.int32), axis=1)  # [B]
         limits = tf.fill(tf.shape(lengths), longest)
         if options.max_length_ratio is not None:

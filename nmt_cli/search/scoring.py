@@ -27,13 +27,17 @@ def end_too_early(vocab_size: Tensor, position: Tensor, floors: Tensor) -> Tenso
     return is_end[None, :] & (position < floors)[:, None]  # [N, V]
 
 
-def forced(log_probs: Tensor, position: Tensor, prefix: Tensor) -> Tensor:
-    """Give the next token of the prefix [P] probability one while there is one."""
-    length = tf.shape(prefix)[0]
-    padded = tf.concat([prefix, [0]], axis=0)  # [P+1]
-    wanted = tf.range(tf.shape(log_probs)[1]) == padded[tf.minimum(position, length)]
-    only = tf.where(wanted, 0.0, IMPOSSIBLE)[None, :]  # [1, V]
-    return tf.where(position < length, only, log_probs)
+def forced(log_probs: Tensor, position: Tensor, prefixes: Tensor) -> Tensor:
+    """Give the next token of each sentence's prefix probability one while there is one.
+
+    Prefixes are [B, P], 0 after their end; or [1, P], which is that of every sentence.
+    """
+    padded = tf.pad(prefixes, [[0, 0], [0, 1]])  # [B, P+1]
+    token = padded[:, tf.minimum(position, tf.shape(prefixes)[1])]  # [B]
+    num_rows, vocab_size = tf.unstack(tf.shape(log_probs))
+    token = tf.repeat(token, num_rows // tf.shape(token)[0])[:, None]  # [N, 1]
+    only = tf.where(tf.range(vocab_size) == token, 0.0, IMPOSSIBLE)  # [N, V]
+    return tf.where(token > 0, only, log_probs)
 
 
 def sequences_blocked(

@@ -67,18 +67,32 @@ class TensorFlowEngine(Searcher):
         at_a_time = f"{self.workers} search{'es' if self.workers > 1 else ''} at a time"
         self.description = f"TensorFlow {self.model.activation_dtype}, {at_a_time}"
 
-    def search(self, sources: Rows, options: SearchOptions, *, first_index: int = 0) -> Found:
-        """See `Engine.search`. A sample is a function of the seed and the source's number."""
+    def search(
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        *,
+        first_index: int = 0,
+        prefixes: Rows | None = None,
+    ) -> Found:
+        """See `Engine.search`. A sample is a function of the seed and the source's number.
+
+        A search with prefixes of each source is not compiled: their lengths differ each time.
+        """
         results: Found = [[] for _ in sources]
         batches = list(self._batches(sources, by_length=not options.sample))
-        self._graph(options)  # traced once, before any thread
+        self._graph(options, has_prefix=prefixes is not None)  # traced once, before any thread
         # In this order and before any thread: what is compiled must not depend on which is faster.
-        compiled = [self._pays_to_compile([sources[i] for i in b], options) for b in batches]
+        compiled = [
+            prefixes is None and self._pays_to_compile([sources[i] for i in b], options)
+            for b in batches
+        ]
 
         def found(batch: list[int], is_compiled: bool) -> Found:
             rows = [sources[i] for i in batch]
             number = first_index + batch[0]
-            return self._search_batch(rows, options, number, is_compiled)
+            own = None if prefixes is None else [prefixes[i] for i in batch]
+            return self._search_batch(rows, options, number, is_compiled, own)
 
         pool = ThreadPoolExecutor(self.workers)
         try:
@@ -90,16 +104,24 @@ class TensorFlowEngine(Searcher):
         return results
 
     def _search_batch(
-        self, sources: Rows, options: SearchOptions, first_index: int, is_compiled: bool
+        self,
+        sources: Rows,
+        options: SearchOptions,
+        first_index: int,
+        is_compiled: bool,
+        prefixes: Rows | None,
     ) -> Found:
-        graph = self._graph(options)
+        graph = self._graph(options, has_prefix=prefixes is not None)
+        parameters = parameters_of(options)
+        if prefixes is not None:
+            parameters = parameters._replace(prefix=padded(prefixes))
         advance = graph.compiled_advance if is_compiled else graph.advance
         longest = max(options.output_limit(len(source), self.max_length) for source in sources)
         longest = _rounded(longest) if is_compiled else longest
         capacity = min(FIRST_CAPACITY, longest)
         state = self._start(sources, options, first_index, capacity, is_compiled=is_compiled)
         while True:
-            state = advance(state, parameters_of(options))
+            state = advance(state, parameters)
             if capacity >= longest or bool(tf.reduce_all(state.done)):
                 break
             capacity = min(2 * capacity, longest)
@@ -243,8 +265,9 @@ class TensorFlowEngine(Searcher):
     def _batch_size(self, width: int) -> int:
         return max(1, min(_MAX_BATCH, self.batch_tokens // width))
 
-    def _graph(self, options: SearchOptions) -> "SearchGraph":
+    def _graph(self, options: SearchOptions, *, has_prefix: bool = False) -> "SearchGraph":
         features = features_of(options, self.model)
+        features = features._replace(force_prefix=has_prefix or features.force_prefix)
         if features not in self._graphs:
             self._graphs[features] = SearchGraph(self.model, features)
         return self._graphs[features]
@@ -434,9 +457,11 @@ def _noise(options: SearchOptions, first_index: int, count: int, length: int) ->
 
 def parameters_of(options: SearchOptions) -> Parameters:
     """Return a search's numbers."""
+    values = {name: getattr(options, name) for name in Parameters._fields}
+    values["prefix"] = [options.prefix]
     whole = ("prefix", "n_best", "top_k")
-    kinds = {name: tf.int32 if name in whole else tf.float32 for name in Parameters._fields}
-    return Parameters(*(tf.constant(getattr(options, name), kinds[name]) for name in kinds))
+    kinds = {name: tf.int32 if name in whole else tf.float32 for name in values}
+    return Parameters(*(tf.constant(value, kinds[name]) for name, value in values.items()))
 
 
 def hypotheses_of(sequences: Any, scores: Any, options: SearchOptions) -> Found:

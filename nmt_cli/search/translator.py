@@ -15,7 +15,7 @@ import math
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
@@ -27,6 +27,8 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
+    from nmt_cli.search.glossary import TermUse
+    from nmt_cli.search.term_search import TermSearcher
     from nmt_cli.text.sentences import Splitter
 
 
@@ -50,6 +52,7 @@ class TextHypothesis:
     score: float
     tokens: list[str]
     parts: list[Part]
+    terms: "list[TermUse]" = field(default_factory=list)  # of the source, with a glossary
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,11 @@ class Translation:
         """Its subwords, with `</s>`."""
         return self.hypotheses[0].tokens
 
+    @property
+    def terms(self) -> "list[TermUse]":
+        """What became of the terms of a glossary in it."""
+        return self.hypotheses[0].terms
+
 
 @dataclass(frozen=True)
 class _Sentence:
@@ -92,6 +100,7 @@ class Translator:
     splitter: "Splitter | None" = None  # of long lines into sentences; None leaves them whole
     # told, in one line, of anything unusual about an input line
     on_warning: Callable[[str], None] = lambda _: None
+    terms: "TermSearcher | None" = None  # the same engine, with a glossary
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
@@ -132,7 +141,10 @@ class Translator:
             found = iter(search())
             for line, parts in zip(window, sentences, strict=True):
                 results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
-                yield Translation(line, self._join(line, parts, results))
+                joined = self._join(line, parts, results)
+                if self.terms is not None:
+                    joined = [self.terms.told(hypothesis, options) for hypothesis in joined]
+                yield Translation(line, joined)
 
         return finish()
 
@@ -144,11 +156,11 @@ class Translator:
         unmade = tuple((i,) for i in self.vocabularies.target.placeholders)
         options = replace(options, suppressed=options.suppressed + unmade)
         prefixes = [() if i else options.prefix for line in lines for i in range(len(line))]
-        begun = []
+        engine, begun = self.terms or self.engine, []
         for prefix in dict.fromkeys(prefixes):
             chosen = [i for i, of_cut in enumerate(prefixes) if of_cut == prefix]
             wanted = replace(options, prefix=direction.output + prefix)
-            search = self.engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
+            search = engine.begin([cuts[i] for i in chosen], wanted, first_index=first)
             begun.append((chosen, search))
 
         def finish() -> Found:

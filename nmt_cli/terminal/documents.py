@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
-from nmt_cli.terminal.lines import destinations
+from nmt_cli.terminal.lines import destinations, tell_terms
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.documents.translating import Outcome
     from nmt_cli.lines.work import Translating
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.options import SearchOptions
 
 _SHOWN = 5  # of the places that were guessed
@@ -26,6 +27,7 @@ class Wanted(NamedTuple):
     kind: str | None  # None is what the name says
     protect: Sequence[str]  # regular expressions of words that stay as they are
     with_translated: bool
+    glossary: "Glossary | None"
 
 
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
@@ -73,10 +75,17 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
                 kind=wanted.kind,
                 protect=wanted.protect,
                 with_translated=wanted.with_translated,
+                glossary=wanted.glossary,
                 on_done=functools.partial(count, path.name),
             )
         _tell(path, outcome)
         console.note(f"wrote {output}: {outcome.num_texts:,} texts")
+        if wanted.glossary is not None:
+            from nmt_cli.search.glossary import Tally
+
+            tally = Tally()
+            tally.add(outcome.terms)
+            tell_terms(tally)
 
 
 def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
@@ -87,7 +96,9 @@ def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
     from nmt_cli.documents.protected import ProtectedTranslating, protector
 
     protector(protect)  # or the error, before a line is read
-    return ProtectedTranslating(model=work.model, protect=protect, **work.settings())
+    return ProtectedTranslating(
+        model=work.model, protect=protect, tally=work.tally, **work.settings()
+    )
 
 
 def _tell(path: Path, outcome: "Outcome") -> None:

@@ -87,6 +87,9 @@ Reference = Annotated[
 Output = Annotated[
     str | None, named("--output -o", "FILE", "Write lines to this file, or into a folder.")
 ]
+Glossary = Annotated[
+    str | None, named("--glossary", "FILE", "Terms: source, tab, target; | between forms.")
+]
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
 ]

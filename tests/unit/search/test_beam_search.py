@@ -90,7 +90,7 @@ def parameters(**changes) -> Parameters:
     values = {
         "length_penalty": 1.0,
         "coverage_penalty": 0.0,
-        "prefix": [],
+        "prefix": (),
         "n_best": 1,
         "repetition_penalty": 1.0,
         "temperature": 1.0,
@@ -98,6 +98,7 @@ def parameters(**changes) -> Parameters:
         "top_p": 1.0,
     }
     values.update(changes)
+    values["prefix"] = [values["prefix"]]
     integers = {"prefix", "n_best", "top_k"}
     return Parameters(
         **{

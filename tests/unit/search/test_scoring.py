@@ -91,15 +91,22 @@ def test_score_is_log_probability_over_a_power_of_the_length(penalty, expected):
 
 def test_a_prefix_is_certain_while_there_is_some():
     log_probs = tf.math.log([[0.5, 0.3, 0.2]])
-    prefix = tf.constant([2, 0])
-    for position, token in enumerate([2, 0]):
+    prefix = tf.constant([[2, 1]])
+    for position, token in enumerate([2, 1]):
         found = forced(log_probs, tf.constant(position), prefix).numpy()[0]
         assert found[token] == 0.0
         assert all(value == IMPOSSIBLE for i, value in enumerate(found) if i != token)
     for position in (2, 3):
         np.testing.assert_array_equal(forced(log_probs, tf.constant(position), prefix), log_probs)
-    empty = tf.zeros([0], tf.int32)
+    empty = tf.zeros([1, 0], tf.int32)
     np.testing.assert_array_equal(forced(log_probs, tf.constant(0), empty), log_probs)
+
+
+def test_each_sentence_has_its_own_prefix():
+    log_probs = tf.math.log([[0.5, 0.3, 0.2]] * 4)  # two sentences of two beams
+    found = forced(log_probs, tf.constant(1), tf.constant([[2, 1], [2, 0]])).numpy()
+    assert (found[:2].argmax(axis=1) == 1).all()
+    np.testing.assert_array_equal(found[2:], log_probs[2:])
 
 
 def test_a_suppressed_row_is_blocked_at_its_last_token_only():
