@@ -145,7 +145,7 @@ class Membership:
         limit = PATIENCE_S if any(map(self._is_alive, missing)) else GRACE_S
         # That all were seen once proves that they share the folder and its locks.
         if missing and (not last.number or waited < limit):
-            self._tell_missing(missing)
+            self._tell_missing(missing, is_first=not last.number)
             return last
         generation = Generation(
             number=last.number + 1,
@@ -160,10 +160,12 @@ class Membership:
             write_text(self._folder / "generation.json", json.dumps(asdict(generation)))
         return generation
 
-    def _tell_missing(self, missing: list[str]) -> None:
+    def _tell_missing(self, missing: list[str], *, is_first: bool) -> None:
         text = f"waiting for {' and '.join(self._names[address] for address in missing)}"
+        if is_first:
+            text += f"; {self._folder} must be the same on all machines"
         if text != self._told:
-            self._tell(f"{text}; {self._folder} must be the same folder on all machines")
+            self._tell(text)
         self._told = text
 
     def _news(self, before: tuple[str, ...], now: list[str]) -> str:
