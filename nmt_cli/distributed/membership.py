@@ -72,7 +72,6 @@ class Membership:
         self._names = {address: cluster.name(i) for i, address in enumerate(cluster.workers)}
         self._leader: int | None = None
         self._has_trained = False
-        self._told = ""
         self._finished = 0
         with os_errors_as(TrainingError, f"{folder}: cannot be written"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,6 +89,7 @@ class Membership:
     def end(self, generation: Generation) -> None:
         """Say that a generation is over for this machine, and that it waits for the next one."""
         self._over, self._waits_since = generation.number, time.monotonic()
+        self._told = ""
         self._say()
 
     def finish(self, generation: Generation) -> None:
