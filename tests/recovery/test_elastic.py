@@ -20,7 +20,7 @@ def rounds(monkeypatch):
 
 def test_the_other_machine_ends_a_run_whose_chief_is_killed(rounds, tmp_path, run_nmt):
     with contextlib.closing(rounds.Machines(tmp_path / "shared", 2)) as machines:
-        machines.wait_for_step(20)
+        machines.wait_for_step(10)
         machines.kill(chief := machines.chief())
         rounds.write_texts(alone := tmp_path / "alone")
         done = run_nmt("train", "toy.yaml", *rounds.options(), cwd=alone)
