@@ -222,6 +222,7 @@ class Membership:
             os.fsync(self._file)
 
     def _numbers(self, address: str) -> tuple[int, int]:
-        """Return what a machine said last; see `_say`."""
-        over, finished = (self._folder / address).read_text(encoding="utf-8").split()
-        return int(over), int(finished)
+        """Return what a machine said last (see `_say`): nothing yet if it came just now."""
+        said = (self._folder / address).read_text(encoding="utf-8").split()
+        over, finished = map(int, said or (0, 0))
+        return over, finished

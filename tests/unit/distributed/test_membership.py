@@ -147,3 +147,11 @@ def test_machines_that_were_all_killed_need_not_all_come_back(machines, trio):
     assert second.workers == ("b:2",)
     assert second.number == first.number + 1
     assert second.told(3) == ""  # it resumes, which is told anyhow
+
+
+def test_one_that_has_said_nothing_yet_does_not_wait(machines, trio):
+    (a, b, c), first = trio
+    (machines.folder / "elastic" / "b:2").write_text("")  # it was started a moment ago
+    for machine in (a, c):
+        machine.end(first)
+    assert a.look() is None
