@@ -11,7 +11,6 @@ started again.
 Prints JSON: rounds, those that were equal, the largest difference, the seconds lost at each change.
 """
 
-import collections
 import contextlib
 import itertools
 import json
@@ -39,6 +38,7 @@ SETTINGS = {
 }
 TOLERANCE = 1e-5
 PATIENCE_S = 600
+MOST_LINES = 50  # that the stranger holds
 NONSENSE = (
     b"GET / HTTP/1.1\r\nHost: nmt\r\n\r\n",
     bytes(range(256)),
@@ -58,7 +58,8 @@ class Machines:
         self._over = threading.Event()
         for index in range(count):
             self.start(index)
-        threading.Thread(target=self._be_a_stranger, daemon=True).start()
+        self._stranger = threading.Thread(target=self._be_a_stranger)
+        self._stranger.start()
 
     def start(self, index: int) -> None:
         """Start a machine."""
@@ -70,7 +71,9 @@ class Machines:
 
     def kill(self, index: int) -> None:
         """End a machine as a loss of power does."""
-        self._processes.pop(index).kill()
+        process = self._processes.pop(index)
+        process.kill()
+        process.wait()
 
     def wait(self) -> None:
         """Wait for the end of the run."""
@@ -116,6 +119,7 @@ class Machines:
     def close(self) -> None:
         """End all that is left."""
         self._over.set()
+        self._stranger.join()
         for process in self._processes.values():
             process.kill()
             process.wait()
@@ -124,13 +128,17 @@ class Machines:
         return max((event["step"] for event in events(self.folder)), default=0)
 
     def _be_a_stranger(self) -> None:
-        lines = collections.deque[socket.socket](maxlen=50)  # the oldest one hangs up
+        lines = list[socket.socket]()
         for port, text in zip(itertools.cycle(self._ports), itertools.cycle(NONSENSE)):
             if self._over.wait(0.1):
-                return
+                break
+            if len(lines) == MOST_LINES:
+                lines.pop(0).close()
             with contextlib.suppress(OSError):
                 lines.append(socket.create_connection(("127.0.0.1", port), 1))
                 lines[-1].sendall(text)
+        for line in lines:
+            line.close()
 
 
 def options() -> list[str]:

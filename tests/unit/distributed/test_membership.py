@@ -150,7 +150,7 @@ def test_machines_that_were_all_killed_need_not_all_come_back(machines, trio):
 
 
 def test_one_that_has_said_nothing_yet_does_not_wait(machines, trio):
-    (a, b, c), first = trio
+    (a, _, c), first = trio
     (machines.folder / "elastic" / "b:2").write_text("")  # it was started a moment ago
     for machine in (a, c):
         machine.end(first)
