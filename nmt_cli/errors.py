@@ -63,6 +63,10 @@ class TrainingError(NmtError):
     exit_code = 5
 
 
+class WorkerLost(TrainingError):
+    """Another machine of the run is gone, or gave this one up."""
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close.
 

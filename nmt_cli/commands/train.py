@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from nmt_cli.terminal import options as opt
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.distributed.cluster import Cluster
+    from nmt_cli.distributed.membership import Generation
     from nmt_cli.training.stages import Stage
 
 _EXIT_S = 1.0  # for TensorFlow to leave
@@ -37,6 +39,7 @@ def train(
     is_trusted: bool = opt.switch(
         "--trusted-network", "The network is private: accept any address."
     ),
+    elastic: bool = opt.switch("--elastic", "Go on without machines that are lost."),
 ) -> None:
     """Train a model on raw text: for translation, chat or classification.
 
@@ -46,6 +49,10 @@ def train(
 
     --from fine-tunes a trained or imported model on your text. It keeps the sizes and the
     vocabulary of that model, and `auto` chooses a lower learning rate and fewer steps.
+
+    --elastic, with machines that share the folder `runs`: when one is lost, the others continue
+    from the last checkpoint, and it joins them when it comes back. One that gets SIGTERM or Ctrl-C
+    leaves after a checkpoint.
 
     Example: nmt train my.yaml --time 30m
 
@@ -73,11 +80,21 @@ def train(
     Corpora(loaded.config, loaded.data_dir).check_files()  # before there is a run folder
     if loaded.config.train.stages and cluster.size > 1:
         raise ConfigError("train.stages is for one machine")
+    if elastic and cluster.size == 1:
+        raise ConfigError("--elastic is for several machines", hint="name them with --workers")
+    if elastic and fresh:
+        raise ConfigError(
+            "--elastic resumes whenever a machine begins; --fresh would start over each time",
+            hint="delete the run folder, or give the run another name: --set name=NAME",
+        )
     stages = stages_to_do(loaded, is_fresh=fresh, time_limit=seconds, started=started)
     if not dry_run:
         for stage in stages:
             _note_stage(stage.loaded, loaded)
-            _train(stage, cluster, fresh=fresh)
+            if elastic:
+                _train_elastic(stage, cluster)
+            else:
+                _train(stage, cluster, fresh=fresh)
         return
     _note_stage((first := next(stages)).loaded, loaded)
     _rehearse(first, fresh=fresh)
@@ -103,7 +120,33 @@ def _rehearse(stage: "Stage", *, fresh: bool) -> None:
     dry_run(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=limit)
 
 
-def _train(stage: "Stage", cluster: "Cluster", *, fresh: bool) -> None:
+def _train_elastic(stage: "Stage", cluster: "Cluster") -> None:
+    from nmt_cli.distributed.elastic import Supervisor
+    from nmt_cli.distributed.membership import Membership
+    from nmt_cli.training.run_folder import RunFolder
+
+    run = RunFolder.of(stage.loaded.config)
+    members = Membership(run.elastic, run.checkpoints, cluster, console.note)
+
+    def train_part(part: "Cluster", generation: "Generation", asked: Callable[[], int]) -> None:
+        _train(stage, part, fresh=False, of=cluster, news=generation.told, asked=asked)
+
+    Supervisor(members, cluster, train_part, console.note).run()
+
+
+def _train(
+    stage: "Stage",
+    cluster: "Cluster",
+    *,
+    fresh: bool,
+    of: "Cluster | None" = None,
+    news: Callable[[int], str] = lambda _: "",
+    asked: Callable[[], int] = lambda: 0,
+) -> None:
+    """Train with the machines of a cluster, which may be some of those `of` another one.
+
+    `news` returns what to tell when training goes on after a step; `asked` is like `StopRequest`.
+    """
     from nmt_cli.distributed.addresses import danger
     from nmt_cli.events import Waiting
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
@@ -124,7 +167,7 @@ def _train(stage: "Stage", cluster: "Cluster", *, fresh: bool) -> None:
                 loaded,
                 tell=console.note,
                 on_encoded=lambda split, done: count(f"encoding {split}", done),
-                machine=ThisMachine(cluster),
+                machine=ThisMachine(of or cluster),
                 cluster=cluster,
                 is_fresh=fresh,
                 time_limit=time_limit,
@@ -140,13 +183,13 @@ def _train(stage: "Stage", cluster: "Cluster", *, fresh: bool) -> None:
         from nmt_cli.training.loop import train as train_prepared
 
         report = TrainingReport(prepared)
-        with TrainingView(prepared.config, report) as view:
-            left = ends_at - time.monotonic() - _EXIT_S
-            for event in train_prepared(prepared, stop.number, time_limit=left):
+        with TrainingView(prepared.config, report, news) as view:
+            left, number = ends_at - time.monotonic() - _EXIT_S, lambda: stop.number() or asked()
+            for event in train_prepared(prepared, number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
                 report.follow(event)
                 view.show(event)
-    stop.exit_if_set(view.signal)
+    stop.exit_if_set(view.signal or asked())
     if (late := time.monotonic() - ends_at) >= 1:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")

@@ -26,6 +26,8 @@ class Cluster:
     # Which of them this is. The first, 0, is the chief: it alone evaluates and writes.
     index: int = 0
     token: bytes = field(default=b"", repr=False)  # the secret by which they know each other
+    # what the user calls each, where these are some of the machines of the command line
+    numbers: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -37,9 +39,13 @@ class Cluster:
         """Whether this one evaluates and writes."""
         return self.index == 0
 
+    def number(self, index: int) -> int:
+        """Return the number that the user gave one of the machines."""
+        return self.numbers[index] if self.numbers else index
+
     def name(self, index: int) -> str:
         """Return what to call one of the machines."""
-        return f"worker {index} ({self.workers[index]})"
+        return f"worker {self.number(index)} ({self.workers[index]})"
 
 
 ALONE = Cluster()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 import tensorflow as tf
 
 from nmt_cli.distributed.cluster import Cluster, split_address
-from nmt_cli.errors import TrainingError
+from nmt_cli.errors import TrainingError, WorkerLost
 
 OUT_OF_MEMORY = (tf.errors.ResourceExhaustedError, MemoryError)
 HEARTBEAT_S = 40  # a machine that is silent for so long is given up by worker 0, which counts
@@ -96,13 +96,13 @@ class Peers:
     def _names(self, indices: Collection[int]) -> str:
         return " and ".join(self._cluster.name(index) for index in sorted(indices))
 
-    def _lost(self, indices: Collection[int]) -> TrainingError:
+    def _lost(self, indices: Collection[int]) -> WorkerLost:
         are = "is" if len(indices) == 1 else "are"
-        return TrainingError(f"{self._names(indices)} {are} lost", hint=_AGAIN)
+        return WorkerLost(f"{self._names(indices)} {are} lost", hint=_AGAIN)
 
-    def _given_up(self) -> TrainingError:
+    def _given_up(self) -> WorkerLost:
         by = "the others" if self._cluster.is_chief else self._cluster.name(0)
-        return TrainingError(
+        return WorkerLost(
             f"{by} gave up this machine: it was silent for more than {HEARTBEAT_S} seconds",
             hint=_AGAIN,
         )

@@ -8,6 +8,7 @@ import shlex
 import signal
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -48,10 +49,18 @@ _NUM_LOWEST = 3
 
 
 class TrainingView:
-    """Shows the events of one run; `signal` is the one that stopped it, on any machine, or 0."""
+    """Shows the events of one run; `signal` is the one that stopped it, on any machine, or 0.
 
-    def __init__(self, config: "Config", report: "TrainingReport") -> None:
-        self._config = config
+    `news` returns what to tell when training has gone on after a step, or nothing.
+    """
+
+    def __init__(
+        self,
+        config: "Config",
+        report: "TrainingReport",
+        news: Callable[[int], str] = lambda _: "",
+    ) -> None:
+        self._config, self._news = config, news
         self._report = report
         self.signal = 0
         self._best_by = _best_by(config)
@@ -103,6 +112,8 @@ class TrainingView:
         self._told = self._begin
 
     def _step_done(self, event: StepDone) -> None:
+        if event.step == self._begin_step + 1 and (news := self._news(self._begin_step)):
+            console.note(news)
         rate = event.num_tokens / event.seconds
         self._rate = _smooth(self._rate, rate)
         self._loss = _smooth(self._loss, event.loss)

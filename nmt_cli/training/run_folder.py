@@ -31,6 +31,7 @@ class RunFolder:
         self.events = path / "events.jsonl"  # one JSON object a line: all that happened
         self.report = path / "report.html"  # the same for people, with what the run is made of
         self.tensorboard = path / "tensorboard"  # the same for TensorBoard, if asked for
+        self.elastic = path / "elastic"  # which machines are there, for `--elastic`
         self.previous = path / "previous.json"  # manifest of the last run's model, forgotten
 
     @classmethod
@@ -41,7 +42,8 @@ class RunFolder:
         they share a disk; those that are not the chief have nothing else to keep.
         """
         path = RUNS_DIR / config.name
-        return cls(path if cluster.is_chief else path / f"worker-{cluster.index}")
+        own = f"worker-{cluster.number(cluster.index)}"
+        return cls(path if cluster.is_chief else path / own)
 
     @property
     def has_begun(self) -> bool:
