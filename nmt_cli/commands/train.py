@@ -39,7 +39,7 @@ def train(
     is_trusted: bool = opt.switch(
         "--trusted-network", "The network is private: accept any address."
     ),
-    elastic: bool = opt.switch("--elastic", "Go on without machines that are lost."),
+    elastic: bool = opt.switch("--elastic", "Continue without machines that are lost."),
 ) -> None:
     """Train a model on raw text: for translation, chat or classification.
 
