@@ -1,12 +1,11 @@
 """A search whose outputs have the translations that a glossary prescribes.
 
 A source is searched as usual. Where the best output lacks the translation of a term, the attention
-tells which words of it the term became; the translation takes the place of each of the likeliest
-ones in turn. Where the output is then most probable, a search writes what follows anew, so that it
-agrees with the term; and another one looks for outputs that have the term by themselves. Of all
-outputs with the term, and with the terms that were there before, the most probable one is kept.
-Several terms are placed one after the other, from left to right in the output; the lines that are
-given together are searched together.
+tells which word of it the term became; the translation takes the place of that. A search then
+writes what follows anew, so that it agrees with the term; and another one looks for outputs that
+have the term by themselves. Of all outputs with the term, and with the terms that were there
+before, the most probable one is kept. Several terms are placed one after the other, from left to
+right in the output; the lines that are given together are searched together.
 """
 
 import functools
@@ -28,8 +27,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 if TYPE_CHECKING:
     from nmt_cli.search.translator import Part, TextHypothesis
 
-_PLACES = 3  # words of an output that a term is tried in place of
-_SEARCHED = 1  # of these places, those from which a search goes on
 _WORD = re.compile(rf"[^\W{UNSPACED}]+(?:[-'\u2019][^\W{UNSPACED}]+)*|[{UNSPACED}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
@@ -132,11 +129,12 @@ class TermSearcher(Searcher):
         rows = zip(lines, self.engine.attention(*sides), strict=True)
         attempts = [self._attempt(line, weights, options) for line, weights in rows]
         replaced = self._log_probs(attempts)
-        prefixes = []
+        prefixes: list[tuple[_Attempt, Sequence[int]]] = []
         for attempt, found in zip(attempts, replaced, strict=True):
-            order = sorted(range(len(found)), key=found.__getitem__, reverse=True)
-            best = [attempt.beginnings[i] for i in order[:_SEARCHED]]
-            prefixes += [(attempt, ids) for ids in (*best, options.prefix)]
+            prefixes.append((attempt, options.prefix))
+            if found:
+                best = max(range(len(found)), key=found.__getitem__)
+                prefixes.append((attempt, attempt.beginnings[best]))
         searched = self.engine.search(
             [attempt.line.source for attempt, _ in prefixes],
             replace(options, sample=False, n_best=options.beam_size),
@@ -151,13 +149,14 @@ class TermSearcher(Searcher):
     def _attempt(self, line: _Line, weights: Matrix, options: SearchOptions) -> _Attempt:
         """Return an attempt at the missing term that comes first in the best output."""
         places = self._places(line, weights, options)
-        term = min(places, key=lambda term: places[term][0])
+        term = min(places, key=places.__getitem__)
+        start, end = places[term]
         line.missing.remove(term)
         attempt = _Attempt(line, term, [], [])
         vocabulary = self.vocabularies.target
         text, limit = vocabulary.decode(line.found[0].ids), self._limit(line.source, options)
         head = [i for i in options.prefix if i < len(CONTROL_TOKENS) + len(vocabulary.tags)]
-        for (start, end), form in itertools.product(places[term], term.forms):
+        for form in term.forms:
             before = text[:start] + _in_place(form, text, start)
             whole = [*head, *vocabulary.encode(before + text[end:]), EOS_ID]
             if len(whole) <= limit and self._is_suitable(attempt, whole):
@@ -165,13 +164,11 @@ class TermSearcher(Searcher):
                 attempt.outputs.append(whole)
         return attempt
 
-    def _places(
-        self, line: _Line, weights: Matrix, options: SearchOptions
-    ) -> dict[Term, list[Span]]:
-        """Return for each missing term the words of the best output it may be, likeliest first.
+    def _places(self, line: _Line, weights: Matrix, options: SearchOptions) -> dict[Term, Span]:
+        """Return for each missing term the word of the best output that it most likely became.
 
-        They are none of the prefix that was asked for, nor of the terms that are there. Where there
-        are no others, the term comes at the end.
+        That is none of the prefix that was asked for, nor of the terms that are there. Where there
+        is no other, the term comes at the end.
         """
         ids, vocabulary = line.found[0].ids, self.vocabularies.target
         text, tokens = vocabulary.decode(ids), _spans(vocabulary, ids)
@@ -183,8 +180,8 @@ class TermSearcher(Searcher):
         for term in line.missing:
             of_term = [i for i, span in enumerate(columns) if _overlap(span, term.span)]
             looks = [sum(row[i] for i in of_term) for row in weights]
-            words.sort(key=functools.partial(_most, looks, tokens), reverse=True)
-            places[term] = words[:_PLACES] or [(len(text), len(text))]
+            likeness = functools.partial(_most, looks, tokens)
+            places[term] = max(words, key=likeness, default=(len(text), len(text)))
         return places
 
     def _limit(self, source: Sequence[int], options: SearchOptions) -> int:

@@ -54,7 +54,7 @@ def test_a_document(translate, folder):
 def test_a_share_depends_on_the_glossary(translate, folder):
     arguments = ("-i", "in.txt", "-o", "out.txt", "--shard", "1/1", "--glossary", "terms.tsv")
     assert translate(*arguments).returncode == 0
-    assert "is there already" in translate(*arguments).stderr
+    assert "exists already" in translate(*arguments).stderr
     (folder / "terms.tsv").write_text("dog\tkatze\n")
     assert "is there already" not in translate(*arguments).stderr
 
