@@ -96,4 +96,4 @@ def _encode_share(
             share,
             on_progress=lambda done: on_encoded("train", done),
         )
-    tell(f"{folder}: part {share} {'encoded' if is_new else 'is there already'}")
+    tell(f"{folder}: part {share} {'encoded' if is_new else 'exists already'}")

@@ -56,7 +56,7 @@ def test_a_share_depends_on_the_glossary(translate, folder):
     assert translate(*arguments).returncode == 0
     assert "exists already" in translate(*arguments).stderr
     (folder / "terms.tsv").write_text("dog\tkatze\n")
-    assert "is there already" not in translate(*arguments).stderr
+    assert "exists already" not in translate(*arguments).stderr
 
 
 @pytest.mark.parametrize(
