@@ -211,7 +211,7 @@ class _Filling:
             )
             number = right if is_right else left
             span = places[number], places[number] + len(text)
-            if self._is_free(*span) and self._fits(span, mark):
+            if self._is_free(*span) and (text in SIGNS or self._fits(span, mark)):
                 node.span = span
                 self._take(span)
                 del places[number]

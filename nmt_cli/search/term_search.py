@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from nmt_cli.search.alignment import Matrix
 from nmt_cli.search.engine import Engine, Found, Hypothesis, Rows, Searcher
@@ -23,9 +22,6 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-
-if TYPE_CHECKING:
-    from nmt_cli.search.translator import Part, TextHypothesis
 
 _WORD = re.compile(rf"[^\W{UNSPACED}]+(?:[-'\u2019][^\W{UNSPACED}]+)*|[{UNSPACED}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -93,19 +89,17 @@ class TermSearcher(Searcher):
         """See `Searcher.restart`."""
         self.engine.restart()
 
-    def told(self, found: "TextHypothesis", options: SearchOptions) -> "TextHypothesis":
-        """Return an output that knows what became of the terms of its source."""
-        uses = [use for part in found.parts for use in self._uses(part, options)]
-        return replace(found, terms=uses)
-
-    def _uses(self, part: "Part", options: SearchOptions) -> Iterator[TermUse]:
+    def uses(
+        self, source: Sequence[int], target: Sequence[int], options: SearchOptions
+    ) -> Iterator[TermUse]:
+        """Yield what became of the terms of a source in an output, both as ids."""
         vocabulary = self.vocabularies.target
-        text = vocabulary.decode(part.target)
-        limit = self._limit(part.source, options)
-        for term in self._terms.terms_in(self.vocabularies.source.decode(part.source)):
+        text = vocabulary.decode(target)
+        limit = self._limit(source, options)
+        for term in self._terms.terms_in(self.vocabularies.source.decode(source)):
             if match := term.match(text):
                 yield TermUse(term.text, match[0])
-            elif len(part.target) + len(vocabulary.encode(term.forms[0])) > limit:
+            elif len(target) + len(vocabulary.encode(term.forms[0])) > limit:
                 yield TermUse(term.text, None, f"with it the output has over {limit} tokens")
             else:
                 yield TermUse(term.text, None, "no output that the model can write has it")

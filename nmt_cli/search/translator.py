@@ -142,11 +142,16 @@ class Translator:
             for line, parts in zip(window, sentences, strict=True):
                 results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
                 joined = self._join(line, parts, results)
-                if self.terms is not None:
-                    joined = [self.terms.told(hypothesis, options) for hypothesis in joined]
-                yield Translation(line, joined)
+                yield Translation(line, [self._with_terms(one, options) for one in joined])
 
         return finish()
+
+    def _with_terms(self, found: TextHypothesis, options: SearchOptions) -> TextHypothesis:
+        """Return an output that knows what became of the terms of its source."""
+        if self.terms is None:
+            return found
+        uses = (self.terms.uses(part.source, part.target, options) for part in found.parts)
+        return replace(found, terms=[*itertools.chain.from_iterable(uses)])
 
     def _begin_search(
         self, lines: list[list[list[int]]], options: SearchOptions, direction: Direction, first: int

@@ -1,8 +1,8 @@
 """A line -> its sentences and the white space between them."""
 
+import math
 from collections.abc import Iterable
 
-import numpy as np
 from sentencex import segment
 
 _USUAL = 0.95  # share of a text's lines that have as many sentences as its usual line, or fewer
@@ -49,4 +49,4 @@ def usual_sentences(lines: Iterable[str], language: str) -> int:
     """Return how many sentences a line of a text has: 19 of 20 have no more."""
     splitter = Splitter(language, 0)
     counts = [len(splitter.split(line.strip())) for line in lines if line.strip()]
-    return int(np.quantile(counts, _USUAL, method="higher")) if counts else 1
+    return sorted(counts)[math.ceil(_USUAL * (len(counts) - 1))] if counts else 1

@@ -365,7 +365,7 @@ def test_files_that_are_none(server, toy_bundle):
     for name, content, status, words in (
         ("a.pdf", b"%PDF", 400, "is not translated"),
         ("", b"x", 422, ""),
-        ("a.docx", b"no zip", 400, "is no Word document"),
+        ("a.docx", b"no zip", 400, "is not a Word document"),
         ("a.docx", bomb.getvalue(), 400, "unpacks to more than"),
         ("a.xlf", entity, 400, "defines entities"),
         ("a.md", b"\xff\xfe", 400, "not valid UTF-8"),

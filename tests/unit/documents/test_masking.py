@@ -55,7 +55,7 @@ def test_spaces_that_only_kept_letters_apart_go_again():
 
 def test_markup_follows_its_words_around_signs():
     text = "see {x} in red"
-    inline = Inline(text, [Mark(0, 7, "<i>", "</i>"), Mark(4, 7, is_kept=True)])
+    inline = Inline(text, [Mark(0, 7, "<i>", "</i>"), Mark(4, 7, is_kept=True, depth=1)])
     masked = Masked.of(inline)
     filled = masked.filled(f"in rot {A} sehen", Alignment([(0, 3), (1, 2), (2, 0), (3, 1)]))
     assert filled.text == "in rot <i>{x} sehen</i>"

@@ -7,6 +7,7 @@ import pytest
 
 from nmt_cli.api.model import Model
 from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.documents import plain
 from nmt_cli.errors import ConfigError
 from nmt_cli.evaluation.evaluator import read_examples
 from nmt_cli.search.loading import EngineOptions
@@ -128,7 +129,7 @@ def test_a_server_translates_each_way(bundle):
         assert (model.ways, way) == ([("en", "de"), ("en", "xx")], ("en", "xx"))
         with pytest.raises(RequestError, match=r"from 'de' to 'xx' \(served: en-de, en-xx\)"):
             served.for_pair("de", "xx")
-        found = asyncio.run(translate(served, ["dog"], (None, "xx")))
+        found = asyncio.run(translate(served, [plain.Page("dog")], (None, "xx")))
         assert found[0].source.language == "en"
         assert found[0].text == Model(bundle).translate(["dog"], to="xx")[0].text
     finally:
