@@ -169,7 +169,14 @@ def free_ports() -> list[int]:
     raise AssertionError("no port is free")
 
 
-@pytest.mark.parametrize("started", [by_slurm, by_ssh, by_kubeflow])
+@pytest.mark.parametrize(
+    "started",
+    [
+        by_slurm,
+        pytest.param(by_ssh, marks=pytest.mark.slow),
+        pytest.param(by_kubeflow, marks=pytest.mark.slow),
+    ],
+)
 def test_a_launcher_trains_on_all_machines(started, toy_corpus, tmp_path):
     environment = loopback(tmp_path, toy_corpus)
     processes = [

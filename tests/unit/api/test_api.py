@@ -124,10 +124,11 @@ def test_an_ensemble_is_loaded_and_pickled_as_its_paths(model):
     assert twin.translate(["red dog"])[0].text == model.translate(["red dog"])[0].text
 
 
-def test_an_ensemble_is_evaluated_with_options_of_search(model):
+def test_an_ensemble_is_evaluated_with_options_of_search(model, toy_corpus):
     seen: list[str] = []
     both = [model.bundle.path, model.bundle.path.parent]
-    found = nmt_cli.evaluate(both, split="dev", beam_size=1, on_engine=seen.append)
+    text = str(toy_corpus)
+    found = nmt_cli.evaluate(both, split="dev", data_dir=text, beam_size=1, on_engine=seen.append)
     assert "2 models" in seen[0]
     assert "beam_size 1," in found.results[0].settings["search"]
 
