@@ -96,9 +96,11 @@ class TestCommittedFiles:
         for name, content in corpus.items():
             assert committed[name] == content, f"{name}: run the generator again"
 
+    @pytest.mark.slow
     def test_another_seed_makes_another_corpus(self, corpus):
         assert small_talk.make_corpus(seed=1)["dev.tsv"] != corpus["dev.tsv"]
 
+    @pytest.mark.slow
     def test_the_command_writes_the_same_files_again(self, corpus, monkeypatch, tmp_path):
         monkeypatch.setattr("sys.argv", ["small_talk", str(tmp_path / "new")])
         small_talk.main()

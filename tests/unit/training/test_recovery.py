@@ -230,6 +230,7 @@ def test_micro_batches_are_halved_until_they_fit_and_the_batch_stays_the_same(
         assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_knows_what_fits(prepare_run, memory_for):
     """With dropout, whose masks depend on the micro-batch: all is equal bit for bit."""
     memory_for(40)
@@ -248,6 +249,7 @@ def test_a_resumed_run_knows_what_fits(prepare_run, memory_for):
         np.testing.assert_array_equal(array, other[name])
 
 
+@pytest.mark.slow
 def test_memory_that_is_too_small_for_one_pair_ends_training(prepare_run, memory_for):
     memory_for(0)
     with pytest.raises(TrainingError, match="too little memory, even for one pair") as caught:
