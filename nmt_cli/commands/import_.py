@@ -66,6 +66,8 @@ def _tell(bundle: "Bundle", *, is_default: bool) -> None:
 
     manifest, size = bundle.manifest, bundle.manifest.model
     languages, known = manifest.known_languages.text, manifest.known_languages
+    if manifest.facts.has_turns:
+        languages = manifest.target_lang
     number_format = manifest.ctranslate2["auto"]
     about = FAMILIES[manifest.training["imported"]["family"]].about
     console.note(
@@ -84,7 +86,9 @@ def _tell(bundle: "Bundle", *, is_default: bool) -> None:
         # The text to try is English.
         source = next((c for c in _ENGLISH if c in known.source), next(iter(known.source), ""))
         where += known.options((source, [c for c in known.target if c != source][-1]))
+    if manifest.facts.has_labels:  # an encoder, which labels nothing yet
+        tuning = shlex.join(["nmt", "train", "my.yaml", "--from", str(bundle.path)])
+        console.note(f"next: nmt init my.yaml && {tuning}")
+        return
     command = [manifest.facts.command, *where, *([] if manifest.facts.has_turns else ["Hello!"])]
-    if manifest.facts.has_labels:
-        command = ["train", "my.yaml", "--from", str(bundle.path)]
     console.note(f"next: {shlex.join(['nmt', *command])}")

@@ -51,8 +51,8 @@ class Masked(NamedTuple):
         """Return a text with signs for as many words as there are signs; one with a sign stays."""
         marks, text = _merged(inline.marks), inline.text
         spans = [(mark.start, mark.end) for mark in marks if mark.is_kept and mark.start < mark.end]
-        if any(sign in text for sign in SIGNS):
-            spans = []
+        if not spans or any(sign in text for sign in SIGNS):
+            return cls(inline, {})
         kept = {
             sign: Kept(text[a:b], text[:a][-1:].isalnum(), text[b : b + 1].isalnum())
             for sign, (a, b) in zip(SIGNS, spans, strict=False)

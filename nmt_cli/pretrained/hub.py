@@ -67,7 +67,7 @@ def _told(name: str, error: Exception) -> NmtError:
         problem, hint = "holds no config.json", "nmt help pretrained lists what can be imported"
     elif isinstance(error, _NO_NETWORK) or type(error).__module__.startswith("httpx"):
         problem = "the Hugging Face hub cannot be reached"
-        hint = "check the network; the same command keeps the files that came whole, and goes on"
+        hint = "check the network; the same command keeps the files that came whole"
     else:
         reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
         where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""

@@ -82,6 +82,8 @@ def import_model(
     Example:
         nmt_cli.import_model("Helsinki-NLP/opus-mt-en-de")
     """
+    if not str(source):
+        raise ConfigError("the name of the model to import is empty")
     with os_errors_as(ModelFileError, f"{source}: cannot be imported"):
         if target is not None:
             _check_target(Path(target))

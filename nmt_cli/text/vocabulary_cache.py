@@ -29,15 +29,19 @@ _SETTLED_NS = 2_000_000_000
 _SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it takes
 
 
-def load_or_train(config: Config, corpora: Corpora, folder: Path) -> tuple[Vocabularies, bool]:
+def load_or_train(
+    config: Config, corpora: Corpora, folder: Path, shared: Path | None = None
+) -> tuple[Vocabularies, bool]:
     """Return the run's vocabularies and whether they were trained just now.
 
-    Those in `folder` are used again where `load` finds them. Damaged ones are trained again. Of a
-    large corpus every so many pairs are enough to learn from.
+    Those in `folder`, or in the `shared` one of all machines, are used again where `load` finds
+    them. Damaged ones are trained again. Of a large corpus every so many pairs are enough to learn
+    from.
     """
     key = _key_of(config, corpora, FileHashes(folder))
-    if found := _load(config, folder, key):
-        return found, False
+    for place in dict.fromkeys((shared or folder, folder)):
+        if found := _load(config, place, key):
+            return found, False
     vocabularies = _train(config, corpora, Languages.of(config))
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others

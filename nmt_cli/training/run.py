@@ -37,7 +37,6 @@ from nmt_cli.text.shares import split_name
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint, kept_sizes, load_or_train
-from nmt_cli.text.vocabulary_cache import load as load_vocabularies
 from nmt_cli.training.auto_values import (
     ANY_MACHINE,
     LANES,
@@ -141,10 +140,7 @@ def prepare(
         text = text_hashes(corpora, hashes)
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
-            vocabularies = load_vocabularies(config, corpora, run.path, hashes)
-            is_new = False
-            if vocabularies is None:
-                vocabularies, is_new = load_or_train(config, corpora, folder.path)
+            vocabularies, is_new = load_or_train(config, corpora, folder.path, run.path)
             made = "trained" if is_new else "reused"
             tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
         if VOCAB_SIZE not in loaded.auto and (warning := unfilled(config, vocabularies)):
