@@ -143,7 +143,7 @@ def evaluate(
         columns: The two columns of `source` if it is a table: headings, or numbers from 1.
         encoding: The encoding of these files.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
-        noises: Kinds of `text.noise.CHANGES`, such as "typos", under which to score it as well.
+        noises: Kinds of `config.schema.NOISES`, such as "typos", under which to score it as well.
         glossary: A glossary, or its file, with which to score it as well.
         data_dir: The folder of the model's text.
         target_lang: Code of the target language; default: the model's.

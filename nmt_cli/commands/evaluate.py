@@ -54,11 +54,11 @@ def evaluate(
     """
     from nmt_cli.api import functions
     from nmt_cli.bundle.finding import find_bundle
+    from nmt_cli.config.schema import NOISES
     from nmt_cli.evaluation.evaluator import check_split, evaluate_outputs
     from nmt_cli.search.loading import EngineOptions
     from nmt_cli.terminal.evaluation_view import show_evaluation
     from nmt_cli.terminal.lines import checked_encoding, pair_columns
-    from nmt_cli.text.noise import CHANGES
 
     encoding = checked_encoding(encoding)
     others = compare or []
@@ -99,7 +99,7 @@ def evaluate(
             columns=columns,
             encoding=encoding,
             compare=others,
-            noises=tuple(CHANGES) if noise else (),
+            noises=NOISES if noise else (),
             glossary=terms,
             data_dir=data_dir,
             target_lang=target_lang,

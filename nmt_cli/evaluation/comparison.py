@@ -1,5 +1,6 @@
 """All that an evaluation finds of what systems wrote, each part when it is asked for."""
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ class Result:
     facts: dict[str, Any] = field(default_factory=dict)
     # how the outputs were made, for people
     settings: Mapping[str, str] = field(default_factory=dict)
+    references: list[str] | None = None  # its own, if its inputs were others than the corpus's
 
 
 @dataclass(frozen=True)
@@ -86,17 +88,25 @@ class Evaluation(Comparison):
     """Translations or replies beside each other."""
 
     def _corpus_scores(self) -> list[dict[str, Score]]:
-        references, language = self.corpus.references, self.corpus.language
-        ways = self.corpus.ways or [("", language)] * len(references)
+        language = self.corpus.language
+        ways = self.corpus.ways or [("", language)] * len(self.corpus.references)
         return [
-            scores.scores_by_way(r.outputs, references, ways, language, ALL) for r in self.results
+            scores.scores_by_way(r.outputs, self._references(r), ways, language, ALL)
+            for r in self.results
         ]
+
+    def _references(self, result: Result) -> list[str]:
+        return self.corpus.references if result.references is None else result.references
 
     @cached_property
     def p_values(self) -> list[dict[str, float]]:
-        """See `scores.p_values`."""
-        first, *others = (result.outputs for result in self.results)
-        return scores.p_values(first, others, self.corpus.references, self.corpus.language)
+        """See `scores.p_values`; a system with references of its own has none."""
+        references, language = self.corpus.references, self.corpus.language
+        first, *others = self.results
+        is_same = [self._references(other) == references for other in others]
+        compared = [other.outputs for other in itertools.compress(others, is_same)]
+        found = iter(scores.p_values(first.outputs, compared, references, language))
+        return [next(found) if same else {} for same in is_same]
 
     @property
     def length_unit(self) -> str:
@@ -111,13 +121,14 @@ class Evaluation(Comparison):
             return [[] for _ in self.results]
         lengths = sources if sources is not None else references
         return [
-            scores.scores_by_length(lengths, r.outputs, references, language) for r in self.results
+            scores.scores_by_length(lengths, r.outputs, self._references(r), language)
+            for r in self.results
         ]
 
     @cached_property
     def segment_scores(self) -> list[list[float]]:
         """Each system's chrF++ of each segment."""
-        return [scores.segment_scores(r.outputs, self.corpus.references) for r in self.results]
+        return [scores.segment_scores(r.outputs, self._references(r)) for r in self.results]
 
     @cached_property
     def _from_worst(self) -> list[int]:

@@ -32,7 +32,7 @@ from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
 from nmt_cli.search.term_search import TermSearcher
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.languages import Way
-from nmt_cli.text.noise import with_noise
+from nmt_cli.text.noise import CHANGES, with_noise
 from nmt_cli.text.shards import Encoder, build_encoder
 
 if TYPE_CHECKING:
@@ -150,9 +150,12 @@ class Evaluator:
             else system.run(self.examples, self.on_progress)
             for system in systems
         ]
-        for kind in self.noises:
+        # A reply answers its turn alone: a chat's are neither merged nor split.
+        for kind in (k for k in self.noises if first.session is None or k in CHANGES):
             noisy = with_noise(self.examples, kind)
-            results.append(replace(first.run(noisy, self.on_progress), name=kind))
+            references = first.corpus(noisy, self.language).references
+            found = first.run(noisy, self.on_progress)
+            results.append(replace(found, name=kind, references=references))
         if self.glossary is not None:
             terms = TermSearcher(first.engine, first.encoder.vocabularies, self.glossary)
             found = replace(first, terms=terms).run(self.examples, self.on_progress)
@@ -262,6 +265,9 @@ def with_terms(results: list[Result], corpus: Corpus, glossary: Glossary) -> lis
     count = sum(map(len, expected))
     found = []
     for result in results:
+        if result.references not in (None, corpus.references):
+            found.append(result)
+            continue
         pairs = zip(expected, result.outputs, strict=True)
         right = sum(term.match(output) is not None for terms, output in pairs for term in terms)
         facts = {"terms": count, "terms_right": right / count if count else 1.0}

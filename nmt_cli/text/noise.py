@@ -99,10 +99,37 @@ _MERGED, _SPLIT = NOISES[len(CHANGES) :]
 
 
 def with_noise(examples: Sequence[Example], kind: str, seed: int = 1) -> list[Example]:
-    """Return examples of which the last turn of each source has a noise of `CHANGES`."""
+    """Return each example with a noise of `NOISES`; merged and split ones have other targets."""
     random = np.random.default_rng(seed)
+    if kind == _MERGED:
+        pairs = itertools.zip_longest(examples, examples[1:])
+        return [_together(one, other) if other else one for one, other in pairs]
+    if kind == _SPLIT:
+        return [_sentence_of(example, random) for example in examples]
     change = CHANGES[kind]
     return [e._replace(source=(*e.source[:-1], change(e.source[-1], random))) for e in examples]
+
+
+def _together(one: Example, other: Example) -> Example:
+    if one.way != other.way:
+        return one
+    sides = zip((*one.source, one.target), (*other.source, other.target), strict=True)
+    *source, target = map(" ".join, sides)
+    return one._replace(source=tuple(source), target=target)
+
+
+def _sentence_of(example: Example, random: Random) -> Example:
+    found = _one_of_both(example.source[-1], example.target, random)
+    return example._replace(source=(found[0],), target=found[1]) if found else example
+
+
+def _one_of_both(source: str, target: str, random: Random) -> tuple[str, str] | None:
+    """Return a sentence of two texts that have as many; else None."""
+    sources, targets = (_SENTENCE_END.split(text.strip()) for text in (source, target))
+    if len(sources) != len(targets):
+        return None
+    at = random.integers(len(sources))
+    return sources[at], targets[at]
 
 
 class Noise:
@@ -137,12 +164,10 @@ class Noise:
         return with_pairs(corpus, pairs)
 
     def _one_sentence(self, pair: "Pair", random: Random) -> "Pair":
-        texts = (side.decode(ids) for side, ids in zip(self._sides, pair, strict=True))
-        sources, targets = (_SENTENCE_END.split(text.strip()) for text in texts)
-        if len(sources) != len(targets):
+        source, target = (side.decode(ids) for side, ids in zip(self._sides, pair, strict=True))
+        if (found := _one_of_both(source, target, random)) is None:
             return pair
-        at = random.integers(len(sources))
-        chosen = zip(self._sides, (sources[at], targets[at]), pair, strict=True)
+        chosen = zip(self._sides, found, pair, strict=True)
         return Pair(*(rewritten(*of_side) for of_side in chosen))
 
     def _joined(self, pair: "Pair", other: "Pair") -> "Pair":

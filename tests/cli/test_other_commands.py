@@ -13,6 +13,8 @@ import pytest
 import yaml
 from html_page import Page
 
+from nmt_cli.config.schema import NOISES
+
 SMALL = ["--set", "tokenizer.vocab_size=300", "--set", "model.d_model=8", "--set", "model.d_ff=8",
          "--set", "model.num_heads=2", "--set", "model.encoder_layers=1", "--set",
          "model.decoder_layers=1", "--set", "train.tokens_per_batch=64"]  # fmt: skip
@@ -160,15 +162,18 @@ def test_a_table_has_source_and_reference(run_nmt, toy_bundle, tmp_path):
         assert "needs --input with a .tsv or .csv" in found[4].stderr
 
 
-def test_evaluate_scores_each_noise_of_the_source(run_nmt, toy_bundle, toy_corpus, tmp_path):
+def test_evaluate_scores_each_noise(run_nmt, toy_bundle, toy_corpus, tmp_path):
     """The words of the toy corpus have no upper case: what is in lower case scores the same."""
     files = ["-i", str(toy_corpus / "test.en"), "--reference", str(toy_corpus / "test.de")]
     done = run_nmt("evaluate", "-m", str(toy_bundle), *files, "--noise", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     clean, *noisy = json.loads(done.stdout)["systems"]
     scores = {system["name"]: system["bleu"]["score"] for system in noisy}
-    assert [*scores] == ["lower_case", "capitals", "title_case", "final_punctuation", "typos"]
-    assert scores["lower_case"] == clean["bleu"]["score"] > scores["capitals"]
+    assert [*scores] == [*NOISES]
+    assert scores["lower_case"] == scores["split"] == clean["bleu"]["score"] > scores["capitals"]
+    compared = {system["name"] for system in noisy if system["p_values"]}
+    assert "lower_case" in compared
+    assert "merged" not in compared
 
 
 def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):

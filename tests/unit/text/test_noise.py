@@ -7,6 +7,7 @@ import pytest
 
 from nmt_cli.config.schema import NOISES, TokenizerConfig
 from nmt_cli.text import noise
+from nmt_cli.text.corpus import Example
 from nmt_cli.text.noise import CHANGES, Noise
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.special_tokens import EOS_ID
@@ -76,6 +77,20 @@ def test_a_typo_in_every_tenth_word():
     found = {noise.typos("dogs", random) for _ in range(200)}
     assert {"odgs", "ogs", "ddogs", "sogs", "fogs", "dog"} - found == {"dog"}  # never the last
     assert noise.typos("a 1 ?", random) == "a 1 ?"
+
+
+def test_an_evaluation_has_references_for_what_is_merged_and_split():
+    pairs = zip(LINES[:4], OUTPUTS, strict=False)
+    examples = [Example((source,), target) for source, target in pairs]
+    merged = noise.with_noise(examples, "merged")
+    assert merged[0] == Example((f"{LINES[0]} {LINES[1]}",), f"{OUTPUTS[0]} {OUTPUTS[1]}")
+    assert merged[3] == examples[3]
+    split = noise.with_noise(examples, "split")
+    sentences = [("Two dogs run.", "Zwei Hunde rennen."), ("A cat sleeps.", "Eine Katze schläft.")]
+    assert (*split[1].source, split[1].target) in sentences
+    assert [split[i] for i in (0, 2, 3)] == [examples[i] for i in (0, 2, 3)]
+    korean = Example(("하나",), "one", ("ko", "en"))
+    assert noise.with_noise([examples[0], korean], "merged") == [examples[0], korean]
 
 
 def test_every_kind_of_the_configuration_is_known(subwords):
