@@ -5,7 +5,7 @@ that the caller passes.
 """
 
 import functools
-import secrets
+import random
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -231,7 +231,7 @@ class Model:
         check_task(self.bundle, CHAT)
         talk = ChatOptions.from_mapping(self.bundle.manifest.chat)
         of_talk = {name: options.pop(name) for name in talk.names() if name in options}
-        seed = secrets.randbelow(1 << 31) if seed is None else seed
+        seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
         search = self.search_options(seed=seed, **options)
         with self._lock:
             self.engine.restart()

@@ -14,9 +14,10 @@ pipeline, so a `</s>` that somebody types is five ordinary characters.
 import contextlib
 import functools
 import json
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from multiprocessing.pool import ThreadPool
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,8 +101,7 @@ class Subwords:
             limit_alphabet=len(alphabet),
             show_progress=False,
         )
-        with ThreadPool(1) as pool:  # its thread ends with the process: Ctrl-C need not wait
-            pool.apply_async(tokenizer.train_from_iterator, (texts, trainer)).get()
+        _run_in_thread(lambda: tokenizer.train_from_iterator(texts, trainer))
         return cls(_without_added_tokens(tokenizer), tags)
 
     @classmethod
@@ -242,6 +242,20 @@ def _is_ours(tokenizer: Tokenizer) -> bool:
             if steps_of(twin) == found:
                 return tokenizer.model.dropout is None
     return False
+
+
+def _run_in_thread(function: Callable[[], None]) -> None:
+    """Run a function in a thread that ends with the process, so that Ctrl-C need not wait."""
+    done = Future[None]()
+
+    def run() -> None:
+        try:
+            done.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    done.result()
 
 
 def _commonest_characters(texts: Iterable[str], limit: int) -> list[str]:
