@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -26,12 +27,14 @@ from nmt_cli.text.languages import Way
 if TYPE_CHECKING:
     from nmt_cli.documents.inline import Filled
     from nmt_cli.search.chat_session import ChatSession
+    from nmt_cli.search.options import SearchOptions
 
 _UNKNOWN_LANGUAGE = "und"  # ISO 639-2: undetermined
 _CHARACTERS_PER_TOKEN = 4
 _SHARE_OF_WAITING = 1 / 6  # of the time of a request, so that what is accepted is answered
 _MOST_CHATS = 64  # replies that wait for a model
 _MOST_LISTED = 20  # ways in an error
+_MOST_OPTIONS = 256  # kinds of requests of a model of many languages
 _LOG = logging.getLogger("nmt.serve")
 
 
@@ -52,6 +55,8 @@ class ServedModel:
             if source != target or not known.tokens
         ]
         self.written = _written(model)
+        # Made once for each kind of request: that takes longer than all else before the queue.
+        self.options = functools.lru_cache(_MOST_OPTIONS)(self._options)
         self._seeded = threading.Lock()
         self._places = threading.BoundedSemaphore(settings.threads + _MOST_CHATS)
         self._aside = ThreadPoolExecutor(settings.threads, thread_name_prefix=name)
@@ -73,7 +78,7 @@ class ServedModel:
             return lambda texts, _options: [*labeller.label_windows([texts])]
         if self.facts.is_parallel:
             translator = self.model.translator()
-            options = self.model.search_options(**self.languages_of(self.ways[0]))
+            options = self.options(self.ways[0], 0)
             list(translator.translate(["."], options))  # the first is slower
             written = metrics.TOKENS.labels(self.name)
 
@@ -89,6 +94,11 @@ class ServedModel:
     async def run(self, texts: Sequence[Any], options: Any = None) -> list[Any]:
         """Return a result for each text: of an `Inline` its translations, of a line its labels."""
         return await asyncio.wrap_future(self.batcher.submit(texts, options)) if texts else []
+
+    def _options(self, way: Way, alternatives: int) -> "SearchOptions":
+        """Return how to search one way, for a translation and so many others."""
+        search: dict[str, Any] = {"n_best": alternatives + 1} if alternatives else {}
+        return self.model.search_options(**search, **self.languages_of(way))
 
     def languages_of(self, way: Way) -> dict[str, str]:
         """Return the search options that choose a way; a model of one needs none."""

@@ -90,14 +90,12 @@ async def translate(
     else:
         sources = [Detected(100.0, source or "auto")] * len(pages)
     ways = {found.language: models.for_pair(found.language, target) for found in sources}
-    search: dict[str, Any] = {"n_best": alternatives + 1} if alternatives else {}
     results: dict[int, Translated[Whole]] = {}
     for served, way in dict.fromkeys(ways.values()):
         indices = [i for i, found in enumerate(sources) if ways[found.language] == (served, way)]
         # All at once: the queue takes a request as a whole, and lets others in between its texts.
         asked = [one for i in indices for one in pages[i].texts if _is_for_model(pages[i], one)]
-        options = served.model.search_options(**search, **served.languages_of(way))
-        found = iter(await served.run(asked, options))
+        found = iter(await served.run(asked, served.options(way, alternatives)))
         for i in indices:
             rows = [*_rows(pages[i], found)]
             results[i] = Translated(pages[i], rows, replace(sources[i], language=way[0]))
