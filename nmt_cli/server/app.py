@@ -32,7 +32,7 @@ from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.settings import Settings
 
 _RELOAD_SECONDS = 1.0
-_TURNS_TO_TRIM = 20
+_TURNS_TO_TRIM = 5
 _ARENA_MAX = -8  # of malloc.h
 _SECURITY = {
     "x-content-type-options": "nosniff",
