@@ -5,6 +5,7 @@ Each takes a configuration as the commands do: a YAML file, or the name of a bun
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -63,6 +64,7 @@ def train(
     data_dir: str | Path | None = None,
     fresh: bool = False,
     time: str | float | None = None,
+    store: str | None = None,
     should_stop: Callable[[], int] = lambda: 0,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> "Iterator[Event]":
@@ -74,6 +76,7 @@ def train(
         data_dir: The folder of the text.
         fresh: Discard the run's checkpoints and start over.
         time: Limit for the whole run, in seconds or as "30m".
+        store: URL of a folder of an object store in which the run is kept, too.
         should_stop: Called after every step; if true, a checkpoint is saved and the run stops.
         on_note: Called with a line of text for each choice and stage.
 
@@ -91,12 +94,17 @@ def train(
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
+    from nmt_cli.training.run_store import RunStore
     from nmt_cli.training.stages import stages_to_do
 
     limit = time if isinstance(time, int | float) else seconds_of(time)
     loaded = configuration(config, set, data_dir)
     for stage, time_limit, ends_at in stages_to_do(loaded, is_fresh=fresh, time_limit=limit):
-        with RunFolder.of(stage.config).locked():
+        run = RunFolder.of(stage.config)
+        kept = None
+        if store is not None:
+            kept = RunStore(store, run, tell=on_note, warn=on_note, is_fresh=fresh)
+        with run.locked(), kept or nullcontext():
             machine = ThisMachine()
             prepared = prepare(
                 stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
@@ -106,7 +114,10 @@ def train(
             quiet_tensorflow()  # after faults of the text were found
             from nmt_cli.training.loop import train as train_prepared
 
-            yield from train_prepared(prepared, should_stop, time_limit=ends_at - monotonic())
+            for event in train_prepared(prepared, should_stop, time_limit=ends_at - monotonic()):
+                if kept is not None:
+                    kept.follow(event)
+                yield event
 
 
 def evaluate(

@@ -12,14 +12,15 @@ from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.errors import ModelFileError, did_you_mean
 from nmt_cli.files import existing_dir
 from nmt_cli.resources import RUNS_DIR
+from nmt_cli.stores import fetched, is_url
 
 
 def find_bundle(model: str | Path | Sequence[str | Path] | None, *tasks: TaskFacts) -> Bundle:
     """Return the bundle that a command should use, for one of some tasks; none named is any.
 
-    `model` is what the user gave: a bundle, a run folder or a shared file; or several of these,
-    which are an ensemble: the first with the others as its partners. None looks at `$NMT_MODEL` and
-    then takes the newest bundle of the right task below `runs/`.
+    `model` is what the user gave: a bundle, a run folder or a shared file, or a URL of one; or
+    several of these, which are an ensemble: the first with the others as its partners. None looks
+    at `$NMT_MODEL` and then takes the newest bundle of the right task below `runs/`.
 
     Raises:
         ModelFileError: There is none, it is damaged, or it is for another task; or the models of an
@@ -34,12 +35,13 @@ def find_bundle(model: str | Path | Sequence[str | Path] | None, *tasks: TaskFac
     given = str(model or os.environ.get("NMT_MODEL") or "")
     if not given:
         return _newest_bundle(tasks)
-    if Path(given).is_file() and Path(given).name != MANIFEST:
+    path = fetched(given, ModelFileError) if is_url(given) else Path(given)
+    if path.is_file() and path.name != MANIFEST:
         from nmt_cli.bundle.sharing import unpacked
 
-        bundle = unpacked(Path(given))
+        bundle = unpacked(path)
     else:
-        bundle = open_bundle(_bundle_dir(Path(given)))
+        bundle = open_bundle(_bundle_dir(path))
     check_task(bundle, *tasks, named=given)
     return bundle
 

@@ -20,9 +20,14 @@ def join(
 
     Example: nmt join big.de --remove
     """
+    from nmt_cli.errors import DataError
     from nmt_cli.parts import folder_of, join
+    from nmt_cli.stores import Store, is_url, written
 
-    whole = Path(output)
-    console.note(f"wrote {output} from {join(whole)} parts")
-    if remove:
-        shutil.rmtree(folder_of(whole))
+    with written(output, "*") as here:
+        number = join(Path(str(here)))
+    console.note(f"wrote {output} from {number} parts")
+    if remove and is_url(output):
+        Store(f"{output}.parts", DataError).delete("")
+    elif remove:
+        shutil.rmtree(folder_of(Path(output)))

@@ -5,6 +5,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.distributed.cluster import Cluster
     from nmt_cli.distributed.membership import Generation
+    from nmt_cli.training.run_folder import RunFolder
+    from nmt_cli.training.run_store import RunStore
     from nmt_cli.training.stages import Stage
 
 _EXIT_S = 1.0  # for TensorFlow to leave
@@ -40,6 +43,7 @@ def train(
         "--trusted-network", "The network is private: accept any address."
     ),
     elastic: bool = opt.switch("--elastic", "Continue without machines that are lost."),
+    store: str | None = opt.option("URL", "Keep the run in this object store, too."),
 ) -> None:
     """Train a model on raw text: for translation, chat or classification.
 
@@ -53,6 +57,9 @@ def train(
     --elastic, with machines that share the folder `runs`: when one is lost, the others continue
     from the last checkpoint, and it joins them when it comes back. One that gets SIGTERM or Ctrl-C
     leaves after a checkpoint.
+
+    --store s3://BUCKET/FOLDER copies each checkpoint there while training goes on. On another
+    machine the same command resumes from it.
 
     Example: nmt train my.yaml --time 30m
 
@@ -87,6 +94,10 @@ def train(
             "--elastic resumes whenever a machine begins; --fresh would start over each time",
             hint="delete the run folder, or give the run another name: --set name=NAME",
         )
+    if elastic and store is not None:
+        raise ConfigError(
+            "--elastic keeps runs on a disk that all machines share, not in a --store"
+        )
     stages = stages_to_do(loaded, is_fresh=fresh, time_limit=seconds, started=started)
     if not dry_run:
         for stage in stages:
@@ -94,7 +105,7 @@ def train(
             if elastic:
                 _train_elastic(stage, cluster)
             else:
-                _train(stage, cluster, fresh=fresh)
+                _train(stage, cluster, fresh=fresh, store=store)
         return
     _note_stage((first := next(stages)).loaded, loaded)
     _rehearse(first, fresh=fresh)
@@ -104,6 +115,7 @@ def train(
         console.note(f"then: {later.config.name}, {steps}")
     options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
     options += [f"--from={start}"] if start is not None else []
+    options += [f"--store={store}"] if store is not None else []
     command = shlex.join(["nmt", "train", *([config] if config else []), *options])
     console.note(f"everything is fine; train with: {command}")
 
@@ -134,11 +146,18 @@ def _train_elastic(stage: "Stage", cluster: "Cluster") -> None:
     Supervisor(members, cluster, train_part, console.note).run()
 
 
+def _kept(store: str, folder: "RunFolder", *, fresh: bool) -> "RunStore":
+    from nmt_cli.training.run_store import RunStore
+
+    return RunStore(store, folder, tell=console.note, warn=console.warn, is_fresh=fresh)
+
+
 def _train(
     stage: "Stage",
     cluster: "Cluster",
     *,
     fresh: bool,
+    store: str | None = None,
     of: "Cluster | None" = None,
     news: Callable[[int], str] = lambda _: "",
     asked: Callable[[], int] = lambda: 0,
@@ -160,8 +179,9 @@ def _train(
     if cluster.size > 1:
         console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)
-    is_new = fresh or not folder.has_begun
-    with folder.locked(), StopRequest() as stop:
+    kept = _kept(store, folder, fresh=fresh) if store is not None and cluster.is_chief else None
+    with folder.locked(), StopRequest() as stop, kept or nullcontext():
+        is_new = fresh or not folder.has_begun
         with console.counting("pairs") as count:
             prepared = prepare(
                 loaded,
@@ -185,11 +205,12 @@ def _train(
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report, news) as view:
             left, number = ends_at - time.monotonic() - _EXIT_S, lambda: stop.number() or asked()
+            followers = [report.follow, view.show, *([kept.follow] if kept else [])]
             for event in train_prepared(prepared, number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
-                report.follow(event)
-                view.show(event)
+                for follow in followers:
+                    follow(event)
     stop.exit_if_set(view.signal or asked())
     if (late := time.monotonic() - ends_at) >= 1:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")

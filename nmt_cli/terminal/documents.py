@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.errors import ConfigError
+from nmt_cli.stores import written
 from nmt_cli.terminal import console
 from nmt_cli.terminal.lines import destinations, tell_terms
 
@@ -66,10 +67,10 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
     for file, output in destinations(wanted.file, wanted.output):
         path = Path(str(file))
-        with console.counting() as count:
+        with written(output) as here, console.counting() as count:
             outcome = translate_document(
                 path,
-                str(output),
+                str(here),
                 model,
                 options,
                 kind=wanted.kind,

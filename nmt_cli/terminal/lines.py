@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from nmt_cli.encoding import check_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.stores import is_url, written
 from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
@@ -233,6 +234,8 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
     names = [Path(one).name for one in files]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"--output {output}: several inputs are called {twice[0]}")
+    if is_url(output):
+        return [(one, output + Path(one).name) for one in files]
     return [(one, str(Path(output) / Path(one).name)) for one in files]
 
 
@@ -241,13 +244,14 @@ def _run_share(what: str, work: "Work", source: Source, output: str | None, shar
     from nmt_cli.search.translator import WINDOW_LINES, full_windows
 
     share = share_of(shard)
-    part = _division("--shard", work, source, output, share.of).part(share)
-    if part.is_made:
-        console.note(f"{part.path} exists already")
-        return None
-    items = itertools.islice(source.items(), part.lines.start, part.lines.stop)
-    with part.written() as stream:
-        return _write(what, work, full_windows(items, WINDOW_LINES), source.file, stream)
+    with written(output, f"{share}*") as here:
+        part = _division("--shard", work, source, here, share.of).part(share)
+        if part.is_made:
+            console.note(f"{part.path} exists already".replace(str(here), str(output)))
+            return None
+        items = itertools.islice(source.items(), part.lines.start, part.lines.stop)
+        with part.written() as stream:
+            return _write(what, work, full_windows(items, WINDOW_LINES), source.file, stream)
 
 
 def _run_on_ray(
@@ -260,13 +264,16 @@ def _run_on_ray(
     cluster = on_ray.Cluster(
         address=str(where.ray), workers=where.ray_workers, threads=work.model.options.threads or 1
     )
-    divisions = [_division("--ray", work, one, output) for one, output in pairs]
-    with console.counting() as count:
-        on_ray.run(work, divisions, cluster, on_done=functools.partial(count, what))
-    for division in divisions:
-        join(division.output)
-        remove_dir(folder_of(division.output))
-        console.note(f"wrote {division.output}")
+    with contextlib.ExitStack() as stack:
+        here = [(one, stack.enter_context(written(output))) for one, output in pairs]
+        divisions = [_division("--ray", work, one, output) for one, output in here]
+        with console.counting() as count:
+            on_ray.run(work, divisions, cluster, on_done=functools.partial(count, what))
+        for division in divisions:
+            join(division.output)
+            remove_dir(folder_of(division.output))
+    for (_, output), division in zip(pairs, divisions, strict=True):
+        console.note(f"wrote {output if is_url(output) else division.output}")
 
 
 def _division(
@@ -357,7 +364,8 @@ def output_stream(path: str | None) -> Iterator[IO[str]]:
     if path is None or path == "-":
         yield sys.stdout
         return
-    with os_errors_as(DataError, f"{path}: cannot be written"), atomic_text(Path(path)) as stream:
+    told = os_errors_as(DataError, f"{path}: cannot be written")
+    with written(path) as here, told, atomic_text(Path(str(here))) as stream:
         yield stream
 
 

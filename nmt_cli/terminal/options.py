@@ -14,9 +14,18 @@ if TYPE_CHECKING:
     from nmt_cli.api import model as api
 
 
-def named(names: str, metavar: str | None, about: str) -> Any:
+def named(names: str, metavar: str | None, about: str, **more: Any) -> Any:
     """Declare an option in `Annotated`; there are spaces between its names."""
-    return typer.Option(*names.split(), metavar=metavar, help=about)
+    return typer.Option(*names.split(), metavar=metavar, help=about, **more)
+
+
+def _here(file: str | None) -> str | None:
+    """Return a name as it was typed; that of a copy for a URL."""
+    if file is None or "://" not in file:
+        return file
+    from nmt_cli.stores import fetched
+
+    return str(fetched(file))
 
 
 def option(metavar: str | None, about: str, names: str = "", *, default: Any = None) -> Any:
@@ -79,16 +88,20 @@ Split = Annotated[
 DataDir = Annotated[str | None, named("--data-dir", "DIR", "The folder that holds the text.")]
 Json = Annotated[bool, named("--json", None, "Print JSON, one object per line.")]
 Verbose = Annotated[bool, named("--verbose", None, "Say which engine was chosen, and why.")]
-Input = Annotated[str | None, named("--input -i", "FILE", "Read lines; - is standard input.")]
-Source = Annotated[str | None, named("--input -i", "FILE", "Source lines.")]
+Input = Annotated[
+    str | None, named("--input -i", "FILE", "Read lines; - is standard input.", callback=_here)
+]
+Source = Annotated[str | None, named("--input -i", "FILE", "Source lines.", callback=_here)]
 Reference = Annotated[
-    str | None, named("--reference", "FILE", "Reference lines (or labels) for --input.")
+    str | None,
+    named("--reference", "FILE", "Reference lines (or labels) for --input.", callback=_here),
 ]
 Output = Annotated[
     str | None, named("--output -o", "FILE", "Write lines to this file, or into a folder.")
 ]
 Glossary = Annotated[
-    str | None, named("--glossary", "FILE", "Terms: source, tab, target; | between forms.")
+    str | None,
+    named("--glossary", "FILE", "Terms: source, tab, target; | between forms.", callback=_here),
 ]
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")

@@ -17,6 +17,7 @@ from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import DataError, LineError, TrainingError, did_you_mean
 from nmt_cli.files import read_lines
+from nmt_cli.stores import fetched, is_url
 from nmt_cli.text import records
 from nmt_cli.text.held_out import HeldOut, held_out_rows
 from nmt_cli.text.labels import Labels, label_text
@@ -24,6 +25,7 @@ from nmt_cli.text.records import Reader, Report, json_field, json_records, keep_
 
 _DEFAULT_COLUMNS: list[str | int] = [1, 2]
 _SAMPLE = 10_000  # examples of a sample at least, where there are as many
+_fetched = functools.cache(fetched)  # a run sees its text as it was when it began
 
 
 class Example(NamedTuple):
@@ -195,8 +197,10 @@ class Corpora:
 
     def files_of(self, corpus: CorpusConfig) -> list[Path]:
         """Return the source and target file of a corpus, or its one file, or none."""
-        names = (corpus.source, corpus.target, corpus.file)
-        return [self._data_dir / name for name in names if name is not None]
+        names = filter(None, (corpus.source, corpus.target, corpus.file))
+        if is_url(folder := self.config.data.dir):
+            return [_fetched(f"{folder.rstrip('/')}/{name}") for name in names]
+        return [self._data_dir / name for name in names]
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""

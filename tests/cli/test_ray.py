@@ -99,6 +99,14 @@ def test_a_cluster_writes_what_one_machine_writes(folder, toy_bundle, whole):
     assert _outputs(folder / "made") == whole
 
 
+def test_a_cluster_writes_to_a_store(folder, toy_bundle, whole, tmp_path):
+    process = _begin(folder, toy_bundle, f"file://{tmp_path}/made/")
+    _, told = process.communicate()
+    assert process.returncode == 0, told
+    assert told.splitlines() == [f"wrote file://{tmp_path}/made/{name}" for name in sorted(whole)]
+    assert _outputs(tmp_path / "made") == whole
+
+
 def test_a_model_that_travels_leaves_no_copy(folder, toy_bundle, whole, tmp_path):
     far = """
 from nmt_cli.lines import on_ray

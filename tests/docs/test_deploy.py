@@ -217,3 +217,11 @@ def test_systemd_takes_the_unit():
         ["systemd-analyze", "verify", DEPLOY / "nmt.service"], capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["kubernetes", "kubernetes-train", "kubernetes-translate"])
+def test_kubernetes_takes_the_manifests(name):
+    """With `pip install kubernetes-validate`, 100 MB of schemas; it has none of Kubeflow's."""
+    schemas = pytest.importorskip("kubernetes_validate")
+    for resource in yaml.safe_load_all((DEPLOY / f"{name}.yaml").read_text()):
+        schemas.validate(resource, schemas.latest_version(), strict=True)
