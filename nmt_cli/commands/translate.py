@@ -33,6 +33,7 @@ def translate(
         "KIND", "Kind of document: html, markdown, subtitles, catalogue, word."
     ),
     glossary: opt.Glossary = None,
+    memory: opt.Memory = None,
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
@@ -59,6 +60,7 @@ def translate(
     the text changes. The kind of document follows from its name, or from --from-format.
 
     --glossary says how terms are translated; what became of them is told at the end, and by --json.
+    A text that --memory has is not translated anew; texts that are like some in it are told.
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
 
@@ -68,6 +70,7 @@ def translate(
     from nmt_cli.search.translator import suppressed_ids
     from nmt_cli.terminal import documents
     from nmt_cli.terminal import lines as text_lines
+    from nmt_cli.terminal.summary import Summary, open_memory
 
     source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
@@ -78,11 +81,11 @@ def translate(
         text_lines.check_attention(text, attention)
         if len(model or ()) > 1:
             raise ConfigError("--attention draws one model; give one --model")
-    terms = tally = None
+    terms = None
     if glossary is not None:
-        from nmt_cli.search.glossary import Glossary, Tally
+        from nmt_cli.search.glossary import Glossary
 
-        terms, tally = Glossary.read(glossary), Tally()
+        terms = Glossary.read(glossary)
     loaded = opt.open_model(
         model,
         TRANSLATION,
@@ -109,6 +112,7 @@ def translate(
         prefix=tuple(target.encode(prefix)) if prefix else None,
         suppressed=suppressed_ids(target, suppress) if suppress else None,
     )
+    known = open_memory(memory, loaded, options)
     file = documents.file_of(text, input_file, from_format)
     if file is not None:
         of_lines = {
@@ -117,10 +121,13 @@ def translate(
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
         documents.check_unused(of_lines, f"on {file}, which is a document")
-        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts, terms)
+        wanted = documents.Wanted(
+            file, output_file, from_format, protect or (), all_texts, terms, known
+        )
         documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
+    summary = Summary(terms, known)
     work = Translating(
         model=loaded,
         json=json,
@@ -130,7 +137,8 @@ def translate(
         align=align,
         token_scores=token_scores,
         glossary=terms,
-        tally=tally,
+        memory=known,
+        on_found=summary.add,
     )
     if protect:
         documents.check_unused({"--align": align, "--attention": attention}, "with --protect")
@@ -139,12 +147,12 @@ def translate(
         from nmt_cli.terminal.prompts import TranslatePrompt
 
         TranslatePrompt(work).run()
-        text_lines.tell_terms(tally)
+        summary.tell()
         return
     where = text_lines.Where(shard, ray, ray_workers)
     last = text_lines.run("translating", work, source, output_file, where)
     if ray is None:  # else its processes know
-        text_lines.tell_terms(tally)
+        summary.tell()
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:
