@@ -34,6 +34,7 @@ def translate(
     ),
     glossary: opt.Glossary = None,
     memory: opt.Memory = None,
+    html: str | None = opt.option("FILE", "Write a page to review and mend the translations."),
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
@@ -75,6 +76,8 @@ def translate(
     source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
+    if html is not None and html in (input_file, output_file, *(text or ())):
+        raise ConfigError(f"--html {html}: would be written over what has this name already")
     if token_scores and not json:
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
@@ -122,12 +125,14 @@ def translate(
         }  # fmt: skip
         documents.check_unused(of_lines, f"on {file}, which is a document")
         wanted = documents.Wanted(
-            file, output_file, from_format, protect or (), all_texts, terms, known
+            file, output_file, from_format, protect or (), all_texts, terms, known, html
         )
         documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
-    summary = Summary(terms, known)
+    if html is not None:
+        documents.check_unused({"--shard": shard, "--ray": ray}, "with --html")
+    summary = Summary(terms, known, html)
     work = Translating(
         model=loaded,
         json=json,
@@ -148,11 +153,13 @@ def translate(
 
         TranslatePrompt(work).run()
         summary.tell()
+        summary.write_page("the prompt", loaded, options)
         return
     where = text_lines.Where(shard, ray, ray_workers)
     last = text_lines.run("translating", work, source, output_file, where)
     if ray is None:  # else its processes know
         summary.tell()
+    summary.write_page(input_file or "standard input", loaded, options)
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:

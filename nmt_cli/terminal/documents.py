@@ -31,6 +31,7 @@ class Wanted(NamedTuple):
     with_translated: bool
     glossary: "Glossary | None"
     memory: "Memory | None"
+    page: str | None  # to review
 
 
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
@@ -65,7 +66,10 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
     """
     if wanted.output in (None, "-"):
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
-    for file, output in destinations(wanted.file, wanted.output):
+    files = destinations(wanted.file, wanted.output)
+    if wanted.page is not None and len(files) > 1:
+        raise ConfigError(f"--html shows one document; {wanted.file} names {len(files)}")
+    for file, output in files:
         translate_one(model, options, wanted, Path(str(file)), Path(str(output)))
 
 
@@ -83,7 +87,7 @@ def translate_one(
     """
     from nmt_cli.documents.translating import translate_document
 
-    summary = Summary(wanted.glossary, wanted.memory)
+    summary = Summary(wanted.glossary, wanted.memory, wanted.page)
     with console.counting() as count:
         outcome = translate_document(
             path,
@@ -101,6 +105,7 @@ def translate_one(
     _tell(path, outcome)
     console.note(f"wrote {output}: {outcome.num_texts:,} texts")
     summary.tell()
+    summary.write_page(path.name, model, options)
 
 
 def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
