@@ -1,6 +1,7 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
 import sys
+from pathlib import Path
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
@@ -58,7 +59,8 @@ def translate(
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
     In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents, only
-    the text changes. The kind of document follows from its name, or from --from-format.
+    the text changes. The kind of document follows from its name, or from --from-format. Of a folder
+    all documents are translated, also in the folders in it; what is newer than its original stays.
 
     --glossary says how terms are translated; what became of them is told at the end, and by --json.
     A text that --memory has is not translated anew; texts that are like some in it are told.
@@ -123,11 +125,19 @@ def translate(
             "--no-split": no_split, "--column": column, "--shard": shard, "--ray": ray,
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
-        documents.check_unused(of_lines, f"on {file}, which is a document")
+        is_folder = Path(file).is_dir()
+        what = "folder" if is_folder else "document"
+        documents.check_unused(of_lines, f"on {file}, which is a {what}")
         wanted = documents.Wanted(
-            file, output_file, from_format, protect or (), all_texts, terms, known, html
-        )
-        documents.translate(loaded, options, wanted)
+            file, output_file, from_format, protect or (), all_texts, terms, known, html,
+            (glossary, memory),
+        )  # fmt: skip
+        if is_folder:
+            from nmt_cli.terminal.folders import translate_folder
+
+            translate_folder(loaded, options, wanted)
+        else:
+            documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
     if html is not None:

@@ -32,10 +32,11 @@ class Wanted(NamedTuple):
     glossary: "Glossary | None"
     memory: "Memory | None"
     page: str | None  # to review
+    made_with: Sequence[str | None]  # files of the glossary and the memory
 
 
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
-    """Return the document that a command names, as `--input` or as its only argument.
+    """Return the document that a command names, or with `--input` the folder of some.
 
     ConfigError: only some of the files that match a pattern are documents.
     """
@@ -46,6 +47,8 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
     from nmt_cli.documents.opening import LINES, kind_of
     from nmt_cli.parts import input_files
 
+    if Path(file).is_dir():
+        return file
     are_lines = {kind_of(one, kind) == LINES for one in input_files(file)}
     if len(are_lines) > 1:
         raise ConfigError(f"{file}: some are documents, some are not", hint="--from-format KIND")
