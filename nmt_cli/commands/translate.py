@@ -39,6 +39,7 @@ def translate(
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
+    bilingual: bool = opt.switch("--bilingual", "Write each text before its translation."),
     all_texts: bool = opt.switch("--all", "Replace the translations that a catalogue already has."),
     shard: opt.Shard = None,
     ray: opt.Ray = None,
@@ -130,7 +131,7 @@ def translate(
         documents.check_unused(of_lines, f"on {file}, which is a {what}")
         wanted = documents.Wanted(
             file, output_file, from_format, protect or (), all_texts, terms, known, html,
-            (glossary, memory),
+            bilingual, (glossary, memory),
         )  # fmt: skip
         if is_folder:
             from nmt_cli.terminal.folders import translate_folder
@@ -142,6 +143,8 @@ def translate(
     documents.check_unused({"--all": all_texts}, "on lines of text")
     if html is not None:
         documents.check_unused({"--shard": shard, "--ray": ray}, "with --html")
+    if bilingual:
+        documents.check_unused({"--json": json, "--n-best": n_best}, "with --bilingual")
     summary = Summary(terms, known, html)
     work = Translating(
         model=loaded,
@@ -151,6 +154,7 @@ def translate(
         n_best=bool(n_best),
         align=align,
         token_scores=token_scores,
+        bilingual=bilingual,
         glossary=terms,
         memory=known,
         on_found=summary.add,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.api.model import Model
 from nmt_cli.documents.masking import MarkedTranslator
-from nmt_cli.documents.opening import Document, kind_of, open_document
+from nmt_cli.documents.opening import (
+    HTML,
+    LINES,
+    MARKDOWN,
+    SUBTITLES,
+    Document,
+    kind_of,
+    open_document,
+)
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
@@ -17,6 +25,9 @@ from nmt_cli.search.translator import WINDOW_LINES, Translation
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import Glossary, TermUse
     from nmt_cli.search.memory import Match, Memory
+
+# What stands between a text and its translation where a document gets both.
+_BETWEEN = {HTML: "<br>", MARKDOWN: "<br>", SUBTITLES: "\n", LINES: "\t"}
 
 
 @dataclass
@@ -48,6 +59,7 @@ def translate_document(
     kind: str | None = None,
     protect: Iterable[str] = (),
     with_translated: bool = False,
+    bilingual: bool = False,
     glossary: "Glossary | str | Path | None" = None,
     memory: "Memory | str | Path | None" = None,
     on_text: Callable[[Translation], None] = lambda _: None,
@@ -63,6 +75,7 @@ def translate_document(
         kind: One of `opening.KINDS`; None is what the name of the file says.
         protect: Regular expressions of words that stay as they are, in catalogues.
         with_translated: Also translate the texts of a catalogue that have a translation.
+        bilingual: Write each text before its translation: HTML, Markdown, subtitles and lines.
         glossary: A glossary, or its file, as `model.translate` takes it.
         memory: A translation memory, or its file, in the same way. It has a text with marks if it
             has the same words with the same marks in the same order.
@@ -70,14 +83,17 @@ def translate_document(
         on_done: Called with how many texts are done, and of how many.
 
     Raises:
-        ConfigError: A pattern is no regular expression, the kind is unknown, or the output is the
-            input.
+        ConfigError: A pattern is no regular expression, the kind is unknown or cannot have both
+            languages, or the output is the input.
         DataError: The document, the glossary or the memory cannot be read, is damaged or too large.
         NmtError: A package is missing.
     """
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
     path, words, kind = Path(source), protector(protect), kind_of(source, kind)
+    if bilingual and kind not in _BETWEEN:
+        known = ", ".join(_BETWEEN)
+        raise ConfigError(f"{path}: cannot have both languages; {known} can (a catalogue has them)")
     document = open_document(path, kind, words, with_translated=with_translated)
     options = options or model.search_options()
     translator = MarkedTranslator(
@@ -85,7 +101,10 @@ def translate_document(
     )
     filled: list[str] = []
     outcome = Outcome()
-    for found, text in _filled(document, translator):
+    results = zip(document.texts, _filled(document, translator), strict=True)
+    for inline, (found, text) in results:
+        if bilingual and inline.has_words:
+            text = inline.unchanged().text + _BETWEEN[kind] + text
         filled.append(text)
         outcome.add(found)
         on_text(found)

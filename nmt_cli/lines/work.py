@@ -116,6 +116,7 @@ class Translating(Work):
     n_best: bool = False  # write all hypotheses with rank and score
     align: bool = False  # write word pairs, and with `json` the attention between tokens
     token_scores: bool = False  # write each token's log-probability, with `json`
+    bilingual: bool = False  # write the line, a tab and its translation
     glossary: "Glossary | None" = None
     memory: Memory | None = None
     # called with the translation of each line
@@ -143,7 +144,8 @@ class Translating(Work):
         if self.n_best:
             rows = enumerate(found.hypotheses, start=1)
             return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
-        return self._plain(found.hypotheses[0]) + "\n"
+        source = f"{found.source}\t" if self.bilingual else ""
+        return f"{source}{self._plain(found.hypotheses[0])}\n"
 
     def _plain(self, hypothesis: "TextHypothesis") -> str:
         if not self.align:

@@ -32,6 +32,7 @@ class Wanted(NamedTuple):
     glossary: "Glossary | None"
     memory: "Memory | None"
     page: str | None  # to review
+    bilingual: bool
     made_with: Sequence[str | None]  # files of the glossary and the memory
 
 
@@ -100,6 +101,7 @@ def translate_one(
             kind=wanted.kind,
             protect=wanted.protect,
             with_translated=wanted.with_translated,
+            bilingual=wanted.bilingual,
             glossary=wanted.glossary,
             memory=wanted.memory,
             on_text=summary.add,
