@@ -176,11 +176,11 @@ class Model:
         self, memory: "Memory | str | Path | None", options: "SearchOptions"
     ) -> "Memory | None":
         """Return a translation memory as it is, or read its file, for the languages of a search."""
-        if memory is None:
-            return None
+        if not isinstance(memory, str | Path):
+            return memory
         from nmt_cli.search.memory import Memory
 
-        return Memory.of(memory, self.vocabularies.languages.way(options.from_, options.to))
+        return Memory.read(memory, self.vocabularies.languages.way(options.from_, options.to))
 
     def score(self, pairs: Iterable[tuple[str, str]], **options: Any) -> "list[PairScore]":
         """Return how likely the model finds each second text, given the first.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.inline import Inline, Mark
 from nmt_cli.search.memory import Memory
 from nmt_cli.search.tmx import CODE
 
@@ -48,12 +48,12 @@ def _cut(text: Inline) -> tuple[list[str], list[_Code]]:
         return chr(_FIRST + len(codes) - 1) if raw else ""
 
     marks = []
-    for mark, following in pairwise([*text.marks, None]):
+    for mark, following in pairwise([*text.marks, Mark(0, 0)]):
         words = text.text[mark.start : mark.end]
         if mark.is_kept:
             raw = mark.before + (mark.raw or text.escape(words)) + mark.after
             marks.append(replace(mark, before="", after="", raw=sign(raw, words)))
-        elif words or (following and following.depth > mark.depth):
+        elif words or following.depth > mark.depth:
             marks.append(replace(mark, before=sign(mark.before), after=sign(mark.after)))
         else:
             marks.append(replace(mark, before=sign(mark.before + mark.after), after=""))

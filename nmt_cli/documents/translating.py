@@ -20,12 +20,13 @@ from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import WINDOW_LINES, Translation
+from nmt_cli.search.translator import Translation
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import Glossary, TermUse
     from nmt_cli.search.memory import Match, Memory
 
+_WINDOW = 2048  # texts that are searched together: at the end of a search some cores are idle
 # What stands between a text and its translation where a document gets both.
 _BETWEEN = {HTML: "<br>", MARKDOWN: "<br>", SUBTITLES: "\n", LINES: "\t"}
 
@@ -115,8 +116,8 @@ def translate_document(
 
 def _filled(document: Document, translator: MarkedTranslator) -> Iterator[tuple[Translation, str]]:
     """Yield each text of a document, translated, and with marks; one without a letter stays."""
-    for start in range(0, len(document.texts), WINDOW_LINES):
-        window = document.texts[start : start + WINDOW_LINES]
+    for start in range(0, len(document.texts), _WINDOW):
+        window = document.texts[start : start + _WINDOW]
         is_open = [inline.has_words for inline in window]
         for found, filled in translator.translations(window, is_open):
             yield found, filled[0].text

@@ -44,11 +44,6 @@ class Memory:
     fingerprint: str = ""  # of the file
 
     @classmethod
-    def of(cls, memory: "Memory | str | Path", way: Way) -> "Memory":
-        """Return a memory as it is, or read its file."""
-        return memory if isinstance(memory, Memory) else cls.read(memory, way)
-
-    @classmethod
     def read(cls, path: str | Path, way: Way = ("", "")) -> "Memory":
         """Read a `.tmx`, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz`.
 

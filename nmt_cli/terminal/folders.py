@@ -35,7 +35,10 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
         raise ConfigError(f"--html shows one document; {source} is a folder")
     names = _documents(source, output, wanted.kind)
     models = (model.bundle, *model.bundle.partners)
-    made_with = [*filter(None, wanted.made_with), *(one.path / MANIFEST for one in models)]
+    made_with = [
+        *map(Path, filter(None, wanted.made_with)),
+        *(one.path / MANIFEST for one in models),
+    ]
     written = failed = 0
     for number, name in enumerate(names, start=1):
         path = source / name
@@ -64,7 +67,7 @@ def _documents(source: Path, output: Path, kind: str | None) -> list[Path]:
 
     made = output.resolve()
     is_inside = made.is_relative_to(source.resolve())
-    found, others = [], []
+    found, others = list[Path](), list[Path]()
     for path in sorted(source.rglob("*")):
         name = path.relative_to(source)
         is_hidden = any(part.startswith(".") for part in name.parts)
@@ -82,8 +85,8 @@ def _documents(source: Path, output: Path, kind: str | None) -> list[Path]:
     return found
 
 
-def _is_newest(made: Path, made_of: Iterable[str | Path]) -> bool:
+def _is_newest(made: Path, made_of: Iterable[Path]) -> bool:
     """Return whether a file is there, and newer than some others."""
     if not made.is_file():
         return False
-    return made.stat().st_mtime >= max(Path(one).stat().st_mtime for one in made_of)
+    return made.stat().st_mtime >= max(one.stat().st_mtime for one in made_of)
