@@ -141,6 +141,8 @@ def translate(
             documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
+    if memory is not None:
+        documents.check_unused({"--attention": attention}, "with --memory")
     if html is not None:
         documents.check_unused({"--shard": shard, "--ray": ray}, "with --html")
     if bilingual:

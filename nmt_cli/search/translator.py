@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
-from nmt_cli.search.memory import EXACT, Match
+from nmt_cli.search.memory import EXACT, Match, Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.languages import Direction, Way
 from nmt_cli.text.special_tokens import EOS_ID
@@ -29,7 +29,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import TermUse
-    from nmt_cli.search.memory import Memory
     from nmt_cli.search.term_search import TermSearcher
     from nmt_cli.text.sentences import Splitter
 
@@ -115,7 +114,7 @@ class Translator:
     # told, in one line, of anything unusual about an input line
     on_warning: Callable[[str], None] = lambda _: None
     terms: "TermSearcher | None" = None  # the same engine, with a glossary
-    memory: "Memory | None" = None
+    memory: Memory | None = None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""

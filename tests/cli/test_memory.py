@@ -90,6 +90,11 @@ def test_a_damaged_memory_is_one_line(translate, folder):
     assert second.startswith("hint: save it again")
 
 
+def test_there_is_no_attention_in_a_memory(translate):
+    done = translate("red cat", "--memory", "m.tmx", "--attention", "a.html")
+    assert (done.returncode, "--attention: no effect with --memory" in done.stderr) == (2, True)
+
+
 def test_from_python(toy_bundle, folder):
     with nmt_cli.load(toy_bundle) as model:
         taken, other = model.translate(["red cat", "dog"], memory=folder / "m.tmx")
