@@ -20,7 +20,7 @@ from nmt_cli.text.languages import Way
 from nmt_cli.text.records import JSON_LINES, TABLES, json_records, suffix_of, table_rows
 
 EXACT, NEAR = 100, 75  # percent of what two texts share; those with less are not alike
-_MOST = 20_000  # texts that are compared with one
+_MOST = 5_000  # texts that are compared with one
 _SHOWN = 5
 _SPACE = re.compile(r"[ \t\r\n]+")
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
