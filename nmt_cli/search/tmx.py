@@ -3,6 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ def tmx_pairs(path: Path, way: Way) -> Iterator[tuple[str, str]]:
         sources = _side(variants, way[0] or source_code or variants[0][0])
         others = [variant for variant in variants if variant not in sources]
         targets = _side(others, way[1] or others[0][0]) if others else []
-        for _, source in sources:
-            for _, target in targets:
-                has_pair = True
+        for (_, source), (_, target) in product(sources, targets):
+            has_pair = True
+            if source.count(CODE) == target.count(CODE):  # else nothing has the same markup
                 yield source, target
     if not has_pair:
         wanted = f"from {way[0] or 'any language'} to {way[1] or 'another'}"

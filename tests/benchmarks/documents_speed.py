@@ -1,6 +1,6 @@
 """Documents beside lines: the same texts as PO, Markdown and HTML, and as plain text.
 
-    python tests/benchmarks/documents_speed.py MODEL SOURCE [--texts 10000] [--marks 10]
+    python tests/benchmarks/documents_speed.py MODEL SOURCE [--texts 10000] [--marks N]
 
 SOURCE is a file of lines. With --marks N every N-th text has a word in bold, or in PO a `%s`. Each
 run is a whole `nmt translate` process. Prints for each kind, as JSON, texts a second and their

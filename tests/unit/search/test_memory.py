@@ -22,6 +22,7 @@ TMX = f"""{HEAD}
 <tuv xml:lang="de_AT"><seg>Ein <bpt i="1">x</bpt>rotes<ept i="1"/> Auto</seg></tuv></tu>
 <tu><tuv lang="de"><seg>Ein Mann</seg></tuv><tuv lang="en"><seg>The old man</seg></tuv></tu>
 <tu><tuv xml:lang="de"><seg>allein</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>x</seg></tuv><tuv xml:lang="de"><seg>y<ph/></seg></tuv></tu>
 <tu><tuv xml:lang="en"><seg/></tuv><tuv xml:lang="de"><seg>leer</seg></tuv></tu>
 </body></tmx>
 """
