@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from nmt_cli.errors import NmtError
     from nmt_cli.pretrained.importing import import_model
     from nmt_cli.search.glossary import Glossary
+    from nmt_cli.search.memory import Memory
 
 __version__ = "0.1.0"
 __all__ = [
     "Glossary",
+    "Memory",
     "Model",
     "NmtError",
     "check",
@@ -39,6 +41,7 @@ __all__ = [
 
 _HOMES = {
     "Glossary": "nmt_cli.search.glossary",
+    "Memory": "nmt_cli.search.memory",
     "Model": "nmt_cli.api.model",
     "load": "nmt_cli.api.model",
     "NmtError": "nmt_cli.errors",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.engine import Engine
     from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.labeller import Labelled, Labeller
+    from nmt_cli.search.memory import Memory
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import ExplainedWord, PairScore, Translation, Translator
     from nmt_cli.text.vocabulary import Vocabularies
@@ -109,11 +110,16 @@ class Model:
         return search_options(self.bundle, settings, **changes)
 
     def translator(
-        self, *, split: bool = True, glossary: "Glossary | str | Path | None" = None
+        self,
+        *,
+        split: bool = True,
+        glossary: "Glossary | str | Path | None" = None,
+        memory: "Memory | None" = None,
     ) -> "Translator":
         """Return a translator; `split` makes it split lines unlike those of its training text.
 
-        With a glossary, or the name of its file, its terms are written as that says.
+        With a glossary, or the name of its file, its terms are written as that says. What a memory
+        has is taken from it.
         """
         from nmt_cli.search.translator import Translator
 
@@ -133,7 +139,7 @@ class Model:
             from nmt_cli.search.term_search import TermSearcher
 
             terms = TermSearcher(self.engine, self.vocabularies, Glossary.of(glossary))
-        return Translator(self.engine, self.vocabularies, splitter, self.on_warning, terms)
+        return Translator(self.engine, self.vocabularies, splitter, self.on_warning, terms, memory)
 
     def translate(
         self,
@@ -141,6 +147,7 @@ class Model:
         *,
         split: bool = True,
         glossary: "Glossary | str | Path | None" = None,
+        memory: "Memory | str | Path | None" = None,
         **search: Any,
     ) -> "list[Translation]":
         """Return a translation of each text, in order.
@@ -149,19 +156,31 @@ class Model:
             texts: Sentences or longer lines; line ends within one become spaces.
             split: See `translator`.
             glossary: A `Glossary`, or its file; `terms` of a translation tells what became of it.
+            memory: A `Memory`, or its file; `match` of a translation tells what it has for a text.
             search: Search options such as `beam_size=5`; see `nmt help translate`. Of a model of
                 several languages: `to="fr"` and `from_="en"`.
 
         Raises:
             ConfigError: An option is unknown, or its value is invalid; or the model has several
                 target languages, and `to` does not say which.
-            DataError: The file is no glossary.
+            DataError: A file is no glossary or no memory.
             ModelFileError: It is not a translation model, or is damaged.
         """
         options = self.search_options(**search)
         with self._lock:
-            translator = self.translator(split=split, glossary=glossary)
+            known = self.memory(memory, options)
+            translator = self.translator(split=split, glossary=glossary, memory=known)
             return [*translator.translate(_one_line_each(texts), options)]
+
+    def memory(
+        self, memory: "Memory | str | Path | None", options: "SearchOptions"
+    ) -> "Memory | None":
+        """Return a translation memory as it is, or read its file, for the languages of a search."""
+        if not isinstance(memory, str | Path):
+            return memory
+        from nmt_cli.search.memory import Memory
+
+        return Memory.read(memory, self.vocabularies.languages.way(options.from_, options.to))
 
     def score(self, pairs: Iterable[tuple[str, str]], **options: Any) -> "list[PairScore]":
         """Return how likely the model finds each second text, given the first.

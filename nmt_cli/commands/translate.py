@@ -1,6 +1,7 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
 import sys
+from pathlib import Path
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
@@ -33,9 +34,12 @@ def translate(
         "KIND", "Kind of document: html, markdown, subtitles, catalogue, word."
     ),
     glossary: opt.Glossary = None,
+    memory: opt.Memory = None,
+    html: str | None = opt.option("FILE", "Write a page to review and mend the translations."),
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),
+    bilingual: bool = opt.switch("--bilingual", "Write each text before its translation."),
     all_texts: bool = opt.switch("--all", "Replace the translations that a catalogue already has."),
     shard: opt.Shard = None,
     ray: opt.Ray = None,
@@ -56,9 +60,11 @@ def translate(
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
     In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents, only
-    the text changes. The kind of document follows from its name, or from --from-format.
+    the text changes. The kind of document follows from its name, or from --from-format. Of a folder
+    all documents are translated, also in the folders in it; what is newer than its original stays.
 
     --glossary says how terms are translated; what became of them is told at the end, and by --json.
+    A text that --memory has is not translated anew; texts that are like some in it are told.
 
     Example: nmt translate "The old man reads a book." --beam 5 --n-best 3
 
@@ -68,21 +74,24 @@ def translate(
     from nmt_cli.search.translator import suppressed_ids
     from nmt_cli.terminal import documents
     from nmt_cli.terminal import lines as text_lines
+    from nmt_cli.terminal.summary import Summary, open_memory
 
     source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
+    if html is not None and html in (input_file, output_file, *(text or ())):
+        raise ConfigError(f"--html {html}: would be written over what has this name already")
     if token_scores and not json:
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
         text_lines.check_attention(text, attention)
         if len(model or ()) > 1:
             raise ConfigError("--attention draws one model; give one --model")
-    terms = tally = None
+    terms = None
     if glossary is not None:
-        from nmt_cli.search.glossary import Glossary, Tally
+        from nmt_cli.search.glossary import Glossary
 
-        terms, tally = Glossary.read(glossary), Tally()
+        terms = Glossary.read(glossary)
     loaded = opt.open_model(
         model,
         TRANSLATION,
@@ -109,6 +118,7 @@ def translate(
         prefix=tuple(target.encode(prefix)) if prefix else None,
         suppressed=suppressed_ids(target, suppress) if suppress else None,
     )
+    known = open_memory(memory, loaded, options)
     file = documents.file_of(text, input_file, from_format)
     if file is not None:
         of_lines = {
@@ -116,11 +126,28 @@ def translate(
             "--no-split": no_split, "--column": column, "--shard": shard, "--ray": ray,
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
-        documents.check_unused(of_lines, f"on {file}, which is a document")
-        wanted = documents.Wanted(file, output_file, from_format, protect or (), all_texts, terms)
-        documents.translate(loaded, options, wanted)
+        is_folder = Path(file).is_dir()
+        what = "folder" if is_folder else "document"
+        documents.check_unused(of_lines, f"on {file}, which is a {what}")
+        wanted = documents.Wanted(
+            file, output_file, from_format, protect or (), all_texts, terms, known, html,
+            bilingual, (glossary, memory),
+        )  # fmt: skip
+        if is_folder:
+            from nmt_cli.terminal.folders import translate_folder
+
+            translate_folder(loaded, options, wanted)
+        else:
+            documents.translate(loaded, options, wanted)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
+    if memory is not None:
+        documents.check_unused({"--attention": attention}, "with --memory")
+    if html is not None:
+        documents.check_unused({"--shard": shard, "--ray": ray}, "with --html")
+    if bilingual:
+        documents.check_unused({"--json": json, "--n-best": n_best}, "with --bilingual")
+    summary = Summary(terms, known, html)
     work = Translating(
         model=loaded,
         json=json,
@@ -129,8 +156,10 @@ def translate(
         n_best=bool(n_best),
         align=align,
         token_scores=token_scores,
+        bilingual=bilingual,
         glossary=terms,
-        tally=tally,
+        memory=known,
+        on_found=summary.add,
     )
     if protect:
         documents.check_unused({"--align": align, "--attention": attention}, "with --protect")
@@ -139,12 +168,14 @@ def translate(
         from nmt_cli.terminal.prompts import TranslatePrompt
 
         TranslatePrompt(work).run()
-        text_lines.tell_terms(tally)
+        summary.tell()
+        summary.write_page("the prompt", loaded, options)
         return
     where = text_lines.Where(shard, ray, ray_workers)
     last = text_lines.run("translating", work, source, output_file, where)
     if ray is None:  # else its processes know
-        text_lines.tell_terms(tally)
+        summary.tell()
+    summary.write_page(input_file or "standard input", loaded, options)
     if attention is not None and last is not None:
         first, *others = last.hypotheses[0].parts
         if others:

@@ -6,7 +6,7 @@ of a wider search; otherwise `Inline.filled` finds the place of what is lost, an
 without placeholders translates the words themselves, which are then put over what it made of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nmt_cli.api.model import Model
 from nmt_cli.config.limits import OPTIONS
 from nmt_cli.documents.inline import Alignment, Filled, Inline, Mark
+from nmt_cli.documents.remembered import remembered
+from nmt_cli.search.memory import EXACT, Match, Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import (
     AlignedPart,
@@ -82,6 +84,17 @@ class Masked(NamedTuple):
         """Return how many signs an output lacks or has twice."""
         return sum(output.count(sign) != 1 for sign in self.kept)
 
+    def plain(self, output: str, alignment: Alignment) -> str:
+        """Return an output with all words, but without markup."""
+        kept = [
+            replace(mark, before="", after="", raw="", depth=0)
+            for mark in self.inline.marks
+            if mark.is_kept
+        ]
+        if not kept:
+            return output
+        return Masked(Inline(self.inline.text, kept), self.kept).filled(output, alignment).text
+
     def filled(self, output: str, alignment: Alignment) -> Filled:
         """Return an output with all marks and words; see `Inline.filled`."""
         filled = self.inline.filled(output, alignment)
@@ -121,6 +134,7 @@ class MarkedTranslator:
     options: SearchOptions
     split: bool = True  # long lines into sentences
     glossary: "Glossary | str | Path | None" = None
+    memory: Memory | None = None
 
     def __post_init__(self) -> None:
         self._plain = self.model.translator(split=self.split, glossary=self.glossary)
@@ -131,15 +145,50 @@ class MarkedTranslator:
             signed = Vocabularies(*sides, known.languages)
             self._signed = replace(self._plain, vocabularies=signed)
 
+    def translations(
+        self, texts: Sequence[Inline], is_open: Sequence[bool]
+    ) -> Iterator[tuple[Translation, list[Filled]]]:
+        """Yield the translation of each text without markup, and each hypothesis with all marks.
+
+        What is not open stays as it is, and what the memory has is taken from it.
+        """
+        both = zip(texts, is_open, strict=True)
+        done = [self._remembered(text) if opens else _unchanged(text) for text, opens in both]
+        asked = [text for text, one in zip(texts, done, strict=True) if one is None]
+        results = iter(self.translate(asked))
+        for text, one in zip(texts, done, strict=True):
+            yield one or self._translation(text, *next(results))
+
+    def _remembered(self, text: Inline) -> tuple[Translation, list[Filled]] | None:
+        found = remembered(self.memory, text) if self.memory else None
+        if found is None:
+            return None
+        plain, filled = found
+        match = Match(text.text, plain, EXACT)
+        return Translation.unasked(text.text, plain, match), [Filled(filled, [])]
+
+    def _translation(
+        self, text: Inline, hypotheses: list[TextHypothesis], filled: list[Filled]
+    ) -> tuple[Translation, list[Filled]]:
+        near = self.memory.near(text.text) if self.memory else None
+        kept = tuple(text.text[mark.start : mark.end] for mark in text.marks if mark.is_kept)
+        guessed = tuple(map(_name, filled[0].guessed))
+        return Translation(text.text, hypotheses, near, kept, guessed), filled
+
     def translate(self, texts: Sequence[Inline]) -> list[tuple[list[TextHypothesis], list[Filled]]]:
-        """Return the hypotheses for each text, best first, and what each is with all marks."""
+        """Return the hypotheses for each text, best first, and what each is with all marks.
+
+        A hypothesis has the text without markup.
+        """
         masks = [Masked.of(text) if self._signed else Masked(text, {}) for text in texts]
         found = self._found(masks)
         ways = _alignments(self.model, [mask.inline for mask in masks], found)
-        return [
-            (hypotheses, [mask.filled(h.text, how) for h, how in zip(hypotheses, row, strict=True)])
-            for mask, hypotheses, row in zip(masks, found, ways, strict=True)
-        ]
+        results = []
+        for mask, hypotheses, row in zip(masks, found, ways, strict=True):
+            pairs = [*zip(hypotheses, row, strict=True)]
+            plain = [replace(h, text=mask.plain(h.text, how)) for h, how in pairs]
+            results.append((plain, [mask.filled(h.text, how) for h, how in pairs]))
+        return results
 
     def _found(self, masks: Sequence[Masked]) -> list[list[TextHypothesis]]:
         """Return the hypotheses for each text; of masked ones first those without a fault."""
@@ -182,6 +231,18 @@ class MarkedTranslator:
             sorted(result.hypotheses, key=lambda found: mask.faults(found.text))
             for mask, result in zip(masks, results, strict=True)
         ]
+
+
+def _unchanged(text: Inline) -> tuple[Translation, list[Filled]]:
+    filled = text.unchanged()
+    guessed = tuple(map(_name, filled.guessed))
+    return replace(Translation.unasked(text.text, text.text), guessed=guessed), [filled]
+
+
+def _name(mark: str) -> str:
+    """Return words or markup as people can read them."""
+    name = " ".join(mark.split())
+    return name if name and name.isprintable() else "markup"
 
 
 def with_marks(

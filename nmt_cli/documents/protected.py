@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nmt_cli.documents.inline import Inline, Mark
 from nmt_cli.documents.masking import MarkedTranslator
 from nmt_cli.errors import ConfigError
 from nmt_cli.lines.work import Translating
-from nmt_cli.search.translator import TextHypothesis, Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.placeholders import NUMBER, PROTECTED
 
 # What may stand in place of a pattern: numbers, or nothing beyond what is always protected.
@@ -43,25 +43,20 @@ class ProtectedTranslating(Translating):
     def found(self, windows: Iterable[list[str]]) -> Iterator[Translation]:
         """Yield the translation of each line; what has no words but those that stay is its own."""
         words = protector(self.protect)
-        translator = MarkedTranslator(self.model, self.options, self.split, self.glossary)
+        translator = MarkedTranslator(
+            self.model, self.options, self.split, self.glossary, self.memory
+        )
         number = 0
         for window in windows:
             texts = [protected(line, words) for line in window]
-            found = iter(translator.translate([text for text in texts if _is_open(text)]))
-            for line, text in zip(window, texts, strict=True):
+            for found, _ in translator.translations(texts, [*map(_is_open, texts)]):
                 number += 1
-                if not _is_open(text):
-                    yield Translation(line, [TextHypothesis(line, 0.0, [], [])])
-                    continue
-                hypotheses, filled = next(found)
-                for what in filled[0].guessed:
+                for what in found.guessed:
                     self.model.on_warning(
                         f"line {number}: check {what}: no word of the translation belongs to it"
                     )
-                if self.tally is not None:
-                    self.tally.add(hypotheses[0].terms)
-                outputs = zip(hypotheses, filled, strict=True)
-                yield Translation(line, [replace(h, text=f.text) for h, f in outputs])
+                self.on_found(found)
+                yield found
 
 
 def _is_open(text: Inline) -> bool:

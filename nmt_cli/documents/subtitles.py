@@ -33,14 +33,16 @@ class Page:
         ]
 
     def filled(self, texts: Sequence[str]) -> str:
-        """Return the file with other texts in place of its own."""
+        """Return the file with other texts in place of its own, or below those they begin with."""
         parts, begin = [], 0
         for group, text in zip(self._groups, texts, strict=True):
             spans = [self._spans[number] for number in group]
             originals = [self._text[a:b] for a, b in spans]
-            shares = _shared(text, [len(one) for one in originals])
+            own, _, other = text.rpartition("\n")
+            shares = _shared(other, [len(one) for one in originals])
             for (start, end), original, share in zip(spans, originals, shares, strict=True):
-                parts += [self._text[begin:start], _laid_out(share, original)]
+                above = f"{original}\n" if own else ""
+                parts += [self._text[begin:start], above, _laid_out(share, original)]
                 begin = end
         return "".join([*parts, self._text[begin:]])
 

@@ -1,33 +1,54 @@
 """A document through a model: its texts are translated, their marks placed, the file written."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.api.model import Model
-from nmt_cli.documents.inline import Filled
 from nmt_cli.documents.masking import MarkedTranslator
-from nmt_cli.documents.opening import Document, kind_of, open_document
+from nmt_cli.documents.opening import (
+    HTML,
+    LINES,
+    MARKDOWN,
+    SUBTITLES,
+    Document,
+    kind_of,
+    open_document,
+)
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError
 from nmt_cli.files import write_bytes
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import WINDOW_LINES
+from nmt_cli.search.translator import Translation
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import Glossary, TermUse
+    from nmt_cli.search.memory import Match, Memory
+
+_WINDOW = 2048  # texts that are searched together: at the end of a search some cores are idle
+# What stands between a text and its translation where a document gets both.
+_BETWEEN = {HTML: "<br>", MARKDOWN: "<br>", SUBTITLES: "\n", LINES: "\t"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
     """What became of a document."""
 
-    num_texts: int
+    num_texts: int = 0
     # what was put at the best place that its neighbours gave, since no word belonged to it: the
     # number of its text, and it
-    guessed: list[tuple[int, str]]
-    terms: "list[TermUse]"  # what became of those of a glossary
+    guessed: list[tuple[int, str]] = field(default_factory=list)
+    terms: "list[TermUse]" = field(default_factory=list)  # what became of those of a glossary
+    # what a memory has, and the number of the text
+    matches: "list[tuple[int, Match]]" = field(default_factory=list)
+
+    def add(self, found: Translation) -> None:
+        """Add what became of the next text."""
+        self.num_texts += 1
+        self.guessed += [(self.num_texts, what) for what in found.guessed]
+        self.terms += found.terms
+        self.matches += [(self.num_texts, found.match)] if found.match else []
 
 
 def translate_document(
@@ -39,7 +60,10 @@ def translate_document(
     kind: str | None = None,
     protect: Iterable[str] = (),
     with_translated: bool = False,
+    bilingual: bool = False,
     glossary: "Glossary | str | Path | None" = None,
+    memory: "Memory | str | Path | None" = None,
+    on_text: Callable[[Translation], None] = lambda _: None,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> Outcome:
     """Translate a document; all but its text stays as it was.
@@ -52,41 +76,48 @@ def translate_document(
         kind: One of `opening.KINDS`; None is what the name of the file says.
         protect: Regular expressions of words that stay as they are, in catalogues.
         with_translated: Also translate the texts of a catalogue that have a translation.
+        bilingual: Write each text before its translation: HTML, Markdown, subtitles and lines.
         glossary: A glossary, or its file, as `model.translate` takes it.
+        memory: A translation memory, or its file, in the same way. It has a text with marks if it
+            has the same words with the same marks in the same order.
+        on_text: Called with the translation of each text, without markup.
         on_done: Called with how many texts are done, and of how many.
 
     Raises:
-        ConfigError: A pattern is no regular expression, the kind is unknown, or the output is the
-            input.
-        DataError: The document or the glossary cannot be read, is damaged or too large.
+        ConfigError: A pattern is no regular expression, the kind is unknown or cannot have both
+            languages, or the output is the input.
+        DataError: The document, the glossary or the memory cannot be read, is damaged or too large.
         NmtError: A package is missing.
     """
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
-    path, words = Path(source), protector(protect)
-    document = open_document(path, kind_of(path, kind), words, with_translated=with_translated)
-    translator = MarkedTranslator(model, options or model.search_options(), glossary=glossary)
-    filled: list[Filled] = []
-    terms: list[TermUse] = []
-    for one in _filled(document, translator, terms):
-        filled.append(one)
+    path, words, kind = Path(source), protector(protect), kind_of(source, kind)
+    if bilingual and kind not in _BETWEEN:
+        known = ", ".join(_BETWEEN)
+        raise ConfigError(f"{path}: cannot have both languages; {known} can (a catalogue has them)")
+    document = open_document(path, kind, words, with_translated=with_translated)
+    options = options or model.search_options()
+    translator = MarkedTranslator(
+        model, options, glossary=glossary, memory=model.memory(memory, options)
+    )
+    filled: list[str] = []
+    outcome = Outcome()
+    results = zip(document.texts, _filled(document, translator), strict=True)
+    for inline, (found, text) in results:
+        if bilingual and inline.has_words:
+            text = inline.unchanged().text + _BETWEEN[kind] + text
+        filled.append(text)
+        outcome.add(found)
+        on_text(found)
         on_done(len(filled), len(document.texts))
-    write_bytes(Path(output), document.filled([one.text for one in filled]))
-    guessed = [(i, what) for i, one in enumerate(filled, start=1) for what in one.guessed]
-    return Outcome(len(filled), guessed, terms)
+    write_bytes(Path(output), document.filled(filled))
+    return outcome
 
 
-def _filled(
-    document: Document, translator: MarkedTranslator, terms: "list[TermUse]"
-) -> Iterator[Filled]:
-    """Yield each text of a document, translated, with its marks; one without a letter stays.
-
-    What becomes of terms is added to `terms`.
-    """
-    for start in range(0, len(document.texts), WINDOW_LINES):
-        window = document.texts[start : start + WINDOW_LINES]
-        results = translator.translate([inline for inline in window if inline.has_words])
-        terms += [use for hypotheses, _ in results for use in hypotheses[0].terms]
-        found = iter(results)
-        for inline in window:
-            yield next(found)[1][0] if inline.has_words else inline.unchanged()
+def _filled(document: Document, translator: MarkedTranslator) -> Iterator[tuple[Translation, str]]:
+    """Yield each text of a document, translated, and with marks; one without a letter stays."""
+    for start in range(0, len(document.texts), _WINDOW):
+        window = document.texts[start : start + _WINDOW]
+        is_open = [inline.has_words for inline in window]
+        for found, filled in translator.translations(window, is_open):
+            yield found, filled[0].text

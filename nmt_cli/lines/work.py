@@ -7,17 +7,18 @@ and settings, so other processes can do it, and it knows all that its output dep
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.api.model import Model
+from nmt_cli.search.memory import Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import aligned
 
 if TYPE_CHECKING:
-    from nmt_cli.search.glossary import Glossary, Tally
+    from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.labeller import Labelled
     from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
 
@@ -51,8 +52,13 @@ class Work(ABC):
         return {
             "model": self.model.bundle.identity,
             "engine": [options.engine, options.number_format or own_format],
-            "options": json.loads(json.dumps(self.settings(), default=vars)),
+            "options": json.loads(json.dumps(self.settings(), default=_facts)),
         }
+
+
+def _facts(setting: Any) -> Any:
+    """Return what a setting is for JSON; of a large file only what tells it from others."""
+    return setting.fingerprint if isinstance(setting, Memory) else vars(setting)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,27 +116,36 @@ class Translating(Work):
     n_best: bool = False  # write all hypotheses with rank and score
     align: bool = False  # write word pairs, and with `json` the attention between tokens
     token_scores: bool = False  # write each token's log-probability, with `json`
+    bilingual: bool = False  # write the line, a tab and its translation
     glossary: "Glossary | None" = None
-    tally: "Tally | None" = dataclasses.field(default=None, compare=False)  # of its terms
+    memory: Memory | None = None
+    # called with the translation of each line
+    on_found: "Callable[[Translation], None]" = dataclasses.field(
+        default=lambda _: None, compare=False
+    )
 
     def found(self, windows: Iterable[list[str]]) -> "Iterator[Translation]":
         """Yield the translation of each line."""
-        translator = self.model.translator(split=self.split, glossary=self.glossary)
+        translator = self.model.translator(
+            split=self.split, glossary=self.glossary, memory=self.memory
+        )
         for found in translator.translate_windows(windows, self.options):
-            if self.tally is not None:
-                self.tally.add(found.terms)
+            self.on_found(found)
             yield found
 
     def line(self, found: "Translation") -> str:
         """Return the output of a line; there are several lines with `n_best`."""
         if self.json:
             hypotheses = [self._record(hypothesis) for hypothesis in found.hypotheses]
-            record = {"source": found.source, "hypotheses": hypotheses}
+            record: dict[str, Any] = {"source": found.source, "hypotheses": hypotheses}
+            if self.memory is not None:
+                record["memory"] = found.match and vars(found.match)
             return json.dumps(record, ensure_ascii=False) + "\n"
         if self.n_best:
             rows = enumerate(found.hypotheses, start=1)
             return "".join(f"{i}\t{h.score:.4f}\t{self._plain(h)}\n" for i, h in rows)
-        return self._plain(found.hypotheses[0]) + "\n"
+        source = f"{found.source}\t" if self.bilingual else ""
+        return f"{source}{self._plain(found.hypotheses[0])}\n"
 
     def _plain(self, hypothesis: "TextHypothesis") -> str:
         if not self.align:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
+from nmt_cli.search.memory import EXACT, Match, Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.languages import Direction, Way
 from nmt_cli.text.special_tokens import EOS_ID
@@ -57,10 +58,22 @@ class TextHypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """A source line and its translations, best first; a blank line has one, itself."""
+    """A source line and its translations, best first; a blank line has one, itself.
+
+    What a translation memory has for the line, as it is, is its only translation.
+    """
 
     source: str
     hypotheses: list[TextHypothesis]
+    match: Match | None = None  # what the memory has for it, or for a line like it
+    kept: tuple[str, ...] = ()  # words that stayed as they are
+    # what was put at the best place that its neighbours gave, since no word belonged to it
+    guessed: tuple[str, ...] = ()
+
+    @classmethod
+    def unasked(cls, source: str, text: str, match: Match | None = None) -> "Translation":
+        """Return a translation that no model made."""
+        return cls(source, [TextHypothesis(text, 0.0, [], [])], match)
 
     @property
     def text(self) -> str:
@@ -101,6 +114,7 @@ class Translator:
     # told, in one line, of anything unusual about an input line
     on_warning: Callable[[str], None] = lambda _: None
     terms: "TermSearcher | None" = None  # the same engine, with a glossary
+    memory: Memory | None = None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
@@ -130,21 +144,39 @@ class Translator:
         """Begin to translate a window; return what waits for its translations."""
         direction = self.vocabularies.direction(options.from_, options.to)
         encoded = self.vocabularies.source.encode_batch([line.strip() for line in window])
+        unasked = [self._unasked(line) for line in window]
         sentences = [
-            self._sentences(line, ids, number, direction, options.from_) if line.strip() else []
-            for number, (line, ids) in enumerate(zip(window, encoded, strict=True), start=first)
+            [] if is_done else self._sentences(line, ids, number, direction, options.from_)
+            for number, (line, ids, is_done) in enumerate(
+                zip(window, encoded, unasked, strict=True), start=first
+            )
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
         search = self._begin_search(cuts, options, direction, first)
 
         def finish() -> Iterator[Translation]:
             found = iter(search())
-            for line, parts in zip(window, sentences, strict=True):
+            for line, parts, done in zip(window, sentences, unasked, strict=True):
                 results = [list(itertools.islice(found, len(part.cuts))) for part in parts]
-                joined = self._join(line, parts, results)
-                yield Translation(line, [self._with_terms(one, options) for one in joined])
+                yield done or self._translation(line, parts, results, options)
 
         return finish()
+
+    def _unasked(self, line: str) -> Translation | None:
+        """Return the translation of a line that needs no model: a blank one, or of the memory."""
+        text = line.strip()
+        if not text:
+            return Translation.unasked(line, line)
+        target = self.memory.exact(text) if self.memory else None
+        if target is None:
+            return None
+        return Translation.unasked(line, line.replace(text, target), Match(text, target, EXACT))
+
+    def _translation(
+        self, line: str, parts: list[_Sentence], results: list[Found], options: SearchOptions
+    ) -> Translation:
+        found = [self._with_terms(one, options) for one in self._join(line, parts, results)]
+        return Translation(line, found, self.memory.near(line) if self.memory else None)
 
     def _with_terms(self, found: TextHypothesis, options: SearchOptions) -> TextHypothesis:
         """Return an output that knows what became of the terms of its source."""
@@ -203,8 +235,6 @@ class Translator:
     def _join(
         self, line: str, sentences: list[_Sentence], results: list[Found]
     ) -> list[TextHypothesis]:
-        if not sentences:
-            return [TextHypothesis(line, 0.0, [], [])]
         ranks = range(max(len(found) for cuts in results for found in cuts))
         candidates = [self._join_rank(line, sentences, results, rank) for rank in ranks]
         solid = [candidate for candidate in candidates if candidate.text.strip()]
@@ -333,6 +363,18 @@ def score_pairs(
         for (_, (source, _)), target, log_probs in found:
             score = float(sum(log_probs) / len(log_probs) ** length_penalty)
             yield PairScore(source, score, vocabularies.target.tokens(target), log_probs)
+
+
+def confidences(engine: Engine, found: Iterable[TextHypothesis]) -> Iterator[float | None]:
+    """Yield the mean probability of each output's tokens, geometric; None where it has none."""
+    remaining = iter(found)
+    while window := list(itertools.islice(remaining, _PAIRS)):
+        parts = [part for hypothesis in window for part in hypothesis.parts]
+        sides = [part.source for part in parts], [part.target for part in parts]
+        rows = iter(engine.score(*sides) if parts else ())
+        for hypothesis in window:
+            logs = [log for _ in hypothesis.parts for log in next(rows)]
+            yield math.exp(sum(logs) / len(logs)) if logs else None
 
 
 @dataclass(frozen=True)

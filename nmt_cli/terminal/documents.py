@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from nmt_cli.errors import ConfigError
 from nmt_cli.stores import written
 from nmt_cli.terminal import console
-from nmt_cli.terminal.lines import destinations, tell_terms
+from nmt_cli.terminal.lines import destinations
+from nmt_cli.terminal.summary import Summary
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.documents.translating import Outcome
     from nmt_cli.lines.work import Translating
     from nmt_cli.search.glossary import Glossary
+    from nmt_cli.search.memory import Memory
     from nmt_cli.search.options import SearchOptions
 
 _SHOWN = 5  # of the places that were guessed
@@ -29,10 +31,14 @@ class Wanted(NamedTuple):
     protect: Sequence[str]  # regular expressions of words that stay as they are
     with_translated: bool
     glossary: "Glossary | None"
+    memory: "Memory | None"
+    page: str | None  # to review
+    bilingual: bool
+    made_with: Sequence[str | None]  # files of the glossary and the memory
 
 
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
-    """Return the document that a command names, as `--input` or as its only argument.
+    """Return the document that a command names, or with `--input` the folder of some.
 
     ConfigError: only some of the files that match a pattern are documents.
     """
@@ -43,6 +49,8 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
     from nmt_cli.documents.opening import LINES, kind_of
     from nmt_cli.parts import input_files
 
+    if Path(file).is_dir():
+        return file
     are_lines = {kind_of(one, kind) == LINES for one in input_files(file)}
     if len(are_lines) > 1:
         raise ConfigError(f"{file}: some are documents, some are not", hint="--from-format KIND")
@@ -61,32 +69,49 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
     Raises:
         ConfigError: There is no output, or see `translate_document`, also for other errors.
     """
-    from nmt_cli.documents.translating import translate_document
-
     if wanted.output in (None, "-"):
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
-    for file, output in destinations(wanted.file, wanted.output):
-        path = Path(str(file))
-        with written(output) as here, console.counting() as count:
-            outcome = translate_document(
-                path,
-                str(here),
-                model,
-                options,
-                kind=wanted.kind,
-                protect=wanted.protect,
-                with_translated=wanted.with_translated,
-                glossary=wanted.glossary,
-                on_done=functools.partial(count, path.name),
-            )
-        _tell(path, outcome)
-        console.note(f"wrote {output}: {outcome.num_texts:,} texts")
-        if wanted.glossary is not None:
-            from nmt_cli.search.glossary import Tally
+    files = destinations(wanted.file, wanted.output)
+    if wanted.page is not None and len(files) > 1:
+        raise ConfigError(f"--html shows one document; {wanted.file} names {len(files)}")
+    for file, output in files:
+        translate_one(model, options, wanted, Path(str(file)), str(output))
 
-            tally = Tally()
-            tally.add(outcome.terms)
-            tell_terms(tally)
+
+def translate_one(
+    model: "Model",
+    options: "SearchOptions",
+    wanted: Wanted,
+    path: Path,
+    output: str,
+    label: str = "",
+) -> None:
+    """Translate a document; `wanted` says how, and `label` is what a progress line calls it.
+
+    Raises what `translate_document` does.
+    """
+    from nmt_cli.documents.translating import translate_document
+
+    summary = Summary(wanted.glossary, wanted.memory, wanted.page)
+    with written(output) as here, console.counting() as count:
+        outcome = translate_document(
+            path,
+            str(here),
+            model,
+            options,
+            kind=wanted.kind,
+            protect=wanted.protect,
+            with_translated=wanted.with_translated,
+            bilingual=wanted.bilingual,
+            glossary=wanted.glossary,
+            memory=wanted.memory,
+            on_text=summary.add,
+            on_done=functools.partial(count, label or path.name),
+        )
+    _tell(path, outcome)
+    console.note(f"wrote {output}: {outcome.num_texts:,} texts")
+    summary.tell()
+    summary.write_page(path.name, model, options)
 
 
 def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
@@ -98,15 +123,13 @@ def protecting(work: "Translating", protect: Sequence[str]) -> "Translating":
 
     protector(protect)  # or the error, before a line is read
     return ProtectedTranslating(
-        model=work.model, protect=protect, tally=work.tally, **work.settings()
+        model=work.model, protect=protect, on_found=work.on_found, **work.settings()
     )
 
 
 def _tell(path: Path, outcome: "Outcome") -> None:
     """Tell what was put at a place that no word of the output gave."""
-    for number, what in outcome.guessed[:_SHOWN]:
-        name = " ".join(what.split())
-        name = name if name and name.isprintable() else "markup"
+    for number, name in outcome.guessed[:_SHOWN]:
         console.warn(
             f"{path}, text {number}: check {name}: no word of the translation belongs to it"
         )

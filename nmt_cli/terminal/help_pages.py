@@ -37,6 +37,8 @@ TOPICS = {
     "translate": Topic("lines, files, the prompt", _USING, "Translating"),
     "documents": Topic("web pages, Word, subtitles, catalogues", "nmt_cli/documents/README.md"),
     "glossaries": Topic("terms as a file says", _USING, "Glossaries"),
+    "memories": Topic("translations that people made before", _USING, "Translation memories"),
+    "review": Topic("a page to read and mend translations", _USING, "Reviewing"),
     "shards": Topic("one file on many machines", _USING, "One file on many machines"),
     "ensembles": Topic("several models that choose together", _USING, "Ensembles"),
     "engines": Topic(

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from nmt_cli.api.model import Model
     from nmt_cli.lines.work import Work
     from nmt_cli.parts import Division
-    from nmt_cli.search.glossary import Tally
     from nmt_cli.search.labeller import Labelled
-
-_MISSED_SHOWN = 5  # terms
 
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
@@ -56,15 +53,6 @@ def show_label_attention(model: "Model", labelled: "Labelled", output: str) -> N
 
     attended = attended_labels(model.bundle, model.labeller, labelled)
     console.show(attention_of(attended), output)
-
-
-def tell_terms(tally: "Tally | None") -> None:
-    """Tell how many terms of a glossary, if there is one, were used; and the missed, and why."""
-    if tally is None:
-        return
-    console.note(f"glossary: {tally.used:,} used, {tally.missed.total():,} missed")
-    for use, count in tally.missed.most_common(_MISSED_SHOWN):
-        console.warn(f"glossary: missed {use.source!r} ({count:,}): {use.why}")
 
 
 class Source(Protocol):

@@ -103,6 +103,9 @@ Glossary = Annotated[
     str | None,
     named("--glossary", "FILE", "Terms: source, tab, target; | between forms.", callback=_here),
 ]
+Memory = Annotated[
+    str | None, named("--memory", "FILE", "Translations to take as they are: .tmx, .tsv, .jsonl.")
+]
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
 ]

@@ -1,5 +1,6 @@
 """`nmt translate` of documents as a process, with a model that translates without fault."""
 
+import os
 import re
 
 import pytest
@@ -44,6 +45,74 @@ def test_a_folder_of_documents(run_nmt, toy_bundle, folder):
     assert (done.returncode, "some are documents, some are not" in done.stderr) == (2, True)
 
 
+@pytest.fixture
+def tree(folder):
+    """A folder of documents with others in it, something else, and what cannot be read."""
+    for name, text in (
+        ("deep/er/c.md", MARKDOWN), ("deep/d.txt", "red cat\n\nbird\n"), (".git/e.md", "dog"),
+        ("f.css", "p {}"), ("bad.po", "msgid"),
+    ):  # fmt: skip
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).write_text(text)
+    return folder
+
+
+def _written(folder):
+    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
+
+
+def test_a_folder_with_folders_in_it(run_nmt, toy_bundle, tree):
+    done = _translate(run_nmt, toy_bundle, tree, "-i", "in", "-o", "in/out")
+    assert done.returncode == 3
+    told = done.stderr.splitlines()
+    assert told[0] == "warning: in: left out, no documents: f.css"
+    assert told[3].startswith("error: in/bad.po: cannot be read as .po: ")
+    assert told[-1] == "error: 1 of 5 documents could not be translated"
+    made = ["a.html", "b.md", "deep/d.txt", "deep/er/c.md"]
+    assert _written(tree / "in" / "out") == made
+    assert (tree / "in" / "out" / "deep" / "d.txt").read_text() == "rot katze\n\nvogel\n"
+
+
+def test_a_folder_is_continued(run_nmt, toy_bundle, tree):
+    (tree / "in" / "bad.po").unlink()
+    (tree / "terms.tsv").write_text("dog\tvogel\n")
+    arguments = ("-i", "in/", "-o", "out/", "--glossary", "terms.tsv")
+    assert _translate(run_nmt, toy_bundle, tree, *arguments).returncode == 0
+    (tree / "out" / "b.md").unlink()
+    later = (tree / "out" / "a.html").stat().st_mtime + 9
+    os.utime(tree / "in" / "a.html", (later, later))
+    done = _translate(run_nmt, toy_bundle, tree, *arguments)
+    assert (done.returncode, done.stderr.count("wrote ")) == (0, 2)
+    assert "\n2 stay as they are: newer than their originals" in done.stderr
+    os.utime(tree / "in" / "a.html", (1, 1))
+    os.utime(tree / "terms.tsv", (later + 9, later + 9))
+    done = _translate(run_nmt, toy_bundle, tree, *arguments)
+    assert (done.returncode, done.stderr.count("wrote ")) == (0, 4)
+
+
+def test_a_text_before_its_translation(run_nmt, toy_bundle, folder):
+    (folder / "s.srt").write_text(
+        "1\n00:00:01,000 --> 00:00:02,000\n<i>red cat</i>\nsees\n\n"
+        "2\n00:00:02,000 --> 00:00:03,000\nbird.\n"
+    )
+    (folder / "t.md").write_text("# red *cat*\n\nbig\ndog\n\n`x` 12\n")
+    (folder / "u.html").write_text("<p>red <b>cat</b><p>12")
+    for name, wanted in (
+        ("c.txt", "big dog\tdick hund\n"),
+        ("t.md", "# red *cat*<br>rot *katze*\n\nbig dog<br>dick hund\n\n`x` 12\n"),
+        ("u.html", "<p>red <b>cat</b><br>rot <b>katze</b><p>12"),
+    ):
+        done = _translate(run_nmt, toy_bundle, folder, "-i", name, "-o", "out", "--bilingual")
+        assert done.returncode == 0, done.stderr
+        assert (folder / "out").read_text() == wanted
+    arguments = ("-i", "s.srt", "-o", "out.srt", "--bilingual")
+    assert _translate(run_nmt, toy_bundle, folder, *arguments).returncode == 0
+    made = (folder / "out.srt").read_text().splitlines()
+    assert made[2:4] == ["<i>red cat</i>", "sees"]
+    assert made[4].startswith("<i>rot katze</i>")
+    assert (made[-3], made[-2]) == ("00:00:02,000 --> 00:00:03,000", "bird.")
+
+
 def test_the_kind_can_be_said(run_nmt, toy_bundle, folder):
     as_lines = ("-i", "in/b.md", "--from-format", "lines", "-o", "out")
     assert _translate(run_nmt, toy_bundle, folder, *as_lines).returncode == 0
@@ -70,6 +139,16 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
          "--json, --shard: no effect on in/b.md, which is a document"),
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "pdf"), 2, "--from-format must be"),
+        (("-i", "in", "-o", "in"), 2, "in is a folder: name another folder to write with --output"),
+        (("-i", "in"), 2, "in is a folder: name another folder to write with --output"),
+        (("-i", "in", "-o", "x", "--html", "y"), 2, "--html shows one document; in is a folder"),
+        (("-i", "in", "-o", "x", "--json"), 2, "--json: no effect on in, which is a folder"),
+        (("-i", "in/b.md", "-o", "x", "--from-format", "word", "--bilingual"), 2,
+         "in/b.md: cannot have both languages; html, markdown, subtitles, lines can"),
+        (("-i", "c.txt", "-o", "x", "--json", "--bilingual"), 2,
+         "--json: no effect with --bilingual"),
+        (("-i", "c.txt", "-o", "x", "--shard", "1/2", "--html", "y"), 2,
+         "--shard: no effect with --html"),
         (("-i", "no.md", "-o", "x"), 3, "no.md: cannot be read: No such file"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "is not a Word document"),
     ],

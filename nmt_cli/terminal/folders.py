@@ -1,0 +1,95 @@
+"""`nmt translate` of a folder: the documents in it, and in the folders in it, to another folder."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.stores import is_url
+from nmt_cli.terminal import console
+from nmt_cli.terminal.documents import Wanted, translate_one
+
+if TYPE_CHECKING:
+    from nmt_cli.api.model import Model
+    from nmt_cli.search.options import SearchOptions
+
+_TEXT = ".txt"  # its lines are the texts
+_SHOWN = 5  # files that are left out
+
+
+def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
+    """Translate the documents of a folder; one that fails does not keep the others.
+
+    A translation that is there, and newer than all that it is made of, stays.
+
+    Raises:
+        ConfigError: There is no other folder to write to, or one page for all is wanted.
+        DataError: There is no document, or some could not be translated.
+    """
+    from nmt_cli.bundle.manifest import MANIFEST
+    from nmt_cli.documents.opening import kind_of
+
+    source, output = Path(wanted.file), Path(wanted.output or "-")
+    if is_url(wanted.output):
+        raise ConfigError(f"{source} is a folder: its translations are written to a folder, too")
+    if str(output) == "-" or output.is_file() or output.resolve() == source.resolve():
+        raise ConfigError(f"{source} is a folder: name another folder to write with --output")
+    if wanted.page is not None:
+        raise ConfigError(f"--html shows one document; {source} is a folder")
+    names = _documents(source, output, wanted.kind)
+    models = (model.bundle, *model.bundle.partners)
+    made_with = [
+        *map(Path, filter(None, wanted.made_with)),
+        *(one.path / MANIFEST for one in models),
+    ]
+    written = failed = 0
+    for number, name in enumerate(names, start=1):
+        path = source / name
+        if _is_newest(output / name, [path, *made_with]):
+            continue
+        one = wanted._replace(kind=kind_of(name, wanted.kind))
+        label = f"{name} ({number:,} of {len(names):,})"
+        try:
+            translate_one(model, options, one, path, str(output / name), label)
+            written += 1
+        except NmtError as error:
+            console.error(str(error), error.hint)
+            failed += 1
+    if stay := len(names) - written - failed:
+        console.note(f"{stay:,} stay as they are: newer than their originals and what made them")
+    if failed:
+        raise DataError(f"{failed:,} of {len(names):,} documents could not be translated")
+
+
+def _documents(source: Path, output: Path, kind: str | None) -> list[Path]:
+    """Return the documents of a folder, by their paths in it; tell what else is there.
+
+    Hidden files, and the output in the folder, do not count. DataError: there is none.
+    """
+    from nmt_cli.documents.opening import LINES, kind_of
+
+    made = output.resolve()
+    is_inside = made.is_relative_to(source.resolve())
+    found, others = list[Path](), list[Path]()
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        is_made = is_inside and path.resolve().is_relative_to(made)
+        if is_hidden or is_made or not path.is_file():
+            continue
+        is_known = kind or kind_of(name) != LINES or name.suffix.lower() == _TEXT
+        (found if is_known else others).append(name)
+    if others:
+        shown = ", ".join(map(str, others[:_SHOWN]))
+        more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
+        console.warn(f"{source}: left out, no documents: {shown}{more}")
+    if not found:
+        raise DataError(f"{source}: has no documents", hint="nmt help documents")
+    return found
+
+
+def _is_newest(made: Path, made_of: Iterable[Path]) -> bool:
+    """Return whether a file is there, and newer than some others."""
+    if not made.is_file():
+        return False
+    return made.stat().st_mtime >= max(one.stat().st_mtime for one in made_of)
