@@ -56,15 +56,21 @@ def translate_document(
         on_done: Called with how many texts are done, and of how many.
 
     Raises:
-        ConfigError: A pattern is no regular expression, the kind is unknown, or the output is the
-            input.
+        ConfigError: A pattern is no regular expression, the kind is unknown, the output is the
+            input, or a PDF file cannot be written as the output is named.
         DataError: The document or the glossary cannot be read, is damaged or too large.
         NmtError: A package is missing.
     """
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
     path, words = Path(source), protector(protect)
-    document = open_document(path, kind_of(path, kind), words, with_translated=with_translated)
+    document = open_document(
+        path,
+        kind_of(path, kind),
+        words,
+        with_translated=with_translated,
+        output=Path(output),
+    )
     translator = MarkedTranslator(model, options or model.search_options(), glossary=glossary)
     filled: list[Filled] = []
     terms: list[TermUse] = []

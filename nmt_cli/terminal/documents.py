@@ -60,12 +60,14 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
     Raises:
         ConfigError: There is no output, or see `translate_document`, also for other errors.
     """
+    from nmt_cli.documents.opening import output_name
     from nmt_cli.documents.translating import translate_document
 
     if wanted.output in (None, "-"):
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
     for file, output in destinations(wanted.file, wanted.output):
         path = Path(str(file))
+        output = output if output == wanted.output else output_name(str(output))
         with console.counting() as count:
             outcome = translate_document(
                 path,

@@ -69,7 +69,7 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
         (("-i", "in/b.md", "-o", "x", "--json", "--shard", "1/2"), 2,
          "--json, --shard: no effect on in/b.md, which is a document"),
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
-        (("-i", "in/b.md", "-o", "x", "--from-format", "pdf"), 2, "--from-format must be"),
+        (("-i", "in/b.md", "-o", "x", "--from-format", "doc"), 2, "--from-format must be"),
         (("-i", "no.md", "-o", "x"), 3, "no.md: cannot be read: No such file"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "is not a Word document"),
     ],

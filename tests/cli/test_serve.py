@@ -147,7 +147,8 @@ class TestLibreTranslate:
         told = httpx.get(f"{server}/frontend/settings").json()
         assert told["filesTranslation"]
         assert {".txt", ".html", ".docx", ".po", ".srt"} <= set(told["supportedFilesFormat"])
-        assert ".pdf" not in told["supportedFilesFormat"]
+        assert {".pptx", ".odt", ".pdf"} <= set(told["supportedFilesFormat"])
+        assert ".doc" not in told["supportedFilesFormat"]
 
     @pytest.mark.parametrize(
         ("body", "status"),
