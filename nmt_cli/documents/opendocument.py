@@ -35,7 +35,7 @@ _ALONE = tuple(
     for edge in ("start", "end")
 ) + (f"{_OFFICE}annotation", f"{_OFFICE}annotation-end")
 _WHITE = re.compile(r"[ \t\r\n]+")
-_INSERTED, _FIELD = "ins", "fldSimple"  # as Word calls them
+_RUN, _INSERTED, _FIELD = "r", "ins", "fldSimple"  # as Word calls them
 
 
 class Page(package.Page):
@@ -55,7 +55,7 @@ class Page(package.Page):
 
     def _finish(self, root: Any) -> None:
         for paragraph in root.iter(*_PARAGRAPHS):
-            if paragraph.find("r/rPr") is not None:
+            if any(child.tag in (_RUN, _INSERTED, _FIELD) for child in paragraph):
                 _restore(paragraph)
 
 
@@ -135,7 +135,7 @@ def _runs(element: Any, around: tuple[Any, ...], unseen: Container[str]) -> Iter
 
 
 def _run(around: Sequence[Any], content: Any) -> Any:
-    run = etree.Element("r")
+    run = etree.Element(_RUN)
     place = etree.SubElement(run, "rPr")
     for one in around:
         place = etree.SubElement(place, one.tag, dict(one.attrib))
@@ -169,7 +169,7 @@ def _restore(paragraph: Any) -> None:
     before = " "  # the last character; a space behind a space is written as an element
     for run in runs:
         place = paragraph
-        if run.tag != "r":
+        if run.tag != _RUN:
             place.append(run)
             continue
         formats, content = run

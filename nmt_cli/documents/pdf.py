@@ -50,6 +50,7 @@ class _Line:
     right: float
     bottom: float
     top: float
+    edge: float = 0.0  # where most lines of its column have ended
 
     def room_for_first_word(self) -> float:
         """Return how wide its first word is, with a space."""
@@ -97,7 +98,8 @@ def _lines(path: Path) -> Iterator[_Line]:
     logging.getLogger("pdfminer").setLevel(logging.ERROR)  # no warnings of what it passes over
     try:
         for number, page in enumerate(extract_pages(str(path))):
-            yield from _with_bullets([*_lines_of(page, number)])
+            lines = _with_bullets([*_lines_of(page, number)])
+            yield from (replace(line, edge=_edge(line, lines)) for line in lines)
     except PDFPasswordIncorrect as error:
         hint = "save it without one"
         raise DataError(f"{path}: is protected by a password", hint=hint) from error
@@ -118,6 +120,12 @@ def _lines_of(page: LTPage, number: int) -> Iterator[_Line]:
             if chars and text:
                 size = round(median(char.size for char in chars), 1)
                 yield _Line(text, number, size, line.x0, line.x1, line.y0, line.y1)
+
+
+def _edge(line: _Line, lines: Sequence[_Line]) -> float:
+    """Return how far to the right lines reach that begin where a line begins, save a few."""
+    rights = sorted(one.right for one in lines if abs(one.left - line.left) < 3 * line.size)
+    return rights[len(rights) * 4 // 5]
 
 
 def _with_bullets(lines: list[_Line]) -> list[_Line]:
@@ -196,7 +204,7 @@ def _continued(blocks: list[_Block], line: _Line, step: float) -> _Block | None:
         is_below = last.page == line.page and 0 < down <= _APART * step * line.size
         if is_below and block is blocks[-1] and last.right > line.left and line.right > last.left:
             column = [one for one in block.lines if one.page == line.page and one.left < line.right]
-            edge = max(one.right for one in (*column, line))
+            edge = max(last.edge, *(one.right for one in (*column, line)))
             had_room = last.right + line.room_for_first_word() + line.size / 2 < edge
             is_indented = line.left > last.left + 0.7 * line.size and not block.is_item
             is_numbered = _NUMBERED.match(line.text)

@@ -74,6 +74,7 @@ def _powerpoint(path):
 def _excel(path):
     book = xlsxwriter.Workbook(path)
     sheet = book.add_worksheet("Sheet")
+    sheet.set_column("A:G", 30)  # what has no room is not shown
     sheet.write("A1", "A plain text")
     sheet.write_rich_string("A2", "some ", book.add_format({"bold": True}), "bold", " words")
     sheet.write("A3", "two\nlines", book.add_format({"text_wrap": True}))
@@ -87,13 +88,11 @@ def _excel(path):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A file of each kind by its ending, and the same as PDF in the folder `pdf`."""
+    """A folder with a file of each kind of Microsoft's."""
     folder = tmp_path_factory.mktemp("office")
     _word(str(folder / "a.docx"))
     _powerpoint(str(folder / "a.pptx"))
     _excel(str(folder / "a.xlsx"))
-    for ending, other in ((".docx", "odt"), (".pptx", "odp"), (".xlsx", "ods")):
-        _convert(folder, folder, other, folder / f"a{ending}")
     return folder
 
 
@@ -101,6 +100,8 @@ def _convert(folder, to, ending, file):
     profile = f"-env:UserInstallation=file://{folder}/profile"
     command = ["soffice", profile, "--headless", "--convert-to", ending, "--outdir", to, file]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300)
+    if "source file could not be loaded" in done.stderr and file.parent == folder:
+        pytest.skip(f"this LibreOffice opens no {file.suffix}")
     assert (to / f"{file.stem}.{ending}").exists(), done.stderr
 
 
@@ -114,6 +115,9 @@ def _shown(files, file):
 
 @pytest.mark.parametrize("ending", [".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods"])
 def test_a_translated_file_shows_the_same(files, tmp_path, ending):
+    same_kind = {".odt": ".docx", ".odp": ".pptx", ".ods": ".xlsx"}
+    if ending in same_kind:
+        _convert(files, files, ending[1:], files / f"a{same_kind[ending]}")
     document = open_document(files / f"a{ending}", kind_of(f"a{ending}"), protector())
     texts = []
     for one in document.texts:

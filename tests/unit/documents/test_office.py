@@ -99,6 +99,7 @@ _BOLD = '<text:span text:style-name="T1">{}</text:span>'
         ('see <text:a xlink:href="x">this <text:span text:style-name="T1">page</text:span></text:a>',
          ["see this page"],
          '<text:a xlink:href="x"><text:span text:style-name="T1">page</text:span> this</text:a> see'),
+        ('<text:date text:fixed="true">1 May</text:date>', ["1 May"], None),
         ('<text:s text:c="2"/>1<text:s text:c="3"/>2', [], None),
     ],
 )  # fmt: skip
