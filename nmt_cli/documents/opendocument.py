@@ -29,11 +29,11 @@ _LINK = f"{_TEXT}a"
 _AROUND_WORDS = (f"{_TEXT}span", f"{_TEXT}meta", _LINK)
 _SPACES = f"{_TEXT}s"
 _MOST_SPACES = 1000
-_ALONE = tuple(
-    f"{_TEXT}{what}-{edge}"
-    for what in ("bookmark", "reference-mark", "change")
-    for edge in ("start", "end")
-) + (f"{_OFFICE}annotation", f"{_OFFICE}annotation-end")
+_ALONE = (
+    *(_TEXT + what + edge for what in ("bookmark", "reference-mark", "change")
+      for edge in ("-start", "-end")),
+    f"{_OFFICE}annotation", f"{_OFFICE}annotation-end",
+)  # fmt: skip
 _WHITE = re.compile(r"[ \t\r\n]+")
 _RUN, _INSERTED, _FIELD = "r", "ins", "fldSimple"  # as Word calls them
 
@@ -192,16 +192,14 @@ def _flat(element: Any) -> Iterator[Any]:
 
 def _inside(place: Any, wanted: Any) -> Any:
     """Return an element like a wanted one at the end of a place: the last one, or a new one."""
-    last = place[-1] if len(place) else None
-    is_like = last is not None and last.tag == wanted.tag and last.tag in _AROUND_WORDS
-    if not is_like or dict(last.attrib) != dict(wanted.attrib):
-        last = None
-    elif last.tag == _LINK and last.tail == " ":  # between two words of a link
-        last.tail = None
-        _append(last, " ")
-    if last is None or last.tail:
-        return etree.SubElement(place, wanted.tag, dict(wanted.attrib))
-    return last
+    for last in place[-1:]:
+        is_like = last.tag == wanted.tag and dict(last.attrib) == dict(wanted.attrib)
+        if is_like and last.tag == _LINK and last.tail == " ":  # between two words of a link
+            last.tail = None
+            _append(last, " ")
+        if is_like and last.tag in _AROUND_WORDS and not last.tail:
+            return last
+    return etree.SubElement(place, wanted.tag, dict(wanted.attrib))
 
 
 def _add_text(place: Any, text: str, before: str) -> str:

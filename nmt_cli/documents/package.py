@@ -15,7 +15,7 @@ from nmt_cli.errors import DataError
 
 _UNPACKED_AT_MOST = 1 << 29  # bytes
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True)
-_NO_PASSWORD = "if it has a password, save it without one"
+_HINT = "if it has a password, save it without one"
 
 
 class Package:
@@ -43,11 +43,11 @@ class Package:
                     raise DataError(f"{path}: unpacks to more than 512 MB")
                 self.parts = {name: archive.read(name) for name in self._members}
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-            raise DataError(f"{path}: is damaged: {error}", hint=_NO_PASSWORD) from error
+            raise DataError(f"{path}: is damaged: {error}", hint=_HINT) from error
 
     def is_other(self) -> DataError:
         """Return the error that the file is not what it should be."""
-        return DataError(f"{self._path}: is not {self._what}", hint=_NO_PASSWORD)
+        return DataError(f"{self._path}: is not {self._what}", hint=_HINT)
 
     def root(self, name: str) -> Any:
         """Return the root of a part that is XML.

@@ -27,7 +27,9 @@ from nmt_cli.errors import ConfigError, DataError
 ENDINGS = (".docx", ".md")  # of what it can be written as
 _NO_LETTERS = re.compile(r"\(cid:\d+\)|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
-_BULLET = re.compile(r"[\u2022\u2023\u2043\u2219\u25aa\u25cf\u25cb\u25e6\u25a0\u00b7\uf0a7\uf0b7]\s*")
+_BULLET = re.compile(
+    r"[\u2022\u2023\u2043\u2219\u25a0\u25aa\u25cb\u25cf\u25e6\u00b7\uf0a7\uf0b7]\s*"
+)
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
 _SENTENCE_END = re.compile(r"""[.!?:;\u2026]["'\u00bb\u201d\u2019)\]\d]*\Z""")
 _HYPHEN = re.compile(r"(\w+)-\Z")

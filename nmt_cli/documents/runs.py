@@ -19,8 +19,8 @@ from nmt_cli.documents.inline import Inline, Mark
 # hardly any font has.
 _FIRST = 0x100000
 _MOST = 0xFFF0  # elements of a stretch at most
-_END = chr(_FIRST + _MOST)
-_PIECE = re.compile(rf"([{chr(_FIRST)}-{chr(_FIRST + _MOST - 1)}])([^{chr(_FIRST)}-{_END}]*)({_END}?)")
+_SIGN, _END = f"{chr(_FIRST)}-{chr(_FIRST + _MOST - 1)}", chr(_FIRST + _MOST)
+_PIECE = re.compile(f"([{_SIGN}])([^{_SIGN}{_END}]*)({_END}?)")
 _TEXT = {"t": None, "noBreakHyphen": "-", "softHyphen": ""}  # None: its own
 _FIELDS = ("fldSimple", "fld")
 _WITH_RUNS = ("hyperlink", "ins", "moveTo", "sdt", *_FIELDS)
@@ -174,10 +174,9 @@ def _name(element: Any) -> str:
 def _separates(element: Any) -> bool:
     if _name(element) != "r":
         return _name(element) == "br"
-    return any(
-        _name(child) in _SEPARATORS
-        or (_name(child) == "t" and _cuts_texts(element) and _SEPARATING.fullmatch(child.text or ""))
-        for child in element
+    texts = [e.text or "" for e in element if _name(e) == "t" and _cuts_texts(element)]
+    return any(_name(child) in _SEPARATORS for child in element) or any(
+        map(_SEPARATING.fullmatch, texts)
     )
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 _OPEN = "http://schemas.openxmlformats.org"
-_DRAWING = f'xmlns:a="{_OPEN}/drawingml/2006/main" xmlns:r="{_OPEN}/officeDocument/2006/relationships"'
+_DRAWING = (
+    f'xmlns:a="{_OPEN}/drawingml/2006/main" xmlns:r="{_OPEN}/officeDocument/2006/relationships"'
+)
 _ODF = " ".join(
     f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
     for short, name in [
@@ -139,7 +141,7 @@ def office(kind: Kind, paragraphs: Sequence[str], **more: str | bytes) -> bytes:
         paragraphs: The content of each paragraph, or text of a cell.
         more: Other parts by their names, and types by names with `type:` in front.
     """
-    name = f"application/vnd.openxmlformats-officedocument.{{}}+xml"
+    name = "application/vnd.openxmlformats-officedocument.{}+xml"
     types = {"main.xml": f"{_MAINS[kind.ending]}.main", kind.part: kind.type}
     types |= {key[5:]: str(value) for key, value in more.items() if key.startswith("type:")}
     overrides = "".join(
@@ -189,10 +191,9 @@ def shown(file: bytes, part: str) -> list[Shown]:
     """Return what each paragraph of a part shows."""
     root = etree.fromstring(zipfile.ZipFile(io.BytesIO(file)).read(part))
     rows = [[*_shown(one, ())] for one in root.iter() if _name(one) in ("p", "h", "si", "is")]
-    return [
-        Shown("".join(a for a, b in row if len(a) == 1 and "del" not in str(b)).strip(), [one for one in row if not one[0].isspace()])
-        for row in rows
-    ]
+    texts = ["".join(a for a, b in row if len(a) == 1 and "del" not in str(b)) for row in rows]
+    letters = [[one for one in row if not one[0].isspace()] for row in rows]
+    return [Shown(text.strip(), row) for text, row in zip(texts, letters, strict=True)]
 
 
 def _name(element: Any) -> str:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-_WIDTH = 0.6  # of a letter, for its size
-
 Line = tuple[float, float, float, str]  # (from the left, from the bottom, size of letters, text)
 
 
@@ -16,7 +14,8 @@ def pdf(pages: Sequence[Sequence[Line]], trailer: str = "") -> bytes:
         "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>",
     ]
     for i, lines in enumerate(pages):
-        shown = "".join(f"BT /F {size} Tf {x} {y} Td ({text}) Tj ET\n" for x, y, size, text in lines)
+        rows = (f"BT /F {size} Tf {x} {y} Td ({text}) Tj ET\n" for x, y, size, text in lines)
+        shown = "".join(rows)
         objects += [
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {5 + 2 * i} 0 R"
             "/Resources<</Font<</F 3 0 R>>>>>>",

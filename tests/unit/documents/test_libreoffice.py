@@ -1,4 +1,4 @@
-"""Office files in LibreOffice: after a translation they open, and show the same in other letters."""
+"""Office files in LibreOffice: after a translation they open, and show the same."""
 
 import collections
 import shutil

@@ -34,7 +34,8 @@ def test_paragraphs_headings_and_lists(tmp_path):
         (60, 388, 10, "• another"),
     ]  # fmt: skip
     page = _page(tmp_path, [lines])
-    assert _texts(page) == ["A title", "A heading", LONG.strip(), LONG.strip(), "one *item*", "another"]
+    long = LONG.strip()
+    assert _texts(page) == ["A title", "A heading", long, long, "one *item*", "another"]
     made = page.filled(["Titel", "Kapitel", "Text_1", "- 2", "ein *", "zwei"]).decode()
     assert made == "# Titel\n\n## Kapitel\n\nText\\_1\n\n\\- 2\n\n- ein \\*\n- zwei\n"
     page = _page(tmp_path, [lines], ".docx")
