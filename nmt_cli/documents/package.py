@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,11 +38,13 @@ class Package:
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {one.filename: one for one in archive.infolist()}
-                if sum(one.file_size for one in archive.infolist()) > _UNPACKED_AT_MOST:
-                    raise DataError(f"{path}: unpacks to more than 512 MB")
-                self.parts = {name: archive.read(name) for name in self._members}
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+                is_large = sum(one.file_size for one in archive.infolist()) > _UNPACKED_AT_MOST
+                names = () if is_large else self._members
+                self.parts = {name: archive.read(name) for name in names}
+        except Exception as error:  # of what a damaged zip says, many kinds
             raise DataError(f"{path}: is damaged: {error}", hint=_HINT) from error
+        if is_large:
+            raise DataError(f"{path}: unpacks to more than 512 MB")
 
     def is_other(self) -> DataError:
         """Return the error that the file is not what it should be."""
