@@ -28,7 +28,6 @@ _PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
 _LINK = f"{_TEXT}a"
 _AROUND_WORDS = (f"{_TEXT}span", f"{_TEXT}meta", _LINK)
 _SPACES = f"{_TEXT}s"
-_MOST_SPACES = 1000
 _ALONE = (
     *(_TEXT + what + edge for what in ("bookmark", "reference-mark", "change")
       for edge in ("-start", "-end")),
@@ -54,7 +53,7 @@ class Page(package.Page):
         super().__init__(file, filter(_WITH_TEXTS.fullmatch, file.parts), _texts)
 
     def _finish(self, root: Any) -> None:
-        for paragraph in root.iter(*_PARAGRAPHS):
+        for paragraph in [*root.iter(*_PARAGRAPHS)]:
             if any(child.tag in (_RUN, _INSERTED, _FIELD) for child in paragraph):
                 _restore(paragraph)
 
@@ -121,7 +120,7 @@ def _runs(element: Any, around: tuple[Any, ...], unseen: Container[str]) -> Iter
             yield from _runs(child, (*around, child) if is_seen else around, unseen)
         elif child.tag == _SPACES:
             count = child.get(f"{_TEXT}c", "1")
-            yield _run(around, " " * (min(int(count), _MOST_SPACES) if count.isdecimal() else 1))
+            yield _run(around, " " * int(count if re.fullmatch("[0-9]{1,3}", count) else 1))
         elif child.tag in _ALONE:
             yield child
         elif str(child.tag).startswith(_TEXT) and child.text and not len(child):

@@ -31,7 +31,8 @@ _BULLET = re.compile(
     r"[\u2022\u2023\u2043\u2219\u25a0\u25aa\u25cb\u25cf\u25e6\u00b7\uf0a7\uf0b7]\s*"
 )
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
-_SENTENCE_END = re.compile(r"""[.!?:;\u2026]["'\u00bb\u201d\u2019)\]\d]*\Z""")
+_SENTENCE_END = re.compile(r"""[.!?:;\u2026\u3002\uff01\uff1f]["'\u00bb\u201d\u2019)\]\d]*\Z""")
+_WITHOUT_SPACES = re.compile(r"[\u3000-\u9fff\uff00-\uffef]\Z")  # Chinese, Japanese
 _HYPHEN = re.compile(r"(\w+)-\Z")
 _AND = re.compile(r"(?:and|or|und|oder|bis|et|ou|y|o|e)\b")  # behind a hyphen that stays
 _HEADING = 1.12  # times as large as most text is a heading at least, and as another size
@@ -225,6 +226,8 @@ def _joined(lines: list[_Line], hyphenated: set[str]) -> str:
         divided = _HYPHEN.search(text)
         if text.endswith("\u00ad"):
             text = text[:-1] + line.text
+        elif _WITHOUT_SPACES.search(text):
+            text += line.text
         elif divided and line.text[0].islower() and not _AND.match(line.text):
             word = divided[0] + re.split(r"\W", line.text)[0]
             text = (text if word in hyphenated else text[:-1]) + line.text
