@@ -51,7 +51,7 @@ WORD = Kind(
         "<w:r><w:tab/></w:r>", "<w:r><w:t>TEXT</w:t><w:br/><w:t>TEXT</w:t></w:r>",
         "<w:r><w:drawing/></w:r>", '<w:r><w:footnoteReference w:id="2"/></w:r>',
         '<w:del w:id="1"><w:r><w:delText>X </w:delText></w:r></w:del>',
-        f'<w:fldSimple w:instr="DATE">{_word("")}</w:fldSimple>',
+        f'<w:fldSimple w:instr="DATE">{_word("").replace("TEXT", "1 May")}</w:fldSimple>',
     ],
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ POWERPOINT = Kind(
         _drawn(""), _drawn('<a:rPr lang="en-US" dirty="0"/>'), _drawn('<a:rPr b="1"/>'),
         _drawn('<a:rPr lang="en-US"><a:hlinkClick r:id="r1"/></a:rPr>'), _drawn("<a:rPr/>"),
         "<a:br/>", '<a:br><a:rPr lang="en-US"/></a:br>', "<a:r><a:t>TEXT\tTEXT </a:t></a:r>",
-        '<a:fld id="{1}" type="datetime"><a:rPr b="1"/><a:pPr/><a:t>TEXT</a:t></a:fld>',
+        '<a:fld id="{1}" type="datetime"><a:rPr b="1"/><a:pPr/><a:t>1 May</a:t></a:fld>',
     ],
 )  # fmt: skip
 EXCEL = Kind(

@@ -4,6 +4,7 @@ import html
 import json
 import re
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from nmt_cli.documents.opening import kind_of, open_document
 from nmt_cli.documents.protected import protector
 
 _varied = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -135,12 +136,9 @@ def test_translations_for_programs(tmp_path, texts):
         assert [one.tag for one in target] == [one.tag for one in source]
 
 
+@pytest.mark.parametrize("kind", OFFICE, ids=[kind.ending for kind in OFFICE])
 @_varied
-@given(
-    st.sampled_from(OFFICE),
-    st.lists(st.lists(st.integers(0, 99), max_size=8), max_size=4),
-    st.data(),
-)
+@given(st.lists(st.lists(st.integers(0, 99), max_size=8), max_size=4), st.data())
 def test_office_files(tmp_path, kind, paragraphs, data):
     """Word, PowerPoint, Excel: each letter has the formatting that it had."""
     pieces = kind.pieces
@@ -153,12 +151,9 @@ def test_office_files(tmp_path, kind, paragraphs, data):
     assert shown(made, kind.part) == shown(file, kind.part)
 
 
+@pytest.mark.parametrize("ending", [".odt", ".odp", ".ods"])
 @_varied
-@given(
-    st.sampled_from([".odt", ".odp", ".ods"]),
-    st.lists(st.text("abcdefgh"), max_size=4),
-    st.data(),
-)
+@given(st.lists(st.text("abcdefgh"), max_size=4), st.data())
 def test_libreoffice_files(tmp_path, ending, paragraphs, data):
     content = [
         "".join(PIECES[letter].replace("TEXT", data.draw(_WORDS)) for letter in paragraph)
