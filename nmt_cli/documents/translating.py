@@ -65,11 +65,7 @@ def translate_document(
         raise ConfigError(f"{output}: the output is the input")
     path, words = Path(source), protector(protect)
     document = open_document(
-        path,
-        kind_of(path, kind),
-        words,
-        with_translated=with_translated,
-        output=Path(output),
+        path, kind_of(path, kind), words, with_translated=with_translated, output=Path(output)
     )
     translator = MarkedTranslator(model, options or model.search_options(), glossary=glossary)
     filled: list[Filled] = []

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from pdf_files import pdf
 
 PAGE = """<html><body><h1>dog <b>big</b> cat</h1>
 <p>cat sees <i>bird</i> and &amp; eats</p></body></html>
@@ -16,6 +17,8 @@ def folder(tmp_path):
     (tmp_path / "in" / "a.html").write_text(PAGE)
     (tmp_path / "in" / "b.md").write_text(MARKDOWN)
     (tmp_path / "c.txt").write_text("big dog\n")
+    lines = [(60, 700, 20, "big dog"), (60, 600, 10, "red cat"), (60, 500, 10, "red cat")]
+    (tmp_path / "e.pdf").write_bytes(pdf([lines]))
     return tmp_path
 
 
@@ -44,6 +47,13 @@ def test_a_folder_of_documents(run_nmt, toy_bundle, folder):
     assert (done.returncode, "some are documents, some are not" in done.stderr) == (2, True)
 
 
+def test_a_pdf_file_becomes_another_kind(run_nmt, toy_bundle, folder):
+    done = _translate(run_nmt, toy_bundle, folder, "e.pdf", "-o", "e.md")
+    assert (folder / "e.md").read_text() == "# dick hund\n\nrot katze\n\nrot katze\n", done.stderr
+    done = _translate(run_nmt, toy_bundle, folder, "-i", "e.*f", "-o", "out/")
+    assert done.stderr.endswith("wrote out/e.docx: 3 texts\n")
+
+
 def test_the_kind_can_be_said(run_nmt, toy_bundle, folder):
     as_lines = ("-i", "in/b.md", "--from-format", "lines", "-o", "out")
     assert _translate(run_nmt, toy_bundle, folder, *as_lines).returncode == 0
@@ -70,6 +80,7 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
          "--json, --shard: no effect on in/b.md, which is a document"),
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "doc"), 2, "--from-format must be"),
+        (("e.pdf", "-o", "x.pdf"), 2, "translation of a PDF file is named .docx or .md"),
         (("-i", "no.md", "-o", "x"), 3, "no.md: cannot be read: No such file"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "word"), 3, "is not a Word document"),
     ],
