@@ -214,7 +214,8 @@ def _continued(blocks: list[_Block], line: _Line, step: float) -> _Block | None:
             if had_room or (has_ended and (is_indented or is_numbered)):
                 return None
             return block
-        if not has_ended and line.text[0].islower():  # in the next column, or on the next page
+        is_elsewhere = last.page != line.page or down < 0  # on the next page, in the next column
+        if is_elsewhere and not has_ended and line.text[0].islower():
             return block
     return None
 
