@@ -59,9 +59,10 @@ def translate(
     sets every search option: sample, temperature, top_k, top_p, seed, coverage_penalty, min_length,
     min_length_ratio, max_length_ratio, no_repeat_ngram_size, repetition_penalty.
 
-    In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and Word documents, only
-    the text changes. The kind of document follows from its name, or from --from-format. Of a folder
-    all documents are translated, also in the folders in it; what is newer than its original stays.
+    In web pages, Markdown, subtitles, catalogues (PO, XLIFF, JSON, ...) and office files (Word,
+    LibreOffice, ...), only the text changes. A PDF file becomes a Word document or Markdown. The
+    kind of document follows from its name, or from --from-format. Of a folder all documents are
+    translated, also in the folders in it; what is newer than its original stays.
 
     --glossary says how terms are translated; what became of them is told at the end, and by --json.
     A text that --memory has is not translated anew; texts that are like some in it are told.

@@ -10,9 +10,10 @@ from nmt_cli.documents import plain
 from nmt_cli.documents.inline import Inline
 from nmt_cli.errors import ConfigError, DataError, NmtError
 
-HTML, MARKDOWN, SUBTITLES, CATALOGUE, WORD = "html", "markdown", "subtitles", "catalogue", "word"
-LINES = "lines"
-KINDS = (HTML, MARKDOWN, SUBTITLES, CATALOGUE, WORD)
+HTML, MARKDOWN, SUBTITLES, CATALOGUE = "html", "markdown", "subtitles", "catalogue"
+WORD, POWERPOINT, EXCEL = "word", "powerpoint", "excel"
+LIBREOFFICE, PDF, LINES = "libreoffice", "pdf", "lines"
+KINDS = (HTML, MARKDOWN, SUBTITLES, CATALOGUE, WORD, POWERPOINT, EXCEL, LIBREOFFICE, PDF)
 _KIND_OF = {
     ".html": HTML, ".htm": HTML, ".xhtml": HTML,
     ".md": MARKDOWN, ".markdown": MARKDOWN,
@@ -20,9 +21,17 @@ _KIND_OF = {
     ".po": CATALOGUE, ".pot": CATALOGUE, ".xlf": CATALOGUE, ".xliff": CATALOGUE, ".ts": CATALOGUE,
     ".properties": CATALOGUE, ".json": CATALOGUE, ".yaml": CATALOGUE, ".yml": CATALOGUE,
     ".xml": CATALOGUE,
-    ".docx": WORD,
+    ".docx": WORD, ".docm": WORD,
+    ".pptx": POWERPOINT, ".pptm": POWERPOINT,
+    ".xlsx": EXCEL, ".xlsm": EXCEL,
+    ".odt": LIBREOFFICE, ".odp": LIBREOFFICE, ".ods": LIBREOFFICE,
+    ".pdf": PDF,
 }  # fmt: skip
-_PACKAGES = {MARKDOWN: "markdown_it", CATALOGUE: "translate", WORD: "docx"}
+_PACKAGES = {
+    MARKDOWN: "markdown_it", CATALOGUE: "translate",
+    WORD: "lxml", POWERPOINT: "lxml", EXCEL: "lxml", LIBREOFFICE: "lxml",
+    PDF: "pdfminer",
+}  # fmt: skip
 _LARGEST = 1 << 27  # bytes of a file
 
 
@@ -60,8 +69,19 @@ def readable_endings() -> list[str]:
     return [ending for ending, kind in _KIND_OF.items() if kind not in missing]
 
 
+def output_name(name: str) -> str:
+    """Return how the translation of a file is named in another folder: as it is, unless a PDF."""
+    is_pdf = name.lower().endswith(".pdf")
+    return f"{name[:-4]}.docx" if is_pdf else name
+
+
 def open_document(
-    path: Path, kind: str, words: re.Pattern[str], *, with_translated: bool = False
+    path: Path,
+    kind: str,
+    words: re.Pattern[str],
+    *,
+    with_translated: bool = False,
+    output: Path | None = None,
 ) -> Document:
     """Return a document.
 
@@ -70,14 +90,20 @@ def open_document(
         kind: See `kind_of`.
         words: Finds what stays as it is in plain texts; see `protected`.
         with_translated: Also take the texts of a catalogue that have a translation.
+        output: What it will be written to; None is as `output_name` says.
 
     Raises:
+        ConfigError: A PDF file cannot be written as the output is named.
         DataError: It cannot be read, is damaged, or larger than 128 MB.
         NmtError: A package is missing.
     """
     try:
         if path.stat().st_size > _LARGEST:
             raise DataError(f"{path}: is larger than 128 MB", hint="split it")
+        if kind == PDF:
+            from nmt_cli.documents import pdf
+
+            return pdf.Page(path, (output or Path(output_name(path.name))).suffix.lower())
         return _open(path, kind, words, with_translated)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -94,10 +120,15 @@ def _open(path: Path, kind: str, words: re.Pattern[str], with_translated: bool) 
             raise DataError(f"{path}: defines entities, which are not read")
         reader = xliff.Page if path.suffix.lower() in xliff.ENDINGS else catalogue.Page
         return reader(path, words, with_translated=with_translated)
-    if kind == WORD:
-        from nmt_cli.documents import word
+    if kind in (WORD, POWERPOINT, EXCEL):
+        from nmt_cli.documents import office
 
-        return word.Page(path)
+        programs = {WORD: office.WORD, POWERPOINT: office.POWERPOINT, EXCEL: office.EXCEL}
+        return office.Page(path, programs[kind])
+    if kind == LIBREOFFICE:
+        from nmt_cli.documents import opendocument
+
+        return opendocument.Page(path)
     return _TextFile(path, kind)
 
 

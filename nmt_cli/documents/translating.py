@@ -85,7 +85,7 @@ def translate_document(
 
     Raises:
         ConfigError: A pattern is no regular expression, the kind is unknown or cannot have both
-            languages, or the output is the input.
+            languages, the output is the input, or a PDF file cannot be written as it is named.
         DataError: The document, the glossary or the memory cannot be read, is damaged or too large.
         NmtError: A package is missing.
     """
@@ -95,7 +95,9 @@ def translate_document(
     if bilingual and kind not in _BETWEEN:
         known = ", ".join(_BETWEEN)
         raise ConfigError(f"{path}: cannot have both languages; {known} can (a catalogue has them)")
-    document = open_document(path, kind, words, with_translated=with_translated)
+    document = open_document(
+        path, kind, words, with_translated=with_translated, output=Path(output)
+    )
     options = options or model.search_options()
     translator = MarkedTranslator(
         model, options, glossary=glossary, memory=model.memory(memory, options)

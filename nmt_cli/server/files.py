@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import InstanceOf, WithJsonSchema
 
 from nmt_cli.documents.apart import DocumentApart, connected
-from nmt_cli.documents.opening import readable_endings
+from nmt_cli.documents.opening import output_name, readable_endings
 from nmt_cli.errors import DataError
 from nmt_cli.server.requests import RequestBody, RequestError, Upload, Values, check_size
 from nmt_cli.server.serving import ServedModels
@@ -46,7 +46,8 @@ async def translate_file(models: ServedModels, body: FileBody) -> Any:
         except DataError as error:
             told = str(error).removeprefix(f"{path}: ")
             raise RequestError(400, told, param="file") from None
-    kept = await asyncio.to_thread(models.files.keep, f"{name.stem}.{body.target}{ending}", content)
+    named = output_name(f"{name.stem}.{body.target}{ending}")
+    kept = await asyncio.to_thread(models.files.keep, named, content)
     return {"translatedFileUrl": f"{body.file.server}download_file/{kept}"}
 
 

@@ -69,13 +69,16 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
     Raises:
         ConfigError: There is no output, or see `translate_document`, also for other errors.
     """
+    from nmt_cli.documents.opening import output_name
+
     if wanted.output in (None, "-"):
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
     files = destinations(wanted.file, wanted.output)
     if wanted.page is not None and len(files) > 1:
         raise ConfigError(f"--html shows one document; {wanted.file} names {len(files)}")
     for file, output in files:
-        translate_one(model, options, wanted, Path(str(file)), str(output))
+        name = str(output) if output == wanted.output else output_name(str(output))
+        translate_one(model, options, wanted, Path(str(file)), name)
 
 
 def translate_one(

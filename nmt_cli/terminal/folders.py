@@ -27,7 +27,7 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
         DataError: There is no document, or some could not be translated.
     """
     from nmt_cli.bundle.manifest import MANIFEST
-    from nmt_cli.documents.opening import kind_of
+    from nmt_cli.documents.opening import kind_of, output_name
 
     source, output = Path(wanted.file), Path(wanted.output or "-")
     if is_url(wanted.output):
@@ -44,13 +44,13 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
     ]
     written = failed = 0
     for number, name in enumerate(names, start=1):
-        path = source / name
-        if _is_newest(output / name, [path, *made_with]):
+        path, made = source / name, output / output_name(str(name))
+        if _is_newest(made, [path, *made_with]):
             continue
         one = wanted._replace(kind=kind_of(name, wanted.kind))
         label = f"{name} ({number:,} of {len(names):,})"
         try:
-            translate_one(model, options, one, path, str(output / name), label)
+            translate_one(model, options, one, path, str(made), label)
             written += 1
         except NmtError as error:
             console.error(str(error), error.hint)

@@ -35,7 +35,7 @@ TOPICS = {
         "encoding and training on many machines", "nmt_cli/training/README.md", "Many machines"
     ),
     "translate": Topic("lines, files, the prompt", _USING, "Translating"),
-    "documents": Topic("web pages, Word, subtitles, catalogues", "nmt_cli/documents/README.md"),
+    "documents": Topic("web pages, office files, PDF, subtitles", "nmt_cli/documents/README.md"),
     "glossaries": Topic("terms as a file says", _USING, "Glossaries"),
     "memories": Topic("translations that people made before", _USING, "Translation memories"),
     "review": Topic("a page to read and mend translations", _USING, "Reviewing"),

@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from pdf_files import pdf
 
 PAGE = """<html><body><h1>dog <b>big</b> cat</h1>
 <p>cat sees <i>bird</i> and &amp; eats</p></body></html>
@@ -17,6 +18,8 @@ def folder(tmp_path):
     (tmp_path / "in" / "a.html").write_text(PAGE)
     (tmp_path / "in" / "b.md").write_text(MARKDOWN)
     (tmp_path / "c.txt").write_text("big dog\n")
+    lines = [(60, 700, 20, "big dog"), (60, 600, 10, "red cat"), (60, 500, 10, "red cat")]
+    (tmp_path / "e.pdf").write_bytes(pdf([lines]))
     return tmp_path
 
 
@@ -113,6 +116,13 @@ def test_a_text_before_its_translation(run_nmt, toy_bundle, folder):
     assert (made[-3], made[-2]) == ("00:00:02,000 --> 00:00:03,000", "bird.")
 
 
+def test_a_pdf_file_becomes_another_kind(run_nmt, toy_bundle, folder):
+    done = _translate(run_nmt, toy_bundle, folder, "e.pdf", "-o", "e.md")
+    assert (folder / "e.md").read_text() == "# dick hund\n\nrot katze\n\nrot katze\n", done.stderr
+    done = _translate(run_nmt, toy_bundle, folder, "-i", "e.*f", "-o", "out/")
+    assert done.stderr.endswith("wrote out/e.docx: 3 texts\n")
+
+
 def test_the_kind_can_be_said(run_nmt, toy_bundle, folder):
     as_lines = ("-i", "in/b.md", "--from-format", "lines", "-o", "out")
     assert _translate(run_nmt, toy_bundle, folder, *as_lines).returncode == 0
@@ -138,7 +148,8 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
         (("-i", "in/b.md", "-o", "x", "--json", "--shard", "1/2"), 2,
          "--json, --shard: no effect on in/b.md, which is a document"),
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
-        (("-i", "in/b.md", "-o", "x", "--from-format", "pdf"), 2, "--from-format must be"),
+        (("-i", "in/b.md", "-o", "x", "--from-format", "doc"), 2, "--from-format must be"),
+        (("e.pdf", "-o", "x.pdf"), 2, "translation of a PDF file is named .docx or .md"),
         (("-i", "in", "-o", "in"), 2, "in is a folder: name another folder to write with --output"),
         (("-i", "in"), 2, "in is a folder: name another folder to write with --output"),
         (("-i", "in", "-o", "x", "--html", "y"), 2, "--html shows one document; in is a folder"),

@@ -1,5 +1,6 @@
 """Tests of `nmt serve` by its real clients, over a real socket."""
 
+import io
 import json
 import os
 import re
@@ -11,8 +12,11 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import docx
 import httpx
 import pytest
+from office_files import PIECES, POWERPOINT, libreoffice, office
+from pdf_files import pdf
 from serving import log_of, serving
 
 import nmt_cli
@@ -49,9 +53,9 @@ def alone(toy_bundle):
 PAGE = "<html><body><h1>dog <b>big</b> cat</h1>\n<p>cat sees <i>bird</i> &amp; 5</p></body></html>"
 
 
-def as_a_file(bundle, folder, name: str, content: str) -> bytes:
+def as_a_file(bundle, folder, name: str, content: str | bytes) -> bytes:
     """What `nmt translate` makes of a document."""
-    (folder / name).write_text(content)
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with nmt_cli.load(bundle) as model:
         nmt_cli.translate_document(folder / name, folder / f"out-{name}", model)
     return (folder / f"out-{name}").read_bytes()
@@ -120,12 +124,14 @@ class TestLibreTranslate:
             ("a.SRT", "1\n00:00:01,000 --> 00:00:02,000\nbig dog\n"),
             ("../a.md", "# dog *big* cat\n"),
             ("a.txt", "big dog\n\n  cat\n"),
+            ("a.odt", libreoffice(".odt", ["big dog", PIECES["c"].replace("TEXT", "cat")])),
+            ("a.PPTX", office(POWERPOINT, ["<a:r><a:t>big dog</a:t></a:r>"])),
         ],
     )
     def test_a_file_is_translated_as_it_says_in_its_manual(
         self, server, toy_bundle, tmp_path, name, content
     ):
-        (tmp_path / "sent").write_text(content)
+        (tmp_path / "sent").write_bytes(content if isinstance(content, bytes) else content.encode())
         source, target = languages(server)
         form = [f"file=@sent;filename={name}", f"source={source}", f"target={target}", "api_key=x"]
         command = ["curl", "-sS", *(word for value in form for word in ("-F", value))]
@@ -143,11 +149,22 @@ class TestLibreTranslate:
             fetched.headers["content-disposition"].replace(" ", "%20").lower()
         )
 
+    def test_a_pdf_file_comes_back_as_a_word_document(self, server):
+        source, target = languages(server)
+        files = {"file": ("a.pdf", pdf([[(60, 700, 10, "big dog")]]))}
+        form = {"source": source, "target": target, "api_key": "secret-1"}
+        told = httpx.post(f"{server}/translate_file", data=form, files=files).json()
+        fetched = httpx.get(told["translatedFileUrl"])
+        assert f"a.{target}.docx" in fetched.headers["content-disposition"]
+        document = docx.Document(io.BytesIO(fetched.content))
+        assert [one.text for one in document.paragraphs] == ["dick hund"]
+
     def test_it_says_which_files_it_translates(self, server):
         told = httpx.get(f"{server}/frontend/settings").json()
         assert told["filesTranslation"]
         assert {".txt", ".html", ".docx", ".po", ".srt"} <= set(told["supportedFilesFormat"])
-        assert ".pdf" not in told["supportedFilesFormat"]
+        assert {".pptx", ".odt", ".pdf"} <= set(told["supportedFilesFormat"])
+        assert ".doc" not in told["supportedFilesFormat"]
 
     @pytest.mark.parametrize(
         ("body", "status"),

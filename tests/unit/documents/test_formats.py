@@ -367,7 +367,8 @@ def test_footnotes_are_translated(tmp_path):
     name = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
     note = "<w:footnote><w:p><w:r><w:t>A note</w:t></w:r></w:p></w:footnote>"
     content = f"<w:footnotes {_NAMESPACE}>{note}</w:footnotes>"
-    part = Part(PackURI("/word/footnotes.xml"), "application/xml", content.encode())
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = Part(PackURI("/word/footnotes.xml"), kind, content.encode())
     document.part.relate_to(part, name)
     document.save(str(tmp_path / "a.docx"))
     opened = open_document(tmp_path / "a.docx", "word", protector())
@@ -423,7 +424,7 @@ def test_kinds_go_by_name_unless_told():
     ]  # fmt: skip
     assert kind_of("a.md", "lines") == "lines"
     with pytest.raises(ConfigError, match="--from-format must be"):
-        kind_of("a.md", "pdf")
+        kind_of("a.md", "doc")
 
 
 _FRAGMENTS = [

@@ -1,32 +1,70 @@
-"""The elements of a paragraph of a Word document, and the text that they have together.
+"""The elements of a paragraph of an office file, and the text that they have together.
 
-A character of the private area stands for each element, so that a translated text says which
-element has which of its words.
+They are as Word has them (`w:p`, `w:r`); those of PowerPoint and Excel have the same names in other
+namespaces, and those of LibreOffice are made so (`opendocument.py`). A private character stands for
+each element, so that a translated text says which element has which of its words.
 """
 
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from docx.oxml.ns import qn
 from lxml import etree
 
 from nmt_cli.documents.inline import Inline, Mark
 
-_FIRST = 0xE000  # of the private characters that stand for the elements of a stretch
-_MOST = 0x18FF - 1  # elements of a stretch at most
-_END = chr(_FIRST + 0x18FF)
-_PIECE = re.compile(rf"([{chr(_FIRST)}-{chr(_FIRST + 0x18FE)}])([^{chr(_FIRST)}-{_END}]*)({_END}?)")
+# The private characters that stand for the elements of a stretch: those in the last plane, which
+# hardly any font has.
+_FIRST = 0x100000
+_MOST = 0xFFF0  # elements of a stretch at most
+_SIGN, _END = f"{chr(_FIRST)}-{chr(_FIRST + _MOST - 1)}", chr(_FIRST + _MOST)
+_PIECE = re.compile(f"([{_SIGN}])([^{_SIGN}{_END}]*)({_END}?)")
 _TEXT = {"t": None, "noBreakHyphen": "-", "softHyphen": ""}  # None: its own
-_SIMPLE_FIELD = "fldSimple"
-_WITH_RUNS = ("hyperlink", "ins", "moveTo", "sdt", _SIMPLE_FIELD)
+_FIELDS = ("fldSimple", "fld")
+_WITH_RUNS = ("hyperlink", "ins", "moveTo", "sdt", *_FIELDS)
+_LINKS = ("hlinkClick", "a")  # in the formatting of a run
 _WITHOUT_MEANING = ("proofErr", "lastRenderedPageBreak")  # the program writes them again
-_SEPARATORS = ("tab", "ptab", "br", "cr")
-_BEGINS = ("bookmarkStart", "commentRangeStart", "permStart")
-_ENDS = ("bookmarkEnd", "commentRangeEnd", "permEnd")
+_UNSEEN = ("lang", "altLang", "dirty", "err", "smtClean")  # attributes of a formatting
+_FORMATS = ("rPr", "pPr", "endParaRPr", "rPh", "phoneticPr")
+_SEPARATORS = ("tab", "ptab", "br", "cr", "line-break")
+_SEPARATING = re.compile(r"([\t\n]+)")  # in texts of PowerPoint and Excel
+_BEGINS = (
+    "bookmarkStart", "commentRangeStart", "permStart",
+    "bookmark-start", "reference-mark-start", "annotation",
+)  # fmt: skip
+_ENDS = (
+    "bookmarkEnd", "commentRangeEnd", "permEnd",
+    "bookmark-end", "reference-mark-end", "annotation-end",
+)  # fmt: skip
 _KEEPS_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an element that has only text."""
+
+    element: Any
+    number: int
+
+    @classmethod
+    def all_of(cls, element: Any, names: Container[str] = ()) -> "Iterator[Line]":
+        """Yield the lines of an element that have a word, unless its text is one of some names."""
+        text = element.text or ""
+        for number, line in enumerate(text.split("\n")):
+            if text not in names and any(map(str.isalpha, line)):
+                yield cls(element, number)
+
+    def inline(self) -> Inline:
+        """Return the text."""
+        return Inline(self.element.text.split("\n")[self.number])
+
+    def fill(self, text: str) -> None:
+        """Put another text in its place."""
+        lines = self.element.text.split("\n")
+        lines[self.number] = text
+        self.element.text = "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -48,7 +86,7 @@ class Stretch:
                 text = self._add_field(field, text, inner)
                 number = field.end
             elif _is_text(element):
-                words, is_kept = _text(element), _name(element) == _SIMPLE_FIELD
+                words, is_kept = _text(element), _name(element) in _FIELDS
                 if _look(element) != look or is_kept:
                     end = len(text) + len(words)
                     inner.append(Mark(len(text), end, sign, _END, is_kept=is_kept))
@@ -85,7 +123,8 @@ class Stretch:
         """Return the run with most of the text, which has what no mark has."""
         texts = [element for element in self.elements if _is_text(element)]
         runs = [element for element in texts if _name(element) == "r"]
-        return max(runs or texts, key=lambda element: len(_text(element)))
+        plain = [run for run in runs if not any(_name(one) in _LINKS for one in run.iter())]
+        return max(plain or runs or texts, key=lambda element: len(_text(element)))
 
     def _add_field(self, field: "_Field", text: str, marks: list[Mark]) -> str:
         """Add a field's mark; return the text with that of the field."""
@@ -113,11 +152,12 @@ def stretches(paragraph: Any) -> Iterator[Stretch]:
     _tidy(paragraph)
     row: list[Any] = []
     for element in [*paragraph, None]:
-        if element is not None and _name(element) != "pPr" and not _separates(element):
+        if element is not None and _name(element) not in _FORMATS and not _separates(element):
             row.append(element)
             continue
         for elements in _closed(row):
-            if any(char.isalpha() for one in elements if _is_text(one) for char in _text(one)):
+            text = "".join(_text(one) for one in elements if _is_text(one))
+            if any(map(str.isalpha, text)) and max(text) < chr(_FIRST):
                 yield Stretch(elements)
         row = []
 
@@ -132,7 +172,17 @@ def _name(element: Any) -> str:
 
 
 def _separates(element: Any) -> bool:
-    return _name(element) == "r" and any(_name(child) in _SEPARATORS for child in element)
+    if _name(element) != "r":
+        return _name(element) == "br"
+    texts = [e.text or "" for e in element if _name(e) == "t" and _cuts_texts(element)]
+    return any(_name(child) in _SEPARATORS for child in element) or any(
+        map(_SEPARATING.fullmatch, texts)
+    )
+
+
+def _cuts_texts(run: Any) -> bool:
+    """Return whether a tab or line end in a text is one for readers; for Word it is a space."""
+    return "wordprocessingml" not in run.tag
 
 
 def _tidy(paragraph: Any) -> None:
@@ -144,9 +194,9 @@ def _tidy(paragraph: Any) -> None:
             for child in [*element]:
                 element.addprevious(child)
             paragraph.remove(element)
-    for run in paragraph.findall(qn("w:r")):
+    for run in paragraph.findall("{*}r"):
         _split(run)
-    for run in paragraph.findall(qn("w:r")):
+    for run in paragraph.findall("{*}r"):
         before = run.getprevious()
         if before is not None and _are_alike(before, run):
             _set_text(before, _text(before) + _text(run))
@@ -157,8 +207,11 @@ def _split(run: Any) -> None:
     """Split a run into those of text and those of one other thing, which keep its formatting."""
     for child in [e for e in run if _name(e) in _WITHOUT_MEANING]:
         run.remove(child)
+    if _cuts_texts(run):
+        _split_texts(run)
     content = [child for child in run if _name(child) != "rPr"]
-    if len(content) < 2 or all(_name(child) in _TEXT for child in content):
+    has_text_only = all(_name(child) in _TEXT for child in content) and not _separates(run)
+    if len(content) < 2 or has_text_only:
         return
     formats = [child for child in run if _name(child) == "rPr"]
     for child in content[:-1]:
@@ -167,21 +220,32 @@ def _split(run: Any) -> None:
         run.addprevious(part)
 
 
+def _split_texts(run: Any) -> None:
+    """Give what separates texts elements of its own."""
+    for child in [e for e in run if _name(e) == "t"]:
+        child.text, *others = _SEPARATING.split(child.text or "")
+        for text in reversed(others):
+            other = copy.deepcopy(child)
+            other.text = text
+            child.addnext(other)
+
+
 def _are_alike(left: Any, right: Any) -> bool:
     """Return whether two elements are runs of text with the same formatting."""
-    are_runs = all(_name(one) == "r" and _is_text(one) for one in (left, right))
+    both = (left, right)
+    are_runs = all(_name(one) == "r" and _is_text(one) and not _separates(one) for one in both)
     return are_runs and _look(left) == _look(right)
 
 
 def _runs(element: Any) -> list[Any]:
-    return [element] if _name(element) == "r" else [*element.iter(qn("w:r"))]
+    return [element] if _name(element) in ("r", "fld") else [*element.iter("{*}r")]
 
 
 def _is_text(element: Any) -> bool:
     """Return whether a run, or all runs in an element, hold nothing but text."""
     if _name(element) not in ("r", *_WITH_RUNS):
         return False
-    contents = [child for run in _runs(element) for child in run if _name(child) != "rPr"]
+    contents = [child for run in _runs(element) for child in run if _name(child) not in _FORMATS]
     return bool(contents) and all(_name(child) in _TEXT for child in contents)
 
 
@@ -197,26 +261,35 @@ def _set_text(element: Any, text: str) -> None:
     first, *rest = _runs(element)
     for run in rest:
         run.getparent().remove(run)
-    for child in [e for e in first if _name(e) != "rPr"]:
+    for child in [e for e in first if _name(e) not in _FORMATS]:
         first.remove(child)
-    words = first.makeelement(qn("w:t"))
+    space, end, _ = first.tag.rpartition("}")
+    words = etree.SubElement(first, f"{space}{end}t")
     words.text = text
-    words.set(_KEEPS_SPACE, "preserve")
-    first.append(words)
+    if "drawingml" not in space:  # PowerPoint does not know it, and always keeps space
+        words.set(_KEEPS_SPACE, "preserve")
 
 
-def _look(element: Any) -> tuple[str, bytes]:
+def _look(element: Any) -> tuple[str, object]:
     """Return what a run has in common with those that are formatted like it."""
-    formats = (etree.tostring(child) for child in element if _name(child) == "rPr")
+    formats = [
+        ({key: value for key, value in child.attrib.items() if key not in _UNSEEN},
+         [etree.tostring(one, with_tail=False) for one in child])
+        for child in element
+        if _name(child) == "rPr"
+    ]  # fmt: skip
+    seen = [one for one in formats if any(one)]
     if _name(element) == "r":
-        return "r", b"".join(formats)
-    return _name(element), b"".join([repr(sorted(element.attrib.items())).encode(), *formats])
+        return "r", seen
+    return _name(element), (dict(element.attrib), seen)
 
 
 def _field_sign(element: Any) -> str | None:
     """Return `begin`, `separate` or `end` if a run holds such a sign of a field."""
-    sign = element.find(qn("w:fldChar")) if _name(element) == "r" else None
-    return None if sign is None else str(sign.get(qn("w:fldCharType")))
+    sign = element.find("{*}fldChar") if _name(element) == "r" else None
+    if sign is None:
+        return None
+    return next((v for k, v in sign.attrib.items() if k.endswith("fldCharType")), None)
 
 
 def _fields(elements: Sequence[Any]) -> dict[int, _Field]:
