@@ -129,7 +129,8 @@ class MarkedTranslator:
         if known.source.placeholders and known.target.placeholders:
             sides = SignedSubwords(known.source), SignedSubwords(known.target)
             signed = Vocabularies(*sides, known.languages)
-            self._signed = replace(self._plain, vocabularies=signed)
+            terms = self._plain.terms and replace(self._plain.terms, vocabularies=signed)
+            self._signed = replace(self._plain, vocabularies=signed, terms=terms)
 
     def translate(self, texts: Sequence[Inline]) -> list[tuple[list[TextHypothesis], list[Filled]]]:
         """Return the hypotheses for each text, best first, and what each is with all marks."""

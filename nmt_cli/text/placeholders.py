@@ -47,10 +47,11 @@ _AS_IN_USE = 0.5  # of those with numbers, code or the like on both sides, which
 _WRAPPED = 0.25  # of the words, which then stay, with a placeholder on either side
 _AT_AN_EDGE = 0.2  # of the examples with other placeholders
 _MOST_WORDS = 4  # of an example: those that stay take two placeholders, and one may be at an edge
-_LINKED = 2000  # examples that words are linked in
+LINKED = 2000  # examples that words are linked in
 _LEAST_PAIRS, _LEAST_DICE = 4, 0.3  # of words that are linked
 
 Place = tuple[int, int]
+Units = dict[str, Place]  # words and the like of a text, with their places
 Edit = tuple[int, int, str]
 
 
@@ -102,7 +103,7 @@ class PlaceholderLessons:
         """Return a window's examples, in memory, with the placeholders of this epoch."""
         random = np.random.default_rng([self._seed, epoch, window, _KEY])
         chosen = np.flatnonzero(random.random(len(corpus)) < _SHARE).tolist()
-        linked = range(0, len(corpus), max(1, len(corpus) // _LINKED))
+        linked = range(0, len(corpus), max(1, len(corpus) // LINKED))
         partners = linked_words(self._texts(pair_of(corpus, i)) for i in linked)
         pairs: dict[int, Pair] = {}
         for i in chosen:
@@ -125,7 +126,7 @@ def with_placeholders(
 
     `partners` are the words that translate each other; see `linked_words`.
     """
-    source, target = map(_units_of, texts)
+    source, target = map(units_of, texts)
     likeliest = {unit: unit if unit in target else partners.get(unit, "") for unit in source}
     words = [
         (unit, other)
@@ -159,11 +160,26 @@ def with_placeholders(
 
 def linked_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return words of sources and those of their translations that come with them most often."""
+    dice = likenesses(pairs, _LEAST_DICE)
+    found: dict[str, str] = {}
+    taken = set()
+    for word, other in sorted(dice, key=lambda pair: (-dice[pair], pair)):
+        if word not in found and other not in taken:
+            found[word] = other
+            taken.add(other)
+    return found
+
+
+def likenesses(pairs: Iterable[tuple[str, str]], least: float) -> dict[tuple[str, str], float]:
+    """Return how much words of a source and of its translation go together: Dice's coefficient.
+
+    Those with less than `least`, or that come together a few times only, are left out.
+    """
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
     together: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
-        source, target = map(_units_of, pair)
+        source, target = map(units_of, pair)
         sources.update(source.keys())
         targets.update(target.keys())
         together.update(product(source, target))
@@ -172,17 +188,10 @@ def linked_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         for pair, count in together.items()
         if count >= _LEAST_PAIRS
     }
-    found: dict[str, str] = {}
-    taken = set()
-    for word, other in sorted(dice, key=lambda pair: (-dice[pair], pair)):
-        is_free = word not in found and other not in taken
-        if is_free and dice[word, other] >= _LEAST_DICE:
-            found[word] = other
-            taken.add(other)
-    return found
+    return {pair: likeness for pair, likeness in dice.items() if likeness >= least}
 
 
-def _units_of(text: str) -> dict[str, Place]:
+def units_of(text: str) -> Units:
     """Return the words and the like that a text has once, with their places."""
     found = list(_UNITS.finditer(text))
     counts = Counter(match[0] for match in found)

@@ -1,0 +1,126 @@
+"""Training text that tells a model what words of its source shall become.
+
+In some examples `<term> bike <means> Fahrrad </term>` stands for `bike`, where the translation has
+a form of `Fahrrad`: Dinu et al. 2019, "Training Neural Machine Translation To Apply Terminology
+Constraints", with tokens in place of source factors. In use the terms of a glossary are written so
+(`search/term_search.py`).
+
+The terms are those of a glossary that an example has, else words that translate each other: in each
+pair of sentences, words are linked one to one, those first that come together most often (Melamed
+2000, "Models of Translational Equivalence among Words"). Which ones is a function of seed, epoch,
+window and place, so that a resumed run repeats it.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
+
+import numpy as np
+
+from nmt_cli.text.noise import Pair, Row, pair_of, with_pairs
+from nmt_cli.text.placeholders import LINKED, SignedSubwords, Units, likenesses, units_of
+from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.tokenizer import Subwords
+
+_KEY = 6  # keeps these draws apart from others of a seed
+_SHARE = 0.3  # of the examples
+_MOST_TERMS = 4  # of an example
+_LEAST_LIKENESS = 0.1
+_STEM = 4  # letters that forms of a word begin with
+
+Wanted = tuple[int, int, str]  # the place of a term in a source, and what it shall become
+TermsOf = Callable[[str, str], list[Wanted]]  # (source, target) -> terms that both have
+
+
+class TermLessons:
+    """Writes beside words of some sources what they become.
+
+    An example that would be too long for the model stays as it is.
+    """
+
+    def __init__(self, encoder: Encoder, seed: int, terms_of: TermsOf | None = None) -> None:
+        sides = encoder.source, encoder.target
+        self._sides = [SignedSubwords(side) if side.placeholders else side for side in sides]
+        self._longest = encoder.max_length
+        self._seed = seed
+        self._terms_of = terms_of or (lambda *_: [])
+
+    def change(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
+        """Return a window's examples, in memory, with the terms of this epoch."""
+        random = np.random.default_rng([self._seed, epoch, window, _KEY])
+        chosen = np.flatnonzero(random.random(len(corpus)) < _SHARE).tolist()
+        sample = range(0, len(corpus), max(1, len(corpus) // LINKED))
+        words = LinkedWords([self._texts(pair_of(corpus, i)) for i in sample])
+        pairs: dict[int, Pair] = {}
+        for i in chosen:
+            pair = pair_of(corpus, i)
+            texts = self._texts(pair)
+            terms = self._terms_of(*texts) or words.some_of(*texts, random)
+            source = annotated(self._sides[0], pair.source, terms)
+            if len(source) <= self._longest:
+                pairs[i] = pair._replace(source=source)
+        return with_pairs(corpus, pairs)
+
+    def _texts(self, pair: Pair) -> tuple[str, str]:
+        return self._sides[0].decode(pair.source), self._sides[1].decode(pair.target)
+
+
+class LinkedWords:
+    """Words that translate each other, learnt from pairs of sentences."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        self._likeness = likenesses(pairs, _LEAST_LIKENESS)
+        ordered = sorted(self._likeness, key=lambda pair: (self._likeness[pair], pair))
+        self._usual = dict(ordered)  # for each word of a source the likeliest
+        self._known = {word for pair in self._likeness for word in pair}
+
+    def some_of(self, source: str, target: str, random: np.random.Generator) -> list[Wanted]:
+        """Return some words of a source and what they become in a target.
+
+        A form of that is taken which is usual elsewhere, so that a model learns to inflect.
+        """
+        places = units_of(source)
+        links = self._links(places, units_of(target))
+        count = min(int(random.geometric(0.5)), _MOST_TERMS)
+        found = []
+        for number in random.permutation(len(links))[:count]:
+            word, other = links[number]
+            usual = self._usual.get(word, other)
+            is_form = len(other) >= _STEM and usual.startswith(other[:_STEM])
+            found.append((*places[word], usual if is_form else other))
+        return found
+
+    def _links(self, source: Units, target: Units) -> list[tuple[str, str]]:
+        """Return the words of two sentences that are linked, each with one.
+
+        Words that are too rare to be known are linked in their order, if both sides have as many.
+        """
+        alike = [pair for pair in product(source, target) if pair in self._likeness]
+        links: dict[str, str] = {word: word for word in source if word in target}
+        taken = set(links)
+        for word, other in sorted(alike, key=lambda pair: (-self._likeness[pair], pair)):
+            if word not in links and other not in taken:
+                links[word] = other
+                taken.add(other)
+        rare = [word for word in source if word not in self._known | links.keys()]
+        others = [word for word in target if word not in self._known | taken]
+        if len(rare) == len(others):
+            links |= zip(rare, others, strict=True)
+        return sorted(links.items())
+
+
+def annotated(side: Subwords, source: Row, terms: Sequence[Wanted]) -> Row:
+    """Return the ids of a source in which each term has beside it what it shall become."""
+    begin, means, end = side.term_marks
+    places, made = token_places(side, source), list(source)
+    for start, stop, form in sorted(terms, reverse=True):
+        of_term = [i for i, (a, b) in enumerate(places) if a < stop and start < b]
+        if of_term:
+            first, after = of_term[0], of_term[-1] + 1
+            made[first:after] = [begin, *made[first:after], means, *side.encode(form), end]
+    return made
+
+
+def token_places(vocabulary: Subwords, ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the place of each token in the text that they write."""
+    lengths = [len(vocabulary.decode(ids[:count])) for count in range(len(ids) + 1)]
+    return list(pairwise(lengths))
