@@ -184,9 +184,9 @@ class DataConfig(Section):
     )
     glossary: bool | str = key(
         False,
-        "teach the model to read beside a term what it shall become: in three tenths of the "
-        "training pairs, others in each epoch, true writes it beside words that translate each "
-        "other, the name of a glossary beside its terms where the pair has any",
+        "teach the model to read beside a term what it shall become, which --glossary then tells "
+        "it: anew each epoch, three tenths of the training pairs tell it of words that translate "
+        "each other (true), or of the terms of a glossary where they have any (name of its file)",
     )
 
     @property

@@ -11,6 +11,7 @@ pair of sentences, words are linked one to one, those first that come together m
 window and place, so that a resumed run repeats it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 
@@ -24,7 +25,8 @@ from nmt_cli.text.tokenizer import Subwords
 _KEY = 6  # keeps these draws apart from others of a seed
 _SHARE = 0.3  # of the examples
 _MOST_TERMS = 4  # of an example
-_LEAST_LIKENESS = 0.1
+_LEAST_LIKENESS = 0.2
+_RARE = 4  # sentences of those that words are linked in
 _STEM = 4  # letters that forms of a word begin with
 
 Wanted = tuple[int, int, str]  # the place of a term in a source, and what it shall become
@@ -71,19 +73,22 @@ class LinkedWords:
         self._likeness = likenesses(pairs, _LEAST_LIKENESS)
         ordered = sorted(self._likeness, key=lambda pair: (self._likeness[pair], pair))
         self._usual = dict(ordered)  # for each word of a source the likeliest
-        self._known = {word for pair in self._likeness for word in pair}
+        self._counts = Counter(word for pair in pairs for text in pair for word in units_of(text))
 
     def some_of(self, source: str, target: str, random: np.random.Generator) -> list[Wanted]:
-        """Return some words of a source and what they become in a target.
+        """Return some words of a source and what they become in a target; seldom common words.
 
         A form of that is taken which is usual elsewhere, so that a model learns to inflect.
         """
         places = units_of(source)
         links = self._links(places, units_of(target))
-        count = min(int(random.geometric(0.5)), _MOST_TERMS)
+        if not links:
+            return []
+        count = min(int(random.geometric(0.5)), _MOST_TERMS, len(links))
+        weights = np.array([1 / (1 + self._counts[word]) for word, _ in links])
         found = []
-        for number in random.permutation(len(links))[:count]:
-            word, other = links[number]
+        for i in random.choice(len(links), count, replace=False, p=weights / weights.sum()):
+            word, other = links[i]
             usual = self._usual.get(word, other)
             is_form = len(other) >= _STEM and usual.startswith(other[:_STEM])
             found.append((*places[word], usual if is_form else other))
@@ -92,7 +97,7 @@ class LinkedWords:
     def _links(self, source: Units, target: Units) -> list[tuple[str, str]]:
         """Return the words of two sentences that are linked, each with one.
 
-        Words that are too rare to be known are linked in their order, if both sides have as many.
+        Words that are too rare to be known are linked if each sentence has just one.
         """
         alike = [pair for pair in product(source, target) if pair in self._likeness]
         links: dict[str, str] = {word: word for word in source if word in target}
@@ -101,10 +106,10 @@ class LinkedWords:
             if word not in links and other not in taken:
                 links[word] = other
                 taken.add(other)
-        rare = [word for word in source if word not in self._known | links.keys()]
-        others = [word for word in target if word not in self._known | taken]
-        if len(rare) == len(others):
-            links |= zip(rare, others, strict=True)
+        rare = [word for word in source if self._counts[word] < _RARE and word not in links]
+        others = [word for word in target if self._counts[word] < _RARE and word not in taken]
+        if len(rare) == len(others) == 1:
+            links[rare[0]] = others[0]
         return sorted(links.items())
 
 

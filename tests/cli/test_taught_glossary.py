@@ -33,6 +33,9 @@ def taught(text, train_toy):
     config = (text / "toy.yaml").read_text()
     config = config.replace("  dir: .\n", "  dir: .\n  glossary: true\n")
     config = config.replace("max_length: 24}", "max_length: 48}")
+    # Its scores say nothing, as the text is ambiguous: the last model shall be the best.
+    config = config.replace("steps: 300", "steps: 700").replace("steps: 150", "steps: 700")
+    config = config.replace("average_checkpoints: 3", "average_checkpoints: 1")
     (text / "taught.yaml").write_text(config)
     return train_toy(text / "taught.yaml", text)
 
@@ -86,7 +89,7 @@ def test_what_is_wrong_is_one_line(run_nmt, text):
 
 def test_a_run_remembers_its_glossary(run_nmt, text):
     steps = ("--set", "train.max_steps=2", "--set", "name=kept", "--set", "train.eval_steps=2")
-    arguments = ("train", "toy.yaml", *steps, "--set", "data.glossary=terms.tsv", "--json")
+    arguments = ("train", "toy.yaml", *steps, "--set", "data.glossary=terms.tsv")
     assert run_nmt(*arguments, cwd=text).returncode == 0
     (text / "terms.tsv").write_text("dog\thund\n")
     done = run_nmt(*arguments, cwd=text)
