@@ -13,7 +13,7 @@ run repeats it.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -47,7 +47,7 @@ _AS_IN_USE = 0.5  # of those with numbers, code or the like on both sides, which
 _WRAPPED = 0.25  # of the words, which then stay, with a placeholder on either side
 _AT_AN_EDGE = 0.2  # of the examples with other placeholders
 _MOST_WORDS = 4  # of an example: those that stay take two placeholders, and one may be at an edge
-LINKED = 2000  # examples that words are linked in
+_LINKED = 2000  # examples that words are linked in
 _LEAST_PAIRS, _LEAST_DICE = 4, 0.3  # of words that are linked
 
 Place = tuple[int, int]
@@ -103,7 +103,7 @@ class PlaceholderLessons:
         """Return a window's examples, in memory, with the placeholders of this epoch."""
         random = np.random.default_rng([self._seed, epoch, window, _KEY])
         chosen = np.flatnonzero(random.random(len(corpus)) < _SHARE).tolist()
-        linked = range(0, len(corpus), max(1, len(corpus) // LINKED))
+        linked = range(0, len(corpus), max(1, len(corpus) // _LINKED))
         partners = linked_words(self._texts(pair_of(corpus, i)) for i in linked)
         pairs: dict[int, Pair] = {}
         for i in chosen:
@@ -160,21 +160,28 @@ def with_placeholders(
 
 def linked_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return words of sources and those of their translations that come with them most often."""
-    dice = likenesses(pairs, _LEAST_DICE)
+    sources, targets, together = counts_of(pairs)
+    dice = {
+        pair: 2 * count / (sources[pair[0]] + targets[pair[1]]) for pair, count in together.items()
+    }
+    return linked({pair: value for pair, value in dice.items() if value >= _LEAST_DICE})
+
+
+def linked(likeness: Mapping[tuple[str, str], float]) -> dict[str, str]:
+    """Return pairs of words, the likeliest first, that have no word in common."""
     found: dict[str, str] = {}
     taken = set()
-    for word, other in sorted(dice, key=lambda pair: (-dice[pair], pair)):
+    for word, other in sorted(likeness, key=lambda pair: (-likeness[pair], pair)):
         if word not in found and other not in taken:
             found[word] = other
             taken.add(other)
     return found
 
 
-def likenesses(pairs: Iterable[tuple[str, str]], least: float) -> dict[tuple[str, str], float]:
-    """Return how much words of a source and of its translation go together: Dice's coefficient.
-
-    Those with less than `least`, or that come together a few times only, are left out.
-    """
+def counts_of(
+    pairs: Iterable[tuple[str, str]],
+) -> tuple[Counter[str], Counter[str], dict[tuple[str, str], int]]:
+    """Return how many sources, targets and pairs have each word, and each two; not if very few."""
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
     together: Counter[tuple[str, str]] = Counter()
@@ -183,12 +190,8 @@ def likenesses(pairs: Iterable[tuple[str, str]], least: float) -> dict[tuple[str
         sources.update(source.keys())
         targets.update(target.keys())
         together.update(product(source, target))
-    dice = {
-        pair: 2 * count / (sources[pair[0]] + targets[pair[1]])
-        for pair, count in together.items()
-        if count >= _LEAST_PAIRS
-    }
-    return {pair: likeness for pair, likeness in dice.items() if likeness >= least}
+    often = {pair: count for pair, count in together.items() if count >= _LEAST_PAIRS}
+    return sources, targets, often
 
 
 def units_of(text: str) -> Units:

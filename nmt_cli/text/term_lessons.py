@@ -11,22 +11,22 @@ pair of sentences, words are linked one to one, those first that come together m
 window and place, so that a resumed run repeats it.
 """
 
-from collections import Counter
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 
 import numpy as np
 
 from nmt_cli.text.noise import Pair, Row, pair_of, with_pairs
-from nmt_cli.text.placeholders import LINKED, SignedSubwords, Units, likenesses, units_of
+from nmt_cli.text.placeholders import SignedSubwords, counts_of, linked, units_of
 from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import Subwords
 
 _KEY = 6  # keeps these draws apart from others of a seed
 _SHARE = 0.3  # of the examples
 _MOST_TERMS = 4  # of an example
-_LEAST_LIKENESS = 0.2
-_RARE = 4  # sentences of those that words are linked in
+_SAMPLE = 5000  # examples that words are linked in
+_LEAST = 5.0  # of the likeness of words that are linked
 _STEM = 4  # letters that forms of a word begin with
 
 Wanted = tuple[int, int, str]  # the place of a term in a source, and what it shall become
@@ -50,7 +50,7 @@ class TermLessons:
         """Return a window's examples, in memory, with the terms of this epoch."""
         random = np.random.default_rng([self._seed, epoch, window, _KEY])
         chosen = np.flatnonzero(random.random(len(corpus)) < _SHARE).tolist()
-        sample = range(0, len(corpus), max(1, len(corpus) // LINKED))
+        sample = range(0, len(corpus), max(1, len(corpus) // _SAMPLE))
         words = LinkedWords([self._texts(pair_of(corpus, i)) for i in sample])
         pairs: dict[int, Pair] = {}
         for i in chosen:
@@ -67,50 +67,40 @@ class TermLessons:
 
 
 class LinkedWords:
-    """Words that translate each other, learnt from pairs of sentences."""
+    """Words that translate each other, learnt from pairs of sentences.
+
+    Two are alike as far as they come together more often than by chance: by their part of the
+    mutual information of sources and targets, which also finds a rare translation of a common word.
+    """
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
-        self._likeness = likenesses(pairs, _LEAST_LIKENESS)
+        sources, self._targets, together = counts_of(pairs)
+        chance = {(a, b): sources[a] * self._targets[b] / len(pairs) for a, b in together}
+        likeness = {pair: n * math.log(n / chance[pair]) for pair, n in together.items()}
+        self._likeness = {pair: value for pair, value in likeness.items() if value >= _LEAST}
         ordered = sorted(self._likeness, key=lambda pair: (self._likeness[pair], pair))
         self._usual = dict(ordered)  # for each word of a source the likeliest
-        self._counts = Counter(word for pair in pairs for text in pair for word in units_of(text))
 
     def some_of(self, source: str, target: str, random: np.random.Generator) -> list[Wanted]:
-        """Return some words of a source and what they become in a target; seldom common words.
+        """Return some words of a source and what they become in a target, rare words above all.
 
         A form of that is taken which is usual elsewhere, so that a model learns to inflect.
         """
-        places = units_of(source)
-        links = self._links(places, units_of(target))
+        places, others = units_of(source), units_of(target)
+        alike = (pair for pair in product(places, others) if pair in self._likeness)
+        links = [*linked({pair: self._likeness[pair] for pair in alike}).items()]
+        links += [(word, word) for word in places if word in others and word not in self._usual]
         if not links:
             return []
         count = min(int(random.geometric(0.5)), _MOST_TERMS, len(links))
-        weights = np.array([1 / (1 + self._counts[word]) for word, _ in links])
+        rarity = np.array([1 / (1 + self._targets[other]) for _, other in links])
         found = []
-        for i in random.choice(len(links), count, replace=False, p=weights / weights.sum()):
+        for i in random.choice(len(links), count, replace=False, p=rarity / rarity.sum()):
             word, other = links[i]
             usual = self._usual.get(word, other)
             is_form = len(other) >= _STEM and usual.startswith(other[:_STEM])
             found.append((*places[word], usual if is_form else other))
         return found
-
-    def _links(self, source: Units, target: Units) -> list[tuple[str, str]]:
-        """Return the words of two sentences that are linked, each with one.
-
-        Words that are too rare to be known are linked if each sentence has just one.
-        """
-        alike = [pair for pair in product(source, target) if pair in self._likeness]
-        links: dict[str, str] = {word: word for word in source if word in target}
-        taken = set(links)
-        for word, other in sorted(alike, key=lambda pair: (-self._likeness[pair], pair)):
-            if word not in links and other not in taken:
-                links[word] = other
-                taken.add(other)
-        rare = [word for word in source if self._counts[word] < _RARE and word not in links]
-        others = [word for word in target if self._counts[word] < _RARE and word not in taken]
-        if len(rare) == len(others) == 1:
-            links[rare[0]] = others[0]
-        return sorted(links.items())
 
 
 def annotated(side: Subwords, source: Row, terms: Sequence[Wanted]) -> Row:
