@@ -184,9 +184,9 @@ class DataConfig(Section):
     )
     glossary: bool | str = key(
         False,
-        "teach the model to read beside a term what it shall become, which --glossary then tells "
-        "it: anew each epoch, three tenths of the training pairs tell it of words that translate "
-        "each other (true), or of the terms of a glossary where they have any (name of its file)",
+        "teach the model to read what terms shall become, as --glossary then tells it: anew each "
+        "epoch, three tenths of the sources have the translation in place of some words (true), or "
+        "in place of the terms of a glossary where they have any (name of its file)",
     )
 
     @property

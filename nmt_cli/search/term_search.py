@@ -1,7 +1,7 @@
 """A search whose outputs have the translations that a glossary prescribes.
 
 A source is searched as usual. Where the best output lacks the translation of a term, a model that
-has learnt to read terms (`text/term_lessons.py`) gets it beside the word. Where that does not help,
+has learnt to read terms (`text/term_lessons.py`) gets it in place of the word. Where that does not help,
 the attention tells which word of the output the term became; the translation takes the place of
 that. A search then writes what follows anew, so that it agrees with the term; and another one looks
 for outputs that have the term by themselves. Of all outputs with the term, and with the terms that
@@ -122,7 +122,7 @@ class TermSearcher(Searcher):
             line.missing = [term for term in line.missing if term not in line.present]
 
     def _tell_terms(self, lines: list[_Line], options: SearchOptions) -> None:
-        """Search with the terms beside their words, where the model has learnt to read them.
+        """Search with what the terms become in their place, if the model has learnt to read that.
 
         The outputs with the most terms are those of a line, if these are more than it had.
         """

@@ -11,8 +11,8 @@ CONTROL_TOKENS = ("<pad>", "<s>", "</s>", "<user>", "<bot>", "<persona>")
 PLACEHOLDERS = tuple(f"<placeholder{number}>" for number in range(1, 9))
 # What stands for each of them in a text: Unicode's noncharacters, which are not for interchange.
 SIGNS = "".join(map(chr, range(0xFDD0, 0xFDD0 + len(PLACEHOLDERS))))
-# `<term> bike <means> Fahrrad </term>` tells a model what a word shall become (`term_lessons.py`).
-TERM_MARKS = ("<term>", "<means>", "</term>")
+# Between them a source has what a word of it shall become (`term_lessons.py`).
+TERM_MARKS = ("<term>", "</term>")
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 UNKNOWN = "<unk>"  # of imported vocabularies; ours write what they do not know in bytes

@@ -1,9 +1,9 @@
 """Training text that tells a model what words of its source shall become.
 
-In some examples `<term> bike <means> Fahrrad </term>` stands for `bike`, where the translation has
-a form of `Fahrrad`: Dinu et al. 2019, "Training Neural Machine Translation To Apply Terminology
-Constraints", with tokens in place of source factors. In use the terms of a glossary are written so
-(`search/term_search.py`).
+In some sources `<term> Fahrrad </term>` stands for `bike`, where the translation has a form of
+`Fahrrad`: Dinu et al. 2019, "Training Neural Machine Translation To Apply Terminology Constraints",
+with tokens in place of source factors. `bike` itself goes: a model that sees it, too, hardly looks
+at the rest. In use the terms of a glossary are written so (`search/term_search.py`).
 
 The terms are those of a glossary that an example has, else words that translate each other: in each
 pair of sentences, words are linked one to one, those first that come together most often (Melamed
@@ -34,7 +34,7 @@ TermsOf = Callable[[str, str], list[Wanted]]  # (source, target) -> terms that b
 
 
 class TermLessons:
-    """Writes beside words of some sources what they become.
+    """Writes in place of words of some sources what they become.
 
     An example that would be too long for the model stays as it is.
     """
@@ -104,14 +104,14 @@ class LinkedWords:
 
 
 def annotated(side: Subwords, source: Row, terms: Sequence[Wanted]) -> Row:
-    """Return the ids of a source in which each term has beside it what it shall become."""
-    begin, means, end = side.term_marks
+    """Return the ids of a source in which, for each term, stands what it shall become."""
+    begin, end = side.term_marks
     places, made = token_places(side, source), list(source)
     for start, stop, form in sorted(terms, reverse=True):
         of_term = [i for i, (a, b) in enumerate(places) if a < stop and start < b]
         if of_term:
             first, after = of_term[0], of_term[-1] + 1
-            made[first:after] = [begin, *made[first:after], means, *side.encode(form), end]
+            made[first:after] = [begin, *side.encode(form), end]
     return made
 
 

@@ -1,4 +1,4 @@
-"""Terms beside the words of a source: where they are written, which ones, and what decides that."""
+"""Terms in place of words of a source: where they are written, which, and what decides that."""
 
 import itertools
 
@@ -61,15 +61,15 @@ def _text(ids):
     ("terms", "expected"),
     [
         ([], " the dogs see (cats) at 12</s>"),
-        ([(4, 8, "hunde")], " the<term> dogs<means> hunde</term> see (cats) at 12</s>"),
-        ([(14, 18, "katzen")], " the dogs see (<term>cats<means> katzen</term>) at 12</s>"),
+        ([(4, 8, "hunde")], " the<term> hunde</term> see (cats) at 12</s>"),
+        ([(14, 18, "katzen")], " the dogs see (<term> katzen</term>) at 12</s>"),
         (
             [(9, 12, "sehen"), (0, 8, "x")],
-            "<term> the dogs<means> x</term><term> see<means> sehen</term> (cats) at 12</s>",
+            "<term> x</term><term> sehen</term> (cats) at 12</s>",
         ),
     ],
 )
-def test_a_term_has_beside_it_what_it_becomes(terms, expected):
+def test_what_a_term_becomes_stands_in_its_place(terms, expected):
     ids = [*SUBWORDS.encode(SOURCES[0]), EOS_ID]
     assert _text(annotated(SUBWORDS, ids, terms)) == expected
     assert ids == [*SUBWORDS.encode(SOURCES[0]), EOS_ID]
@@ -77,8 +77,8 @@ def test_a_term_has_beside_it_what_it_becomes(terms, expected):
 
 def test_no_text_makes_the_marks_and_they_survive_a_file(tmp_path):
     both = _trained(("<2de>",), (*PLACEHOLDERS, *TERM_MARKS))
-    assert both.unmade == [*range(len(CONTROL_TOKENS) + 1, len(CONTROL_TOKENS) + 12)]
-    assert not set(both.encode("<term> dogs <means>x</term>")) & set(both.unmade)
+    assert both.unmade == [*range(len(CONTROL_TOKENS) + 1, len(CONTROL_TOKENS) + 11)]
+    assert not set(both.encode("<term> dogs</term>")) & set(both.unmade)
     both.save(tmp_path / "a.json")
     assert Subwords.load(tmp_path / "a.json", ("<2de>",)).unmade == both.unmade
 
@@ -88,7 +88,7 @@ def test_a_vocabulary_without_them_is_as_it_was():
     assert not plain.term_marks
     made = plain.with_unmade(TERM_MARKS)
     assert made.term_marks == SUBWORDS.term_marks
-    moved = [i + 3 * (i >= len(CONTROL_TOKENS)) for i in plain.encode(SOURCES[0])]
+    moved = [i + 2 * (i >= len(CONTROL_TOKENS)) for i in plain.encode(SOURCES[0])]
     assert made.encode(SOURCES[0]) == moved
 
 
@@ -122,10 +122,9 @@ def test_a_share_of_the_sources_is_changed_and_targets_stay():
     assert 18 < sum(changed) < 54  # three tenths of 120
     assert (before.target == after.target).all()
     assert after.sizes == (len(PAIRS),)
-    begin, means, end = SUBWORDS.term_marks
     for row in _rows(after):
         marks = [i for i in row if i in SUBWORDS.term_marks]
-        assert marks == [begin, means, end] * (len(marks) // 3)
+        assert marks == [*SUBWORDS.term_marks] * (len(marks) // 2)
 
 
 def test_it_depends_on_seed_and_epoch_alone():
@@ -139,7 +138,7 @@ def test_terms_of_a_glossary_come_first():
     assert glossary.shared(*PAIRS[0]) == [(4, 8, "hund")]
     changed = zip(_rows(_changed(terms_of=glossary.shared)), SOURCES, strict=True)
     told = {_text(row) for row, source in changed if "<term>" in _text(row) and "see" in source}
-    assert told == {" the<term> dogs<means> hund</term> see (cats) at 12</s>"}
+    assert told == {" the<term> hund</term> see (cats) at 12</s>"}
 
 
 def test_what_would_be_too_long_stays_as_it_is():
