@@ -1,12 +1,12 @@
 """A search whose outputs have the translations that a glossary prescribes.
 
 A source is searched as usual. Where the best output lacks the translation of a term, a model that
-has learnt to read terms (`text/term_lessons.py`) gets it in place of the word. Where that does not help,
-the attention tells which word of the output the term became; the translation takes the place of
-that. A search then writes what follows anew, so that it agrees with the term; and another one looks
-for outputs that have the term by themselves. Of all outputs with the term, and with the terms that
-were there before, the most probable one is kept. Several terms are placed one after the other, from
-left to right in the output; the lines that are given together are searched together.
+has learnt to read terms (`text/term_lessons.py`) gets it in place of the word. Where that does not
+help, the attention tells which word of the output the term became; the translation takes the place
+of that. A search then writes what follows anew, so that it agrees with the term; and another one
+looks for outputs that have the term by themselves. Of all outputs with the term, and with the terms
+that were there before, the most probable one is kept. Several terms are placed one after the other,
+from left to right in the output; the lines that are given together are searched together.
 """
 
 import functools
