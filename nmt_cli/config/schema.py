@@ -185,7 +185,7 @@ class DataConfig(Section):
     glossary: bool | str = key(
         False,
         "teach the model to read what terms shall become, as --glossary then tells it: anew each "
-        "epoch, three tenths of the sources have the translation in place of some words (true), or "
+        "epoch, half of the sources have the translation in place of some words (true), or "
         "in place of the terms of a glossary where they have any (name of its file)",
     )
 

@@ -23,7 +23,7 @@ from nmt_cli.text.shards import EncodedCorpus, Encoder
 from nmt_cli.text.tokenizer import Subwords
 
 _KEY = 6  # keeps these draws apart from others of a seed
-_SHARE = 0.3  # of the examples
+_SHARE = 0.5  # of the examples
 _MOST_TERMS = 4  # of an example
 _SAMPLE = 5000  # examples that words are linked in
 _LEAST = 5.0  # of the likeness of words that are linked
