@@ -122,7 +122,7 @@ class TermSearcher(Searcher):
             line.missing = [term for term in line.missing if term not in line.present]
 
     def _tell_terms(self, lines: list[_Line], options: SearchOptions) -> None:
-        """Search with what the terms become in their place, if the model has learnt to read that.
+        """Search with what missing terms become in their place; for a model that can read it.
 
         The outputs with the most terms are those of a line, if these are more than it had.
         """
@@ -141,10 +141,8 @@ class TermSearcher(Searcher):
                 self._sort_out(line)
 
     def _with_terms(self, line: _Line) -> list[int]:
-        """Return a source that tells its terms, each in the form that the best output has."""
-        text = self.vocabularies.target.decode(line.found[0].ids)
-        matches = ((term, term.match(text)) for term in [*line.present, *line.missing])
-        wanted = [(*term.span, match[0] if match else term.forms[0]) for term, match in matches]
+        """Return a source in which what they become stands for the terms that are missing."""
+        wanted = [(*term.span, term.forms[0]) for term in line.missing]
         return annotated(self.vocabularies.source, list(line.source), wanted)
 
     def _place_one_each(self, lines: list[_Line], options: SearchOptions) -> None:
