@@ -291,7 +291,7 @@ def _validated(
 
 def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
     loc: Location = error["loc"]
-    if error["type"] != "extra_forbidden" and loc[-1] in ("str", "int", "float"):
+    if error["type"] != "extra_forbidden" and loc[-1] in ("bool", "str", "int", "float"):
         loc = loc[:-1]  # pydantic adds which arm of a union it tried
     above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
     below = (place for known, place in places.items() if known[: len(loc)] == loc)

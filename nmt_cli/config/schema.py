@@ -182,6 +182,12 @@ class DataConfig(Section):
         "they replace, in a fifth of the training pairs, what both sides share and words that "
         "translate each other",
     )
+    glossary: bool | str = key(
+        False,
+        "teach the model to read what terms shall become, as --glossary then tells it: anew each "
+        "epoch, half of the sources have the translation in place of some words (true), or "
+        "in place of the terms of a glossary where they have any (name of its file)",
+    )
 
     @property
     def corpora(self) -> list[CorpusConfig]:
@@ -608,6 +614,8 @@ class Config(Section):
             raise ValueError("noise is for task: translation only")
         if data.placeholders:
             raise ValueError("placeholders is for task: translation only")
+        if data.glossary:
+            raise ValueError("glossary is for task: translation only")
         if any(c.source_lang or c.target_lang for c in data.corpora):
             raise ValueError("a corpus has languages of its own in task: translation only")
         return data

@@ -66,7 +66,7 @@ def study_tokens(
 
 def _byte_share(ids: Ints, subwords: Subwords) -> float:
     """Return the share of tokens that are bytes: of characters that the vocabulary lacks."""
-    special = len(CONTROL_TOKENS) + len(subwords.tags) + len(subwords.placeholders)
+    special = len(CONTROL_TOKENS) + len(subwords.tags) + len(subwords.unmade)
     first_word = special + len(BYTE_TOKENS)
     return float(((ids > EOS_ID) & (ids < first_word)).mean()) if len(ids) else 0.0
 

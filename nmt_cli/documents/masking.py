@@ -143,7 +143,8 @@ class MarkedTranslator:
         if known.source.placeholders and known.target.placeholders:
             sides = SignedSubwords(known.source), SignedSubwords(known.target)
             signed = Vocabularies(*sides, known.languages)
-            self._signed = replace(self._plain, vocabularies=signed)
+            terms = self._plain.terms and replace(self._plain.terms, vocabularies=signed)
+            self._signed = replace(self._plain, vocabularies=signed, terms=terms)
 
     def translations(
         self, texts: Sequence[Inline], is_open: Sequence[bool]

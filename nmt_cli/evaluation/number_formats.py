@@ -159,7 +159,7 @@ def export_saved_model(bundle: Bundle, dev: Sequence[Example], path: Path) -> Me
     from nmt_cli.search.tensorflow_engine import load_model
 
     options = SearchOptions.from_mapping(bundle.manifest.decode)
-    unmade = tuple((i,) for i in bundle.load_vocabularies().target.placeholders)
+    unmade = tuple((i,) for i in bundle.load_vocabularies().target.unmade)
     options = replace(options, suppressed=unmade)
     has_prefix = bundle.manifest.known_languages.is_forced
     save_serving_model(load_model(bundle), options, path, has_prefix=has_prefix)

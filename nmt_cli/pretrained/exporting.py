@@ -88,7 +88,7 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
         generation["bad_words_ids"] = [[ids["pad_token_id"]]]
     else:  # elsewhere the search is told which tokens are no output
         bias = weights.get("output_bias", np.zeros(size, np.float32))
-        following = len(vocabularies.target.placeholders)  # there are no tags in between
+        following = len(vocabularies.target.unmade)  # there are no tags in between
         weights["output_bias"] = bias + never_written_bias(size, num_tags=following)
     write_vocabulary = _write_sentencepiece if is_imported else _write_tokenizer
     with atomic_dir(target) as folder:

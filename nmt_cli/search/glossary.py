@@ -112,6 +112,14 @@ class Glossary:
             found.setdefault(choices[form], Term(match.span(), match[0], choices[form]))
         return list(found.values())
 
+    def shared(self, source: str, target: str) -> list[tuple[int, int, str]]:
+        """Return the place of each term of a source whose translation a target has, and its form.
+
+        That is the one to write; the target may have any.
+        """
+        terms = self.terms_in(source)
+        return [(*term.span, term.forms[0]) for term in terms if term.match(target)]
+
 
 def _fault(columns: list[str], forms: list[Forms]) -> str | None:
     """Return what is wrong with a line of a glossary."""

@@ -1,11 +1,12 @@
 """A search whose outputs have the translations that a glossary prescribes.
 
-A source is searched as usual. Where the best output lacks the translation of a term, the attention
-tells which word of it the term became; the translation takes the place of that. A search then
-writes what follows anew, so that it agrees with the term; and another one looks for outputs that
-have the term by themselves. Of all outputs with the term, and with the terms that were there
-before, the most probable one is kept. Several terms are placed one after the other, from left to
-right in the output; the lines that are given together are searched together.
+A source is searched as usual. Where the best output lacks the translation of a term, a model that
+has learnt to read terms (`text/term_lessons.py`) gets it in place of the word. Where that does not
+help, the attention tells which word of the output the term became; the translation takes the place
+of that. A search then writes what follows anew, so that it agrees with the term; and another one
+looks for outputs that have the term by themselves. Of all outputs with the term, and with the terms
+that were there before, the most probable one is kept. Several terms are placed one after the other,
+from left to right in the output; the lines that are given together are searched together.
 """
 
 import functools
@@ -20,6 +21,7 @@ from nmt_cli.search.engine import Engine, Found, Hypothesis, Rows, Searcher
 from nmt_cli.search.glossary import UNSPACED, Glossary, Term, TermUse
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.special_tokens import CONTROL_TOKENS, EOS_ID
+from nmt_cli.text.term_lessons import annotated, token_places
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -79,6 +81,8 @@ class TermSearcher(Searcher):
         def finish() -> Found:
             found = zip(sources, begun(), strict=True)
             lines = [self._line(source, hypotheses) for source, hypotheses in found]
+            if self.vocabularies.source.term_marks:
+                self._tell_terms([line for line in lines if line.missing], options)
             while unfinished := [line for line in lines if line.missing]:
                 self._place_one_each(unfinished, options)
             return [line.found for line in lines]
@@ -116,6 +120,30 @@ class TermSearcher(Searcher):
             best = self.vocabularies.target.decode(line.found[0].ids)
             line.present += [term for term in line.missing if term.match(best)]
             line.missing = [term for term in line.missing if term not in line.present]
+
+    def _tell_terms(self, lines: list[_Line], options: SearchOptions) -> None:
+        """Search with what missing terms become in their place; for a model that can read it.
+
+        The outputs with the most terms are those of a line, if these are more than it had.
+        """
+        sources = {line: self._with_terms(line) for line in lines}
+        told = {line: ids for line, ids in sources.items() if len(ids) <= self.max_length}
+        options = replace(options, sample=False, n_best=options.beam_size)
+        results = self.engine.search([*told.values()], options) if told else []
+        for line, found in zip(told, results, strict=True):
+            terms = [*line.present, *line.missing]
+            texts = [self.vocabularies.target.decode(hypothesis.ids) for hypothesis in found]
+            counts = [sum(term.match(text) is not None for term in terms) for text in texts]
+            if max(counts) > len(line.present):
+                rows = zip(found, counts, strict=True)
+                line.found = [h for h, count in rows if count == max(counts)][: options.n_best]
+                line.present, line.missing = [], terms
+                self._sort_out(line)
+
+    def _with_terms(self, line: _Line) -> list[int]:
+        """Return a source in which what they become stands for the terms that are missing."""
+        wanted = [(*term.span, term.forms[0]) for term in line.missing]
+        return annotated(self.vocabularies.source, list(line.source), wanted)
 
     def _place_one_each(self, lines: list[_Line], options: SearchOptions) -> None:
         """Give the best output of each line one of the terms that it lacks, where that can be."""
@@ -165,11 +193,11 @@ class TermSearcher(Searcher):
         is no other, the term comes at the end.
         """
         ids, vocabulary = line.found[0].ids, self.vocabularies.target
-        text, tokens = vocabulary.decode(ids), _spans(vocabulary, ids)
+        text, tokens = vocabulary.decode(ids), token_places(vocabulary, ids)
         taken = [match.span() for term in line.present if (match := term.match(text))]
         taken.append((0, len(vocabulary.decode(options.prefix))))
         words = [w for w in _words(text, tokens) if not any(_overlap(w, span) for span in taken)]
-        columns = _spans(self.vocabularies.source, line.source)
+        columns = token_places(self.vocabularies.source, line.source)
         places = {}
         for term in line.missing:
             of_term = [i for i, span in enumerate(columns) if _overlap(span, term.span)]
@@ -222,12 +250,6 @@ def _in_place(form: str, text: str, start: int) -> str:
         return f" {form}"
     is_first = not text[:start].strip() and text[start : start + 1].isupper()
     return form[0].upper() + form[1:] if is_first else form
-
-
-def _spans(vocabulary: Subwords, ids: Sequence[int]) -> list[Span]:
-    """Return the place of each token in the text that they write."""
-    lengths = [len(vocabulary.decode(ids[:count])) for count in range(len(ids) + 1)]
-    return list(itertools.pairwise(lengths))
 
 
 def _words(text: str, tokens: list[Span]) -> list[Span]:

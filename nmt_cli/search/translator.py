@@ -190,7 +190,7 @@ class Translator:
     ) -> Callable[[], Found]:
         """Begin to search for all cuts of all lines; a prefix is for the first cut of each line."""
         cuts = [cut for line in lines for cut in line]
-        unmade = tuple((i,) for i in self.vocabularies.target.placeholders)
+        unmade = tuple((i,) for i in self.vocabularies.target.unmade)
         options = replace(options, suppressed=options.suppressed + unmade)
         prefixes = [() if i else options.prefix for line in lines for i in range(len(line))]
         engine, begun = self.terms or self.engine, []

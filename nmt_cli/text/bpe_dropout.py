@@ -16,7 +16,13 @@ import numpy.typing as npt
 
 from nmt_cli.text.batches import Ids, Indices, ranges, scramble
 from nmt_cli.text.shards import EncodedCorpus, Encoder
-from nmt_cli.text.special_tokens import BYTE_TOKENS, CONTROL_TOKENS, PLACEHOLDERS, WORD_MARKER
+from nmt_cli.text.special_tokens import (
+    BYTE_TOKENS,
+    CONTROL_TOKENS,
+    PLACEHOLDERS,
+    TERM_MARKS,
+    WORD_MARKER,
+)
 from nmt_cli.text.tokenizer import Subwords
 
 _KEY = 3  # keeps these draws apart from those of the order (see `batches.py`)
@@ -79,7 +85,7 @@ class WordSplitter:
         tokens = subwords.all_tokens()
         numbers = {token: number for number, token in enumerate(tokens)}
         # No characters: they stand alone.
-        fixed = {*CONTROL_TOKENS, *subwords.tags, *PLACEHOLDERS, *BYTE_TOKENS}
+        fixed = {*CONTROL_TOKENS, *subwords.tags, *PLACEHOLDERS, *TERM_MARKS, *BYTE_TOKENS}
         characters = [
             [number] if token in fixed else [numbers[character] for character in token]
             for number, token in enumerate(tokens)

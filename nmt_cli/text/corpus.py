@@ -185,6 +185,7 @@ class Corpora:
         if any(corpus.rows is not None for corpus in corpora):
             corpora = [*corpora, *self.config.data.train]
         paths = [path for corpus in corpora for path in self.files_of(corpus)]
+        paths += [self.glossary] if split == "train" and self.glossary else []
         missing = [path for path in paths if not path.is_file()]
         if missing:
             known = data_set_with(self._data_dir, {path.name for path in missing})
@@ -201,6 +202,12 @@ class Corpora:
         if is_url(folder := self.config.data.dir):
             return [_fetched(f"{folder.rstrip('/')}/{name}") for name in names]
         return [self._data_dir / name for name in names]
+
+    @property
+    def glossary(self) -> Path | None:
+        """The file whose terms are taught, if any."""
+        name = self.config.data.glossary
+        return self._data_dir / name if isinstance(name, str) else None
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""

@@ -13,7 +13,7 @@ run repeats it.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -51,6 +51,7 @@ _LINKED = 2000  # examples that words are linked in
 _LEAST_PAIRS, _LEAST_DICE = 4, 0.3  # of words that are linked
 
 Place = tuple[int, int]
+Units = dict[str, Place]  # words and the like of a text, with their places
 Edit = tuple[int, int, str]
 
 
@@ -125,7 +126,7 @@ def with_placeholders(
 
     `partners` are the words that translate each other; see `linked_words`.
     """
-    source, target = map(_units_of, texts)
+    source, target = map(units_of, texts)
     likeliest = {unit: unit if unit in target else partners.get(unit, "") for unit in source}
     words = [
         (unit, other)
@@ -159,30 +160,41 @@ def with_placeholders(
 
 def linked_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return words of sources and those of their translations that come with them most often."""
-    sources: Counter[str] = Counter()
-    targets: Counter[str] = Counter()
-    together: Counter[tuple[str, str]] = Counter()
-    for pair in pairs:
-        source, target = map(_units_of, pair)
-        sources.update(source.keys())
-        targets.update(target.keys())
-        together.update(product(source, target))
+    sources, targets, together = counts_of(pairs)
     dice = {
-        pair: 2 * count / (sources[pair[0]] + targets[pair[1]])
-        for pair, count in together.items()
-        if count >= _LEAST_PAIRS
+        pair: 2 * count / (sources[pair[0]] + targets[pair[1]]) for pair, count in together.items()
     }
+    return linked({pair: value for pair, value in dice.items() if value >= _LEAST_DICE})
+
+
+def linked(likeness: Mapping[tuple[str, str], float]) -> dict[str, str]:
+    """Return pairs of words, the likeliest first, that have no word in common."""
     found: dict[str, str] = {}
     taken = set()
-    for word, other in sorted(dice, key=lambda pair: (-dice[pair], pair)):
-        is_free = word not in found and other not in taken
-        if is_free and dice[word, other] >= _LEAST_DICE:
+    for word, other in sorted(likeness, key=lambda pair: (-likeness[pair], pair)):
+        if word not in found and other not in taken:
             found[word] = other
             taken.add(other)
     return found
 
 
-def _units_of(text: str) -> dict[str, Place]:
+def counts_of(
+    pairs: Iterable[tuple[str, str]],
+) -> tuple[Counter[str], Counter[str], dict[tuple[str, str], int]]:
+    """Return how many sources, targets and pairs have each word, and each two; not if very few."""
+    sources: Counter[str] = Counter()
+    targets: Counter[str] = Counter()
+    together: Counter[tuple[str, str]] = Counter()
+    for pair in pairs:
+        source, target = map(units_of, pair)
+        sources.update(source.keys())
+        targets.update(target.keys())
+        together.update(product(source, target))
+    often = {pair: count for pair, count in together.items() if count >= _LEAST_PAIRS}
+    return sources, targets, often
+
+
+def units_of(text: str) -> Units:
     """Return the words and the like that a text has once, with their places."""
     found = list(_UNITS.finditer(text))
     counts = Counter(match[0] for match in found)

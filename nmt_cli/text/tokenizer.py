@@ -32,6 +32,7 @@ from nmt_cli.text.special_tokens import (
     HIDDEN,
     PLACEHOLDERS,
     SIGNS,
+    TERM_MARKS,
     WORD_MARKER,
 )
 
@@ -63,6 +64,7 @@ class Subwords:
         vocab_size: Tokens, control tokens and tags included.
         placeholders: The ids of tokens that stand for words, which no text makes; most
             vocabularies have none. They follow the tags.
+        term_marks: The ids of those that tell what a term shall become, or none, in the same place.
     """
 
     def __init__(self, tokenizer: Tokenizer, tags: Sequence[str] = ()) -> None:
@@ -72,6 +74,7 @@ class Subwords:
             tokenizer.model._resize_cache(_CACHED_WORDS)
         self.vocab_size: int = tokenizer.get_vocab_size()
         self.placeholders: Sequence[int] = () if self.is_imported else self.ids(PLACEHOLDERS)
+        self.term_marks: Sequence[int] = () if self.is_imported else self.ids(TERM_MARKS)
 
     @classmethod
     def train(
@@ -79,10 +82,9 @@ class Subwords:
         texts: Iterable[str],
         config: "TokenizerConfig",
         tags: Sequence[str] = (),
-        *,
-        placeholders: bool = False,
+        unmade: Sequence[str] = (),
     ) -> "Subwords":
-        """Learn a vocabulary of at most `config.vocab_size` tokens, with placeholders if wanted.
+        """Learn a vocabulary of at most `config.vocab_size` tokens, some of which no text makes.
 
         The texts are read twice, first for characters, then for words, and only their counts are
         kept (but an iterator, read once, is kept whole).
@@ -90,10 +92,10 @@ class Subwords:
         texts = list(texts) if isinstance(texts, Iterator) else texts
         tokenizer = Tokenizer(models.BPE(byte_fallback=True))
         _add_steps(tokenizer, config.normalization, lowercase=config.lowercase)
-        fixed = [*CONTROL_TOKENS, *tags, *(PLACEHOLDERS if placeholders else ()), *BYTE_TOKENS]
+        fixed = [*CONTROL_TOKENS, *tags, *unmade, *BYTE_TOKENS]
         limit = max(1, int((config.vocab_size - len(fixed)) * _ALPHABET_SHARE))
         alphabet = _commonest_characters(map(tokenizer.normalizer.normalize_str, texts), limit)
-        alphabet = [char for char in alphabet if not (placeholders and char in SIGNS)]
+        alphabet = [char for char in alphabet if not (unmade and char in SIGNS)]
         trainer = trainers.BpeTrainer(
             vocab_size=config.vocab_size,
             special_tokens=fixed,
@@ -132,13 +134,21 @@ class Subwords:
             raise ModelFileError(f"{path}: not a tokenizer that nmt wrote")
         return subwords
 
-    def with_placeholders(self) -> "Subwords":
-        """Return a vocabulary of ours with placeholders as well; what follows the tags moves."""
+    def with_unmade(self, names: Sequence[str]) -> "Subwords":
+        """Return a vocabulary of ours with more tokens that no text makes.
+
+        What follows the tags moves.
+        """
         state = json.loads(self.to_json())
         tokens, first = self.all_tokens(), len(CONTROL_TOKENS) + len(self.tags)
-        tokens[first:first] = PLACEHOLDERS
+        tokens[first:first] = names
         state["model"]["vocab"] = {token: i for i, token in enumerate(tokens)}
         return Subwords(Tokenizer.from_str(json.dumps(state)), self.tags)
+
+    @property
+    def unmade(self) -> list[int]:
+        """The ids of the tokens that no text makes, but for control tokens and tags."""
+        return [*self.placeholders, *self.term_marks]
 
     @property
     def is_imported(self) -> bool:

@@ -1,6 +1,7 @@
 """The vocabularies of a model: one or two `Subwords` and the files they are kept in."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,11 @@ class Vocabularies:
         before, forced = self.languages.tokens_of(self.languages.way(source, target))
         return Direction(tuple(self.source.ids(before)), tuple(self.target.ids(forced)))
 
-    def with_placeholders(self) -> "Vocabularies":
-        """Return them with placeholders; the ids of what follows the tags grow."""
-        source = self.source.with_placeholders()
+    def with_unmade(self, names: Sequence[str]) -> "Vocabularies":
+        """Return them with more tokens that no text makes; what follows the tags moves."""
+        source = self.source.with_unmade(names)
         is_joint = self.target is self.source
-        target = source if is_joint else self.target.with_placeholders()
+        target = source if is_joint else self.target.with_unmade(names)
         return Vocabularies(source, target, self.languages)
 
     def describe(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from nmt_cli.errors import ModelFileError
 from nmt_cli.files import crc32_of, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora, texts
 from nmt_cli.text.languages import Languages
+from nmt_cli.text.special_tokens import taught_tokens
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
@@ -80,6 +81,7 @@ def _key_of(config: Config, corpora: Corpora, hashes: "FileHashes") -> str:
         "task": config.task,
         **({"tags": languages.tokens} if languages.tokens else {}),
         **({"placeholders": True} if config.data.placeholders else {}),
+        **({"glossary": True} if config.data.glossary else {}),
     }
     return corpus_fingerprint(corpora.files("train"), settings, hashes)
 
@@ -119,7 +121,7 @@ def _train(config: Config, corpora: Corpora, languages: Languages) -> Vocabulari
             _TrainingTexts(corpora, side, every),
             config.tokenizer,
             languages.tokens,
-            placeholders=config.data.placeholders,
+            taught_tokens(config.data),
         )
         for side in config.vocabulary_sides
     ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import TrainingError
+from nmt_cli.search.glossary import Glossary
 from nmt_cli.text.batches import (
     Batch,
     EpochWindows,
@@ -28,6 +29,7 @@ from nmt_cli.text.bpe_dropout import MergeDropout
 from nmt_cli.text.noise import Noise
 from nmt_cli.text.placeholders import PlaceholderLessons
 from nmt_cli.text.shards import EncodedCorpus, Encoder
+from nmt_cli.text.term_lessons import TermLessons
 
 _STEPS_AHEAD = 4
 _WAIT_S = 0.1  # how long a thread takes at most to see that nobody wants more
@@ -93,13 +95,17 @@ def epoch_weights(sizes: Sequence[int], config: Config) -> list[float]:
     return [round(length * w / n, 6) if n else 0.0 for w, n in zip(wanted, sizes, strict=True)]
 
 
-def changes_of(config: Config, encoder: Encoder) -> list[Change]:
+def changes_of(config: Config, encoder: Encoder, glossary: Glossary | None = None) -> list[Change]:
     """Return what is changed in training text anew each epoch: first its words, then its tokens."""
     changes: list[Change] = []
     if config.data.noise:
         changes.append(Noise(encoder, config.data.noise, config.seed).change)
     if config.data.placeholders:
         changes.append(PlaceholderLessons(encoder, config.seed).change)
+    if config.data.glossary:
+        sides = encoder.source.normalise, encoder.target.normalise
+        terms_of = glossary.normalised(*sides).shared if glossary else None
+        changes.append(TermLessons(encoder, config.seed, terms_of).change)
     if rate := config.tokenizer.dropout:
         changes.append(MergeDropout(encoder, rate, config.seed).change)
     return changes

@@ -16,7 +16,7 @@ from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.weights import Arrays, Model, is_hidden_matrix, named_variables
 from nmt_cli.text.languages import Languages
-from nmt_cli.text.special_tokens import CONTROL_TOKENS, PLACEHOLDERS
+from nmt_cli.text.special_tokens import CONTROL_TOKENS, taught_tokens
 from nmt_cli.text.vocabulary import Vocabularies
 
 # What has no part in the shapes or the meaning of the weights.
@@ -80,13 +80,14 @@ def follow_start(
             f"data.noise: the vocabulary of {start.path} does not give its text back as it was",
             hint="--set data.noise={}",
         )
-    if config.data.placeholders and not found.source.placeholders:
+    if new := [token for token in taught_tokens(config.data) if not found.source.ids([token])]:
         if found.source.is_imported or found.target.is_imported:
+            key = "placeholders" if config.data.placeholders else "glossary"
             raise ConfigError(
-                f"data.placeholders: the vocabulary of {start.path} takes no more tokens",
-                hint="--set data.placeholders=false",
+                f"data.{key}: the vocabulary of {start.path} takes no more tokens",
+                hint=f"--set data.{key}=false",
             )
-        found = found.with_placeholders()
+        found = found.with_unmade(new)
     tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
     values = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
     here = config.tokenizer.model_dump()
@@ -163,7 +164,7 @@ def start_weights(start: Bundle, new: Callable[[], Arrays], config: Config) -> A
     A classifier takes the encoder of any model, and all of one that gives the same labels.
     """
     weights = start.load_weights()
-    if config.data.placeholders:
+    if taught_tokens(config.data):
         return _with_rows(weights, new(), start.manifest.vocabulary.get("tags", 0))
     if not config.facts.has_labels:
         return weights
@@ -177,14 +178,13 @@ def start_weights(start: Bundle, new: Callable[[], Arrays], config: Config) -> A
 
 
 def _with_rows(weights: Arrays, new: Arrays, num_tags: int) -> Arrays:
-    """Return weights with those of a new model for placeholders, where the start model has none."""
-    first, count = len(CONTROL_TOKENS) + num_tags, len(PLACEHOLDERS)
-    return {
-        name: np.concatenate([array[:first], new[name][first : first + count], array[first:]])
-        if len(new[name]) == len(array) + count and name.endswith(_BY_TOKEN)
-        else array
-        for name, array in weights.items()
-    }
+    """Return weights with those of a new model for the tokens that the start model lacks."""
+    first = len(CONTROL_TOKENS) + num_tags
+    more = {name: array for name, array in weights.items() if name.endswith(_BY_TOKEN)}
+    for name, array in more.items():
+        count = len(new[name]) - len(array)
+        more[name] = np.insert(array, first, new[name][first : first + count], axis=0)
+    return weights | more
 
 
 def trained_variables(model: Model, config: Config) -> dict[str, Any]:

@@ -139,7 +139,7 @@ class _Session:
         """Step, evaluate and save until the end, or until somebody asked to stop."""
         yield from self._probe_memory()
         config, prepared = self._config, self._prepared
-        changes = changes_of(config, prepared.encoder)
+        changes = changes_of(config, prepared.encoder, prepared.glossary)
         batches = iter_steps(prepared.train, config, self._progress.cursor, changes)
         yield from self._evaluate_and_save_if_due()  # a session that was stopped left it undone
         self._stop_if_asked(self._should_stop())  # there is nothing to save yet

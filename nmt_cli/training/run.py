@@ -20,6 +20,7 @@ from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.errors import ConfigError, TrainingError
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
+from nmt_cli.search.glossary import Glossary
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly, texts
 from nmt_cli.text.shards import (
@@ -76,6 +77,7 @@ class Prepared:
     fingerprint: str  # hash of text, vocabulary and template of the training corpus
     settings: dict[str, Any]  # what must be the same when the run resumes
     start: Bundle | None
+    glossary: Glossary | None = None  # of which terms are taught
     # label of a training corpus -> its pairs without text on a side, which are left out; empty
     # where older shards do not say
     num_blank: Mapping[str, int] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class Prepared:
 
     @property
     def may_keep_start(self) -> bool:
-        """Whether the model to start from may be the best one; not if it lacks placeholders."""
+        """Whether the model to start from may be the best one; not if it lacks tokens."""
         size = self.vocabularies.source.vocab_size
         return self.start is not None and self.start.manifest.vocabulary["source"] == size
 
@@ -123,6 +125,7 @@ def prepare(
     loaded, vocabularies = follow_start(loaded, start, tell)
     loaded, corpora = open_text(loaded)
     corpora.check_files()
+    glossary = Glossary.read(corpora.glossary) if corpora.glossary else None
     config = resolve(
         loaded,
         corpora,
@@ -167,6 +170,7 @@ def prepare(
         encoder,
         settings=run_settings(config, text, fingerprint),
         start=start,
+        glossary=glossary,
         warnings=warnings,
         cluster=cluster,
         is_fresh=is_fresh,

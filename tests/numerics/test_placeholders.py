@@ -1,6 +1,10 @@
-"""A stopped run with `data.placeholders` ends bit for bit as one at one go; the model in use."""
+"""A stopped run with `data.placeholders` ends bit for bit as one at one go; the model in use.
+
+`data.glossary` is on as well.
+"""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +13,7 @@ from nmt_cli.config.reading import load_config
 from nmt_cli.documents.protected import ProtectedTranslating
 from nmt_cli.errors import ConfigError
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
+from nmt_cli.search.glossary import Glossary
 from nmt_cli.text.special_tokens import PLACEHOLDERS
 from nmt_cli.training.loop import train
 from nmt_cli.training.run import prepare
@@ -17,6 +22,7 @@ quiet_tensorflow()
 
 SHORT = (
     "data.placeholders=true",
+    "data.glossary=true",
     "data.test=[]",
     "model.dropout=0.1",
     "tokenizer.dropout=0.1",
@@ -78,6 +84,9 @@ def test_a_trained_model_learns_them(tuned, engine):
     for line, kept in zip(found, (["X-12"], ["{name}", "ACME-3"]), strict=False):
         assert [line.text.count(one) for one in kept] == [1] * len(kept)
     assert set(PLACEHOLDERS) & set(found[0].tokens)  # it is the model that put it there
+    with_terms = replace(work, glossary=Glossary(((("dog",), ("vogel",)),)))
+    (one,) = with_terms.found([lines[:1]])
+    assert sorted(one.text.split()) == ["X-12", "dick", "sieht", "vogel"]
     assert found[0].text == "dick hund sieht X-12"
 
 

@@ -13,7 +13,7 @@ from nmt_cli.documents.protected import protected, protector
 from nmt_cli.search.engine import Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.special_tokens import EOS_ID, SIGNS
+from nmt_cli.text.special_tokens import EOS_ID, PLACEHOLDERS, SIGNS
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
@@ -102,7 +102,7 @@ def test_a_text_that_does_not_change_is_as_it_was(text):
 # --- a search that loses placeholders -------------------------------------------------------------
 
 LINES = ["see the red car now", "siehe das rote auto jetzt"] * 20
-SUBWORDS = Subwords.train(LINES, TokenizerConfig(vocab_size=360), placeholders=True)
+SUBWORDS = Subwords.train(LINES, TokenizerConfig(vocab_size=360), (), PLACEHOLDERS)
 
 
 class _Engine:

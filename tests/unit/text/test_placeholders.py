@@ -30,7 +30,8 @@ CONFIG = TokenizerConfig(vocab_size=420)
 
 
 def _trained(tags=(), *, placeholders=True):
-    return Subwords.train([*SOURCES, *TARGETS], CONFIG, tags, placeholders=placeholders)
+    unmade = PLACEHOLDERS if placeholders else ()
+    return Subwords.train([*SOURCES, *TARGETS], CONFIG, tags, unmade)
 
 
 WITH, WITHOUT = _trained(), _trained(placeholders=False)
@@ -81,7 +82,7 @@ def test_they_follow_the_tags_and_survive_a_file(tmp_path):
 
 
 def test_a_trained_vocabulary_gets_them_and_all_else_moves():
-    made, first = WITHOUT.with_placeholders(), len(CONTROL_TOKENS)
+    made, first = WITHOUT.with_unmade(PLACEHOLDERS), len(CONTROL_TOKENS)
     assert made.placeholders == WITH.placeholders
     for text in ("the dog € <placeholder1>", *SOURCES[:4]):
         moved = [i + len(PLACEHOLDERS) * (i >= first) for i in WITHOUT.encode(text)]
@@ -105,7 +106,7 @@ def test_signs_make_one_each_and_come_back(text):
 
 
 def test_a_text_with_signs_does_not_put_them_into_the_vocabulary():
-    subwords = Subwords.train([SIGNS * 50, *SOURCES], CONFIG, placeholders=True)
+    subwords = Subwords.train([SIGNS * 50, *SOURCES], CONFIG, (), PLACEHOLDERS)
     text = f"dog {SIGNS[0]}"
     assert not set(subwords.encode(text)) & set(subwords.placeholders)
     assert SignedSubwords(subwords).decode(SignedSubwords(subwords).encode(text)) == text
