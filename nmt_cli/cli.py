@@ -323,7 +323,7 @@ def _asked_for(command: list[str]) -> TyperGroup:
 
 
 def _name_of(info: CommandInfo) -> str:
-    return info.name or getattr(info.callback, "__name__", "")
+    return str(info.name or getattr(info.callback, "__name__", ""))
 
 
 def main() -> None:

@@ -260,7 +260,8 @@ def _run_in_thread(function: Callable[[], None]) -> None:
 
     def run() -> None:
         try:
-            done.set_result(function())
+            function()
+            done.set_result(None)
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             done.set_exception(error)
 
