@@ -15,10 +15,12 @@ from nmt_cli.api.model import Model
 from nmt_cli.config.limits import OPTIONS
 from nmt_cli.documents.inline import Alignment, Filled, Inline, Mark
 from nmt_cli.documents.remembered import remembered
-from nmt_cli.search.memory import EXACT, Match, Memory
+from nmt_cli.search.memory import Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import (
+    EXACT,
     AlignedPart,
+    Match,
     TextHypothesis,
     Translation,
     Translator,

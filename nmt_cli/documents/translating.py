@@ -24,7 +24,8 @@ from nmt_cli.search.translator import Translation
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import Glossary, TermUse
-    from nmt_cli.search.memory import Match, Memory
+    from nmt_cli.search.memory import Memory
+    from nmt_cli.search.translator import Match
 
 _WINDOW = 2048  # texts that are searched together: at the end of a search some cores are idle
 # What stands between a text and its translation where a document gets both.

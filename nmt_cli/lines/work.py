@@ -13,13 +13,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.api.model import Model
-from nmt_cli.search.memory import Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import aligned
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import Glossary
     from nmt_cli.search.labeller import Labelled
+    from nmt_cli.search.memory import Memory
     from nmt_cli.search.translator import PairScore, TextHypothesis, Translation
 
 
@@ -58,7 +58,7 @@ class Work(ABC):
 
 def _facts(setting: Any) -> Any:
     """Return what a setting is for JSON; of a large file only what tells it from others."""
-    return setting.fingerprint if isinstance(setting, Memory) else vars(setting)
+    return getattr(setting, "fingerprint", None) or vars(setting)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class Translating(Work):
     token_scores: bool = False  # write each token's log-probability, with `json`
     bilingual: bool = False  # write the line, a tab and its translation
     glossary: "Glossary | None" = None
-    memory: Memory | None = None
+    memory: "Memory | None" = None
     # called with the translation of each line
     on_found: "Callable[[Translation], None]" = dataclasses.field(
         default=lambda _: None, compare=False

@@ -4,8 +4,7 @@ import html
 from collections.abc import Iterator, Sequence
 
 from nmt_cli.report.page import asset, page
-from nmt_cli.search.memory import EXACT
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.translator import EXACT, Translation
 from nmt_cli.text.languages import Way
 
 _UNSURE = 0.5  # mean probability of the tokens

@@ -16,23 +16,15 @@ from nmt_cli.errors import DataError, LineError, NmtError
 from nmt_cli.files import read_lines, sha256_of
 from nmt_cli.search.glossary import UNSPACED
 from nmt_cli.search.tmx import tmx_pairs
+from nmt_cli.search.translator import EXACT, Match
 from nmt_cli.text.languages import Way
 from nmt_cli.text.records import JSON_LINES, TABLES, json_records, suffix_of, table_rows
 
-EXACT, NEAR = 100, 75  # percent of what two texts share; those with less are not alike
+_NEAR = 75  # percent of what two texts share; those with less are not alike
 _MOST = 5_000  # texts that are compared with one
 _SHOWN = 5
 _SPACE = re.compile(r"[ \t\r\n]+")
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-
-
-@dataclass(frozen=True)
-class Match:
-    """What a memory has for a text: `EXACT` is its translation, less that of one like it."""
-
-    source: str
-    target: str
-    percent: int
 
 
 @dataclass(eq=False)
@@ -84,7 +76,7 @@ class Memory:
         for row in sorted(rows, key=len)[: len(rows) // 2 + 1]:
             numbers.update(row[: _MOST - len(numbers)])
         choices = [self._sources[number] for number in sorted(numbers)]
-        found = process.extractOne(text, choices, scorer=fuzz.ratio, score_cutoff=NEAR)
+        found = process.extractOne(text, choices, scorer=fuzz.ratio, score_cutoff=_NEAR)
         if found is None:
             return None
         source, score, _ = found

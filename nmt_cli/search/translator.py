@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
-from nmt_cli.search.memory import EXACT, Match, Memory
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.languages import Direction, Way
 from nmt_cli.text.special_tokens import EOS_ID
@@ -29,6 +28,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import TermUse
+    from nmt_cli.search.memory import Memory
     from nmt_cli.search.term_search import TermSearcher
     from nmt_cli.text.sentences import Splitter
 
@@ -54,6 +54,15 @@ class TextHypothesis:
     tokens: list[str]
     parts: list[Part]
     terms: "list[TermUse]" = field(default_factory=list)  # of the source, with a glossary
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a memory has for a text: `EXACT` is its translation, less that of one like it."""
+
+    source: str
+    target: str
+    percent: int
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ class Translator:
     # told, in one line, of anything unusual about an input line
     on_warning: Callable[[str], None] = lambda _: None
     terms: "TermSearcher | None" = None  # the same engine, with a glossary
-    memory: Memory | None = None
+    memory: "Memory | None" = None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""
@@ -317,6 +326,7 @@ def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[in
     return tuple(dict.fromkeys(map(tuple, (*after_space, *after_bracket))))
 
 
+EXACT = 100  # percent: what a memory has for a text is for this very one
 _PAIRS = 2048  # that are scored together
 
 

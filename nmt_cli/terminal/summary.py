@@ -8,8 +8,8 @@ from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
-    from nmt_cli.search.glossary import Glossary
-    from nmt_cli.search.memory import Memory
+    from nmt_cli.search.glossary import Glossary, Tally
+    from nmt_cli.search.memory import Matches, Memory
     from nmt_cli.search.options import SearchOptions
     from nmt_cli.search.translator import Translation
 
@@ -25,13 +25,18 @@ class Summary:
     def __init__(
         self, glossary: "Glossary | None", memory: "Memory | None", page: str | None = None
     ) -> None:
-        from nmt_cli.search.glossary import Tally
-        from nmt_cli.search.memory import Matches
-
-        self._terms = None if glossary is None else Tally()
-        self._matches = None if memory is None else Matches()
+        self._terms: Tally | None = None
+        self._matches: Matches | None = None
         self._page = page
         self._found: list[Translation] = []
+        if glossary is not None:
+            from nmt_cli.search import glossary as terms
+
+            self._terms = terms.Tally()
+        if memory is not None:
+            from nmt_cli.search import memory as memories
+
+            self._matches = memories.Matches()
 
     def add(self, found: "Translation") -> None:
         """Count those of a line or text."""

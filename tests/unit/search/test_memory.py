@@ -6,8 +6,9 @@ import pickle
 import pytest
 
 from nmt_cli.errors import DataError
-from nmt_cli.search.memory import Match, Matches, Memory
+from nmt_cli.search.memory import Matches, Memory
 from nmt_cli.search.tmx import CODE
+from nmt_cli.search.translator import Match
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "http://nowhere.invalid/tmx14.dtd">
