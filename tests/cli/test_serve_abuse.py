@@ -363,7 +363,8 @@ def test_files_that_are_none(server, toy_bundle):
         archive.writestr("word/document.xml", b" " * (1 << 30))
     entity = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><xliff>&e;</xliff>'
     for name, content, status, words in (
-        ("a.pdf", b"%PDF", 400, "is not translated"),
+        ("a.doc", b"x", 400, "is not translated"),
+        ("a.pdf", b"%PDF", 400, "cannot be read as PDF"),
         ("", b"x", 422, ""),
         ("a.docx", b"no zip", 400, "is not a Word document"),
         ("a.docx", bomb.getvalue(), 400, "unpacks to more than"),

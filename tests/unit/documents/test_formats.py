@@ -353,6 +353,8 @@ def _reversed(document):
         ('<w:smartTag><w:r><t>one</t></w:r></w:smartTag><w:proofErr w:type="spellStart"/>'
          "<w:r><t> two</t></w:r>", ["one two"], ["two one"]),
         (f"<w:r>{_BOLD}<t>1</t></w:r><w:r><w:tab/></w:r>", [], ["1", "<tab>"]),
+        # a private character of a font of signs
+        ("<w:r><t>\uf0b7 one</t></w:r>", ["\uf0b7 one"], ["one \uf0b7"]),
     ],
 )  # fmt: skip
 def test_elements_of_a_word_paragraph(tmp_path, content, texts, expected):
