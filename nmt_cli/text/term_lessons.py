@@ -2,8 +2,8 @@
 
 In some sources `<term> Fahrrad </term>` stands for `bike`, where the translation has a form of
 `Fahrrad`: Dinu et al. 2019, "Training Neural Machine Translation To Apply Terminology Constraints",
-with tokens in place of source factors. `bike` itself goes: a model that sees it, too, hardly looks
-at the rest. In use the terms of a glossary are written so (`search/term_search.py`).
+with tokens in place of source factors. `bike` itself goes, so that the model has nothing else to go
+by. In use the terms of a glossary are written so (`search/term_search.py`).
 
 The terms are those of a glossary that an example has, else words that translate each other: in each
 pair of sentences, words are linked one to one, those first that come together most often (Melamed
