@@ -32,6 +32,13 @@ _PACKAGES = {
     WORD: "lxml", POWERPOINT: "lxml", EXCEL: "lxml", LIBREOFFICE: "lxml",
     PDF: "pdfminer",
 }  # fmt: skip
+_ALIKE = (
+    {".html", ".htm", ".xhtml"},
+    {".md", ".markdown"},
+    {".po", ".pot"},
+    {".xlf", ".xliff"},
+    {".yaml", ".yml"},
+)
 _LARGEST = 1 << 27  # bytes of a file
 
 
@@ -73,6 +80,17 @@ def output_name(name: str) -> str:
     """Return how the translation of a file is named in another folder: as it is, unless a PDF."""
     is_pdf = name.lower().endswith(".pdf")
     return f"{name[:-4]}.docx" if is_pdf else name
+
+
+def check_output(path: Path, output: Path) -> None:
+    """Raise ConfigError if an output is named like a document of another format than the input."""
+    endings = {one.suffix.lower() for one in (path, output)}
+    is_known = endings <= _KIND_OF.keys() and _KIND_OF[path.suffix.lower()] != PDF
+    if is_known and len(endings) > 1 and not any(endings <= alike for alike in _ALIKE):
+        raise ConfigError(
+            f"{output}: the format does not change; name it *{path.suffix}, as {path} is",
+            hint="--from-format KIND if the input's name misleads",
+        )
 
 
 def open_document(

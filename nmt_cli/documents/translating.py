@@ -13,6 +13,7 @@ from nmt_cli.documents.opening import (
     MARKDOWN,
     SUBTITLES,
     Document,
+    check_output,
     kind_of,
     open_document,
 )
@@ -86,12 +87,14 @@ def translate_document(
 
     Raises:
         ConfigError: A pattern is no regular expression, the kind is unknown or cannot have both
-            languages, the output is the input, or a PDF file cannot be written as it is named.
+            languages, or the output is the input, or is named like another format.
         DataError: The document, the glossary or the memory cannot be read, is damaged or too large.
         NmtError: A package is missing.
     """
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
+    if kind is None:
+        check_output(Path(source), Path(output))
     path, words, kind = Path(source), protector(protect), kind_of(source, kind)
     if bilingual and kind not in _BETWEEN:
         known = ", ".join(_BETWEEN)

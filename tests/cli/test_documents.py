@@ -149,6 +149,7 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
          "--json, --shard: no effect on in/b.md, which is a document"),
         (("-i", "c.txt", "-o", "x", "--all"), 2, "--all: no effect on lines of text"),
         (("-i", "in/b.md", "-o", "x", "--from-format", "doc"), 2, "--from-format must be"),
+        (("in/b.md", "-o", "x.docx"), 2, "x.docx: the format does not change; name it *.md"),
         (("e.pdf", "-o", "x.pdf"), 2, "translation of a PDF file is named .docx or .md"),
         (("-i", "in", "-o", "in"), 2, "in is a folder: name another folder to write with --output"),
         (("-i", "in"), 2, "in is a folder: name another folder to write with --output"),
