@@ -16,7 +16,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
@@ -28,7 +28,6 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
     from nmt_cli.search.glossary import TermUse
-    from nmt_cli.search.memory import Memory
     from nmt_cli.search.term_search import TermSearcher
     from nmt_cli.text.sentences import Splitter
 
@@ -63,6 +62,16 @@ class Match:
     source: str
     target: str
     percent: int
+
+
+class Remembers(Protocol):
+    """A translation memory; see `memory.Memory`."""
+
+    def exact(self, text: str) -> str | None:
+        """Return the translation of a text, if the memory has it."""
+
+    def near(self, text: str) -> Match | None:
+        """Return what is most like a text, if it is alike enough."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,7 @@ class Translator:
     # told, in one line, of anything unusual about an input line
     on_warning: Callable[[str], None] = lambda _: None
     terms: "TermSearcher | None" = None  # the same engine, with a glossary
-    memory: "Memory | None" = None
+    memory: Remembers | None = None
 
     def translate(self, lines: Iterable[str], options: SearchOptions) -> Iterator[Translation]:
         """Yield one translation a line, in order."""

@@ -184,7 +184,7 @@ def test_a_refusal_comes_before_tensorflow(corpus):
         "import sys; from nmt_cli.commands.train import train; from nmt_cli.errors import *\n"
         f"try: train({str(corpus / 'toy.yaml')!r}, ['seed=3', 'train.precision=auto'],\n"
         "    data_dir=None, start=None, dry_run=False, fresh=False, limit=None, workers=None,\n"
-        "    worker_index=None, token_file=None, is_trusted=False, elastic=False)\n"
+        "    worker_index=None, token_file=None, is_trusted=False, elastic=False, store=None)\n"
         "except ConfigError as error: print(error, 'tensorflow' in sys.modules)"
     )
     done = subprocess.run(
