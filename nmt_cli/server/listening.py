@@ -112,9 +112,15 @@ def listen(settings: Settings, host: str, port: int, *, tell: Callable[[str], No
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_DRAIN_SECONDS,
         )
-        signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(_TERMINATED))
+        signal.signal(signal.SIGTERM, _end)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
+
+
+def _end(_number: int, _frame: Any) -> None:
+    """End the process; a second signal would raise anywhere, and leave a traceback."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(_TERMINATED)
 
 
 def log_to(stream: Any, *, quiet: bool) -> None:

@@ -275,6 +275,13 @@ def test_sigterm_answers_what_was_accepted(toy_bundle, tmp_path):
             assert len(asked.result().json()["translatedText"]) == len(texts)
 
 
+def test_sigterm_may_come_again_and_again(toy_bundle, tmp_path):
+    with serving("-m", str(toy_bundle), "-q", cwd=tmp_path) as (process, _):
+        while process.poll() is None:
+            process.terminate()
+            time.sleep(0.004)
+
+
 def test_a_path_says_what_it_takes(server):
     for method, path, status, allowed in (
         ("GET", "/translate", 405, "POST"),
