@@ -12,7 +12,7 @@ from typing import Any
 from translate.storage import aresource, jsonl10n, po, properties, ts2, yaml
 from translate.storage.base import DictUnit
 
-from nmt_cli.documents.protected import protected
+from nmt_cli.documents.inline import Inline
 from nmt_cli.errors import DataError
 
 _STORES = {
@@ -37,12 +37,12 @@ class Page:
         DataError: It is damaged, or of another kind.
     """
 
-    def __init__(self, path: Path, words: re.Pattern[str], *, with_translated: bool) -> None:
+    def __init__(self, path: Path, *, with_translated: bool) -> None:
         self._store = _opened(path)
         self._units = [u for u in self._store.units if _is_wanted(u, with_translated)]
         self._lines = [[one.split("\n") for one in _sources(unit)] for unit in self._units]
         rows = (row for forms in self._lines for form in forms for row in form)
-        self.texts = [protected(row, words) for row in rows]
+        self.texts = [Inline(row) for row in rows]
 
     def filled(self, texts: Sequence[str]) -> bytes:
         """Return the catalogue with translations."""

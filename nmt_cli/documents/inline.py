@@ -70,6 +70,17 @@ class Inline:
                 begin = mark.end
         return any(map(str.isalpha, self.text[begin:]))
 
+    def keeping(self, words: re.Pattern[str]) -> "Inline":
+        """Return the text with some words marked as those that stay; not what a mark would cut."""
+        marks = list(self.marks)
+        for start, end in (match.span() for match in words.finditer(self.text)):
+            cuts = (start < edge < end for mark in self.marks for edge in (mark.start, mark.end))
+            around = [mark for mark in self.marks if mark.start <= start < end <= mark.end]
+            if start < end and not any(cuts) and not any(mark.is_kept for mark in around):
+                at = sum(mark.start <= start for mark in marks)
+                marks.insert(at, Mark(start, end, is_kept=True, depth=len(around)))
+        return replace(self, marks=marks)
+
     def filled(self, output: str, alignment: Alignment) -> "Filled":
         """Return an output with all marks, placed as its words say, as the file has it."""
         if not self.marks:

@@ -4,7 +4,7 @@ import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from nmt_cli.documents import plain
 from nmt_cli.documents.inline import Inline
@@ -59,6 +59,18 @@ class Page(Protocol[Whole]):
 Document = Page[bytes]
 
 
+class KeepingPage(Generic[Whole]):
+    """A text or file in parts, in which some words stay as they are."""
+
+    def __init__(self, page: Page[Whole], words: re.Pattern[str]) -> None:
+        self._page = page
+        self.texts = [text.keeping(words) for text in page.texts]
+
+    def filled(self, texts: Sequence[str]) -> Whole:
+        """See `Page.filled`."""
+        return self._page.filled(texts)
+
+
 def kind_of(file: str | Path, wanted: str | None = None) -> str:
     """Return the kind of a file: what is wanted, else what its name says; LINES is no document.
 
@@ -106,7 +118,7 @@ def open_document(
     Args:
         path: The file.
         kind: See `kind_of`.
-        words: Finds what stays as it is in plain texts; see `protected`.
+        words: Finds what stays as it is; see `protected`.
         with_translated: Also take the texts of a catalogue that have a translation.
         output: What it will be written to; None is as `output_name` says.
 
@@ -121,8 +133,9 @@ def open_document(
         if kind == PDF:
             from nmt_cli.documents import pdf
 
-            return pdf.Page(path, (output or Path(output_name(path.name))).suffix.lower())
-        return _open(path, kind, words, with_translated)
+            ending = (output or Path(output_name(path.name))).suffix.lower()
+            return KeepingPage(pdf.Page(path, ending), words)
+        return KeepingPage(_open(path, kind, with_translated), words)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ImportError as error:
@@ -130,14 +143,14 @@ def open_document(
         raise NmtError(f"{path}: needs {error.name}, which is not installed", hint=hint) from error
 
 
-def _open(path: Path, kind: str, words: re.Pattern[str], with_translated: bool) -> Document:
+def _open(path: Path, kind: str, with_translated: bool) -> Document:
     if kind == CATALOGUE:
         from nmt_cli.documents import catalogue, xliff
 
         if b"<!ENTITY" in path.read_bytes():  # they can name other files, or grow without end
             raise DataError(f"{path}: defines entities, which are not read")
         reader = xliff.Page if path.suffix.lower() in xliff.ENDINGS else catalogue.Page
-        return reader(path, words, with_translated=with_translated)
+        return reader(path, with_translated=with_translated)
     if kind in (WORD, POWERPOINT, EXCEL):
         from nmt_cli.documents import office
 

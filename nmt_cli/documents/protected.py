@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt_cli.documents.inline import Inline, Mark
+from nmt_cli.documents.inline import Inline
 from nmt_cli.documents.masking import MarkedTranslator
 from nmt_cli.errors import ConfigError
 from nmt_cli.lines.work import Translating
@@ -30,8 +30,7 @@ def protector(patterns: Iterable[str] = ()) -> re.Pattern[str]:
 
 def protected(text: str, words: re.Pattern[str]) -> Inline:
     """Return a text with marks for the words that stay."""
-    found = (match.span() for match in words.finditer(text))
-    return Inline(text, [Mark(a, b, is_kept=True) for a, b in found if a < b])
+    return Inline(text).keeping(words)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ def translate_document(
         model: A translation model.
         options: How to search, as `model.search_options` gives it; None is the model's own way.
         kind: One of `opening.KINDS`; None is what the name of the file says.
-        protect: Regular expressions of words that stay as they are, in catalogues.
+        protect: Regular expressions of words that stay, beside addresses, code and the like.
         with_translated: Also translate the texts of a catalogue that have a translation.
         bilingual: Write each text before its translation: HTML, Markdown, subtitles and lines.
         glossary: A glossary, or its file, as `model.translate` takes it.

@@ -5,7 +5,6 @@ A text that is translated already stays as it is, unless all are asked for.
 
 import html
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from lxml import etree
 from translate.storage.xliff import xlifffile
 
 from nmt_cli.documents.inline import Builder, Inline
-from nmt_cli.documents.protected import protected
 from nmt_cli.errors import DataError
 
 ENDINGS = (".xlf", ".xliff")
@@ -29,7 +27,7 @@ class Page:
         DataError: It is damaged, or of another kind.
     """
 
-    def __init__(self, path: Path, words: re.Pattern[str], *, with_translated: bool) -> None:
+    def __init__(self, path: Path, *, with_translated: bool) -> None:
         try:
             self._store = xlifffile.parsestring(path.read_bytes())
         except Exception as error:  # of its parsers, each another kind
@@ -42,7 +40,7 @@ class Page:
             and str(unit.source or "").strip()
             and (with_translated or not str(unit.target or "").strip())
         ]
-        self.texts = [_inline(unit.source_dom, words) for unit in self._units]
+        self.texts = [_inline(unit.source_dom) for unit in self._units]
 
     def filled(self, texts: Sequence[str]) -> bytes:
         """Return the file with other texts, which are XML, as targets."""
@@ -59,9 +57,9 @@ class Page:
         return written.getvalue()
 
 
-def _inline(source: Any, words: re.Pattern[str]) -> Inline:
+def _inline(source: Any) -> Inline:
     made = Builder()
-    _add(source, made, words)
+    _add(source, made)
     return made.inline(_escape)
 
 
@@ -69,9 +67,9 @@ def _escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _add(element: Any, made: Builder, words: re.Pattern[str]) -> None:
+def _add(element: Any, made: Builder) -> None:
     """Add what an element holds."""
-    _add_text(element.text, made, words)
+    made.text += element.text or ""
     for child in element:
         name = etree.QName(child).localname if isinstance(child.tag, str) else ""
         if name in _AROUND_WORDS:
@@ -81,18 +79,8 @@ def _add(element: Any, made: Builder, words: re.Pattern[str]) -> None:
                 if "}" not in key
             )
             made.open(name, f"<{name}{attributes}>")
-            _add(child, made, words)
+            _add(child, made)
             made.close(name, f"</{name}>")
         else:
             made.point(etree.tostring(child, encoding="unicode", with_tail=False))
-        _add_text(child.tail, made, words)
-
-
-def _add_text(text: str | None, made: Builder, words: re.Pattern[str]) -> None:
-    begin = 0
-    text = text or ""
-    for mark in protected(text, words).marks:
-        made.text += text[begin : mark.start]
-        made.keep(text[mark.start : mark.end])
-        begin = mark.end
-    made.text += text[begin:]
+        made.text += child.tail or ""

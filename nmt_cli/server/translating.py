@@ -7,11 +7,13 @@ from typing import Any, Generic
 
 from nmt_cli.documents import html, plain
 from nmt_cli.documents.inline import Filled, Inline
-from nmt_cli.documents.opening import Page, Whole
+from nmt_cli.documents.opening import KeepingPage, Page, Whole
+from nmt_cli.documents.protected import protector
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.text.language_id import language_code, language_probabilities
 
 MOST_ALTERNATIVES = 16
+_WORDS = protector()
 
 
 async def pages_of(texts: Sequence[str], markup: str | None) -> list[Page[str]]:
@@ -19,7 +21,8 @@ async def pages_of(texts: Sequence[str], markup: str | None) -> list[Page[str]]:
     if markup not in ("html", "xml"):
         return [plain.Page(text) for text in texts]
     is_xml = markup == "xml"  # in a thread, since much of it takes a while
-    return await asyncio.to_thread(lambda: [html.Page(text, is_xml=is_xml) for text in texts])
+    pages = (KeepingPage(html.Page(text, is_xml=is_xml), _WORDS) for text in texts)
+    return await asyncio.to_thread(list, pages)
 
 
 @dataclass(frozen=True)

@@ -467,3 +467,24 @@ def test_emphasis_of_words_that_the_model_left_out_is_left_out_and_told(tmp_path
     filled = document.texts[0].filled("Ein alter Hund.", Alignment([(0, 0), (3, 1), (4, 2)]))
     assert filled.text == "Ein *alter* Hund."
     assert set(filled.guessed) == {"big"}
+
+
+ADDRESSES = ("https://a.example/x", "me@b.example", "{name}", "https://c.example")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", "<p>See <b>https://a.example/x</b> or <i>ask me@b.example, {name}</i>, "
+                   "not <a href='u'>h</a>ttps://a.example: https://c.example</p>"),
+        ("a.md", "See https://a.example/x or *ask me@b.example, {name}*: https://c.example\n"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>See https://a.example/x</i>\n"
+                  "me@b.example, {name}: https://c.example\n"),
+    ],
+)  # fmt: skip
+def test_addresses_in_any_text_stay(tmp_path, name, content):
+    document = _opened(tmp_path, name, content)
+    (text,) = document.texts
+    assert _unchanged(document).decode() == content
+    made = text.filled("Nichts davon.", Alignment()).text
+    assert all(address in made for address in ADDRESSES), made
