@@ -5,7 +5,6 @@ Each takes a configuration as the commands do: a YAML file, or the name of a bun
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -94,17 +93,15 @@ def train(
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
     from nmt_cli.training.device import ThisMachine
     from nmt_cli.training.run import prepare
-    from nmt_cli.training.run_store import RunStore
+    from nmt_cli.training.run_store import kept
     from nmt_cli.training.stages import stages_to_do
 
     limit = time if isinstance(time, int | float) else seconds_of(time)
     loaded = configuration(config, set, data_dir)
     for stage, time_limit, ends_at in stages_to_do(loaded, is_fresh=fresh, time_limit=limit):
         run = RunFolder.of(stage.config)
-        kept = None
-        if store is not None:
-            kept = RunStore(store, run, tell=on_note, warn=on_note, is_fresh=fresh)
-        with run.locked(), kept or nullcontext():
+        keeping = kept(store, run, tell=on_note, warn=on_note, is_fresh=fresh)
+        with run.locked(), keeping as follow:
             machine = ThisMachine()
             prepared = prepare(
                 stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
@@ -115,8 +112,7 @@ def train(
             from nmt_cli.training.loop import train as train_prepared
 
             for event in train_prepared(prepared, should_stop, time_limit=ends_at - monotonic()):
-                if kept is not None:
-                    kept.follow(event)
+                follow(event)
                 yield event
 
 

@@ -5,7 +5,6 @@ import os
 import shlex
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.distributed.cluster import Cluster
     from nmt_cli.distributed.membership import Generation
-    from nmt_cli.training.run_folder import RunFolder
-    from nmt_cli.training.run_store import RunStore
     from nmt_cli.training.stages import Stage
 
 _EXIT_S = 1.0  # for TensorFlow to leave
@@ -146,12 +143,6 @@ def _train_elastic(stage: "Stage", cluster: "Cluster") -> None:
     Supervisor(members, cluster, train_part, console.note).run()
 
 
-def _kept(store: str, folder: "RunFolder", *, fresh: bool) -> "RunStore":
-    from nmt_cli.training.run_store import RunStore
-
-    return RunStore(store, folder, tell=console.note, warn=console.warn, is_fresh=fresh)
-
-
 def _train(
     stage: "Stage",
     cluster: "Cluster",
@@ -174,13 +165,15 @@ def _train(
     from nmt_cli.training.rehearsal import foretell
     from nmt_cli.training.run import prepare
     from nmt_cli.training.run_folder import RunFolder
+    from nmt_cli.training.run_store import kept
 
     loaded, time_limit, ends_at = stage
     if cluster.size > 1:
         console.warn(danger(cluster))
     folder = RunFolder.of(loaded.config, cluster)
-    kept = _kept(store, folder, fresh=fresh) if store is not None and cluster.is_chief else None
-    with folder.locked(), StopRequest() as stop, kept or nullcontext():
+    url = store if cluster.is_chief else None
+    keeping = kept(url, folder, tell=console.note, warn=console.warn, is_fresh=fresh)
+    with folder.locked(), StopRequest() as stop, keeping as follow:
         is_new = fresh or not folder.has_begun
         with console.counting("pairs") as count:
             prepared = prepare(
@@ -205,12 +198,12 @@ def _train(
         report = TrainingReport(prepared)
         with TrainingView(prepared.config, report, news) as view:
             left, number = ends_at - time.monotonic() - _EXIT_S, lambda: stop.number() or asked()
-            followers = [report.follow, view.show, *([kept.follow] if kept else [])]
             for event in train_prepared(prepared, number, time_limit=left):
                 if not isinstance(event, Waiting):
                     stop.wait_for_step()
-                for follow in followers:
-                    follow(event)
+                report.follow(event)
+                view.show(event)
+                follow(event)
     stop.exit_if_set(view.signal or asked())
     if (late := time.monotonic() - ends_at) >= 1:
         console.warn(f"--time was too short: the run took {late:,.0f} s longer")

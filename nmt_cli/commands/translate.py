@@ -1,12 +1,17 @@
 """`nmt translate`: arguments, a file or stdin, or an interactive prompt on a terminal."""
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
+
+if TYPE_CHECKING:
+    from nmt_cli.lines.work import Translating
+    from nmt_cli.search.translator import Translation
+    from nmt_cli.terminal.lines import Lines, Where
 
 
 def translate(
@@ -31,7 +36,7 @@ def translate(
     encoding: opt.Encoding = "utf-8",
     column: opt.Column = None,
     from_format: str | None = opt.option(
-        "KIND", "Kind of document: html, markdown, subtitles, catalogue, word."
+        "KIND", "Kind of document, such as html, markdown or word; or: lines."
     ),
     glossary: opt.Glossary = None,
     memory: opt.Memory = None,
@@ -127,19 +132,13 @@ def translate(
             "--no-split": no_split, "--column": column, "--shard": shard, "--ray": ray,
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
-        is_folder = Path(file).is_dir()
-        what = "folder" if is_folder else "document"
-        documents.check_unused(of_lines, f"on {file}, which is a {what}")
         wanted = documents.Wanted(
             file, output_file, from_format, protect or (), all_texts, terms, known, html,
             bilingual, (glossary, memory),
         )  # fmt: skip
-        if is_folder:
-            from nmt_cli.terminal.folders import translate_folder
+        from nmt_cli.terminal.folders import translate_files
 
-            translate_folder(loaded, options, wanted)
-        else:
-            documents.translate(loaded, options, wanted)
+        translate_files(loaded, options, wanted, of_lines)
         return
     documents.check_unused({"--all": all_texts}, "on lines of text")
     if memory is not None:
@@ -165,15 +164,8 @@ def translate(
     if protect:
         documents.check_unused({"--align": align, "--attention": attention}, "with --protect")
         work = documents.protecting(work, protect)
-    if not text and input_file is None and sys.stdin.isatty():
-        from nmt_cli.terminal.prompts import TranslatePrompt
-
-        TranslatePrompt(work).run()
-        summary.tell()
-        summary.write_page("the prompt", loaded, options)
-        return
     where = text_lines.Where(shard, ray, ray_workers)
-    last = text_lines.run("translating", work, source, output_file, where)
+    last = _translate_lines(work, source, output_file, where)
     if ray is None:  # else its processes know
         summary.tell()
     summary.write_page(input_file or "standard input", loaded, options)
@@ -182,3 +174,18 @@ def translate(
         if others:
             console.warn(f"the line has {1 + len(others)} parts; the picture shows the first")
         text_lines.show_attention(loaded, (first.source, first.target), attention)
+
+
+def _translate_lines(
+    work: "Translating", source: "Lines", output: str | None, where: "Where"
+) -> "Translation | None":
+    """Translate lines, or what is typed at a prompt; return the last translation of a file."""
+    from nmt_cli.terminal import lines
+
+    if source.text or source.file is not None or not sys.stdin.isatty():
+        last: Translation | None = lines.run("translating", work, source, output, where)
+        return last
+    from nmt_cli.terminal.prompts import TranslatePrompt
+
+    TranslatePrompt(work).run()
+    return None

@@ -1,13 +1,13 @@
 """`nmt translate` of a folder: the documents in it, and in the folders in it, to another folder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.stores import is_url
 from nmt_cli.terminal import console
-from nmt_cli.terminal.documents import Wanted, translate_one
+from nmt_cli.terminal.documents import Wanted, check_unused, translate, translate_one
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 _TEXT = ".txt"  # its lines are the texts
 _SHOWN = 5  # files that are left out
+
+
+def translate_files(
+    model: "Model", options: "SearchOptions", wanted: Wanted, of_lines: Mapping[str, object]
+) -> None:
+    """Translate a document, several of them, or those of a folder.
+
+    ConfigError: one of the options that are for lines is given. For others see what they come to.
+    """
+    is_folder = Path(wanted.file).is_dir()
+    check_unused(of_lines, f"on {wanted.file}, which is a {'folder' if is_folder else 'document'}")
+    (translate_folder if is_folder else translate)(model, options, wanted)
 
 
 def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:

@@ -21,11 +21,11 @@ def named(names: str, metavar: str | None, about: str, **more: Any) -> Any:
 
 def _here(file: str | None) -> str | None:
     """Return a name as it was typed; that of a copy for a URL."""
-    if file is None or "://" not in file:
-        return file
-    from nmt_cli.stores import fetched
+    if file is None:
+        return None
+    from nmt_cli.stores import fetched, is_url
 
-    return str(fetched(file))
+    return str(fetched(file)) if is_url(file) else file
 
 
 def option(metavar: str | None, about: str, names: str = "", *, default: Any = None) -> Any:
@@ -104,7 +104,13 @@ Glossary = Annotated[
     named("--glossary", "FILE", "Terms: source, tab, target; | between forms.", callback=_here),
 ]
 Memory = Annotated[
-    str | None, named("--memory", "FILE", "Translations to take as they are: .tmx, .tsv, .jsonl.")
+    str | None,
+    named(
+        "--memory",
+        "FILE",
+        "Translations to take as they are: .tmx, .tsv, .jsonl.",
+        callback=_here,
+    ),
 ]
 Attention = Annotated[
     str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")

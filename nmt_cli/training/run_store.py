@@ -211,6 +211,23 @@ class RunStore:
                 path.replace(target)
 
 
+@contextlib.contextmanager
+def kept(
+    url: str | None,
+    run: RunFolder,
+    *,
+    tell: Callable[[str], None],
+    warn: Callable[[str], None],
+    is_fresh: bool,
+) -> Iterator[Callable[[Event], None]]:
+    """Keep a run in a store, if there is one; give what follows its events. See `RunStore`."""
+    if url is None:
+        yield lambda _: None
+        return
+    with RunStore(url, run, tell=tell, warn=warn, is_fresh=is_fresh) as store:
+        yield store.follow
+
+
 class _Lock:
     """The object that says which machine trains a run.
 

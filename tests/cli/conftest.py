@@ -1,8 +1,11 @@
-"""A tiny chat model for the command line's tests."""
+"""A tiny chat model, a browser, and `nmt translate`, for the command line's tests."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import BROWSER
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +47,34 @@ def babbling_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
         training={},
     )
     return folder
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[("light", 360), ("light", 1280), ("dark", 360), ("dark", 1280)])
+def screen(request: pytest.FixtureRequest, chromium: Any) -> Iterator[Any]:
+    """An empty page, in light and dark, narrow and wide, that axe-core may look at."""
+    scheme, width = request.param
+    context = chromium.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
+    )
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def translate(run_nmt: Any, toy_bundle: Path, tmp_path: Path) -> Callable[..., Any]:
+    """Run `nmt translate` with a model that knows ten words, in the test's own folder."""
+
+    def run(*arguments: str) -> Any:
+        return run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=tmp_path)
+
+    return run

@@ -5,20 +5,12 @@ import json
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path):
     (tmp_path / "terms.tsv").write_text("# words\ndog|dogs\tvogel\tnever hund\ncat\tkatze|katzen\n")
     (tmp_path / "in.txt").write_text("dog\n\nred cat\nold bird\n")
     (tmp_path / "in.md").write_text("# dog\n\ncat *sees* bird\n")
     return tmp_path
-
-
-@pytest.fixture
-def translate(run_nmt, toy_bundle, folder):
-    def run(*arguments: str):
-        return run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=folder)
-
-    return run
 
 
 def test_lines(translate):

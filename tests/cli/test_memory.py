@@ -20,20 +20,12 @@ TMX = """<tmx version="1.4"><header srclang="en"/><body>
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path):
     (tmp_path / "m.tmx").write_text(TMX)
     (tmp_path / "in.txt").write_text("dog\n\n red cat\t\nbig dog eats old bird\n")
     (tmp_path / "in.md").write_text("# dog\n\ncat *sees* bird\n\n- red cat\n")
     return tmp_path
-
-
-@pytest.fixture
-def translate(run_nmt, toy_bundle, folder):
-    def run(*arguments: str):
-        return run_nmt("translate", "-m", str(toy_bundle), *arguments, cwd=folder)
-
-    return run
 
 
 def test_lines(translate):

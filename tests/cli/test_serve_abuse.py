@@ -280,6 +280,7 @@ def test_sigterm_may_come_again_and_again(toy_bundle, tmp_path):
         while process.poll() is None:
             process.terminate()
             time.sleep(0.004)
+        assert process.returncode == 143
 
 
 def test_a_path_says_what_it_takes(server):

@@ -4,7 +4,7 @@ import re
 
 import httpx
 import pytest
-from browser import BROWSER, needs_browser
+from browser import faults_on, needs_browser
 from serving import serving
 
 import nmt_cli
@@ -19,15 +19,6 @@ def server(toy_bundle, toy_chat, label_bundle, tmp_path_factory):
     models = [part for path in (toy_bundle, toy_chat, label_bundle) for part in ("-m", str(path))]
     with serving(*models, "-q", cwd=tmp_path_factory.mktemp("page")) as (_, url):
         yield url
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -181,28 +172,17 @@ def test_what_goes_wrong_is_told(page, server):
     assert httpx.get(f"{server}/health").status_code == 200
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_it_fits_and_can_be_read(chromium, server, scheme, width):
-    """axe-core finds nothing serious (WCAG 2.2 A and AA); nothing stands beside the screen."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    context = chromium.new_context(
-        color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
-    )
-    page = context.new_page()
-    page.goto(server)
+def test_it_fits_and_can_be_read(screen, server):
+    screen.goto(server)
     for part, field in (
         ("Translate", "Text to translate"),
         ("Chat", "Your message"),
         ("Classify", "Text to classify"),
     ):
-        page.get_by_role("button", name=part, exact=True).click()
-        page.get_by_label(field).fill("red dog")
+        screen.get_by_role("button", name=part, exact=True).click()
+        screen.get_by_label(field).fill("red dog")
         if part == "Chat":
-            page.get_by_label(field).press("Enter")
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(400)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        found = axe.run(page).response["violations"]
-        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
-    context.close()
+            screen.get_by_label(field).press("Enter")
+        screen.wait_for_load_state("networkidle")
+        screen.wait_for_timeout(400)
+        assert [*faults_on(screen)] == []

@@ -3,7 +3,9 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +35,12 @@ def document_after(page: str, script: str, folder: Path, *options: str) -> str:
         capture_output=True, timeout=300, check=True,
     )  # fmt: skip
     return done.stdout.decode("utf-8")
+
+
+def faults_on(page: Any) -> Iterator[str]:
+    """Yield what axe-core finds (WCAG 2.2 A and AA), and if a page is wider than its window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for rule in axe.run(page).response["violations"]:
+        yield f"{rule['id']}: {rule['nodes'][0]['html']}"
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        yield "something stands beside the screen"

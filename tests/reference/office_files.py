@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from nmt_cli.documents.inline import Alignment
+
 _OPEN = "http://schemas.openxmlformats.org"
 _DRAWING = (
     f'xmlns:a="{_OPEN}/drawingml/2006/main" xmlns:r="{_OPEN}/officeDocument/2006/relationships"'
@@ -223,3 +225,13 @@ def _shown(element: Any, around: tuple[Any, ...]) -> Iterator[tuple[str, tuple[A
 def _letters(text: str | None, around: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for letter in text or "":
         yield letter, around
+
+
+def reversed_texts(document: Any) -> list[str]:
+    """Return the texts of a document with their words, and the marks of these, reversed."""
+    texts = []
+    for one in document.texts:
+        words = one.text.split()
+        pairs = Alignment([(word, len(words) - 1 - word) for word in range(len(words))])
+        texts.append(one.filled(" ".join(reversed(words)), pairs).text)
+    return texts

@@ -14,6 +14,7 @@ from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from office_files import reversed_texts
 from translate.storage import po, xliff
 
 from nmt_cli.documents import markdown
@@ -309,12 +310,7 @@ def _paragraph(tmp_path, content):
 
 def _reversed(document):
     """Return the tags and texts of the first paragraph when each text has its words reversed."""
-    texts = []
-    for one in document.texts:
-        count = len(one.text.split())
-        pairs = Alignment([(word, count - 1 - word) for word in range(count)])
-        texts.append(one.filled(" ".join(reversed(one.text.split())), pairs).text)
-    body = docx.Document(io.BytesIO(document.filled(texts))).element.body
+    body = docx.Document(io.BytesIO(document.filled(reversed_texts(document)))).element.body
     found = []
     for element in body[0].iter():
         name = element.tag.rpartition("}")[2]

@@ -6,9 +6,8 @@ import zipfile
 
 import pytest
 from lxml import etree
-from office_files import EXCEL, OFFICE, POWERPOINT, WORD, libreoffice, office
+from office_files import EXCEL, OFFICE, POWERPOINT, WORD, libreoffice, office, reversed_texts
 
-from nmt_cli.documents.inline import Alignment
 from nmt_cli.documents.opening import kind_of, open_document
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import DataError
@@ -29,12 +28,7 @@ def _part(file, name):
 
 def _reversed(document):
     """Return the file when each text has its words reversed."""
-    texts = []
-    for one in document.texts:
-        count = len(one.text.split())
-        pairs = Alignment([(word, count - 1 - word) for word in range(count)])
-        texts.append(one.filled(" ".join(reversed(one.text.split())), pairs).text)
-    return document.filled(texts)
+    return document.filled(reversed_texts(document))
 
 
 def _inside(file, part, tag):
