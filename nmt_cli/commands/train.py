@@ -55,7 +55,7 @@ def train(
     from the last checkpoint, and it joins them when it comes back. One that gets SIGTERM or Ctrl-C
     leaves after a checkpoint.
 
-    --store s3://BUCKET/FOLDER copies each checkpoint there while training goes on. On another
+    --store s3://BUCKET/FOLDER copies each checkpoint there while training continues. On another
     machine the same command resumes from it.
 
     Example: nmt train my.yaml --time 30m

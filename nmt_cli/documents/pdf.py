@@ -197,7 +197,7 @@ def _blocks(lines: list[_Line]) -> list[_Block]:
 
 
 def _continued(blocks: list[_Block], line: _Line, step: float) -> _Block | None:
-    """Return the block that a line goes on with, if it begins none."""
+    """Return the block that a line continues, if it begins none."""
     for block in reversed(blocks[-4:]):
         last = block.lines[-1]
         has_ended = _SENTENCE_END.search(last.text)

@@ -75,7 +75,7 @@ class Summary:
 
 
 def open_memory(path: str | None, model: "Model", options: "SearchOptions") -> "Memory | None":
-    """Return a translation memory for a search; tell if it is of two minds."""
+    """Return a translation memory for a search; warn if some texts have several translations."""
     memory = model.memory(path, options)
     if memory is not None and memory.num_doubtful:
         several = f"{memory.num_doubtful:,} of {len(memory.targets):,} texts have several"

@@ -198,16 +198,20 @@ class Corpora:
 
     def files_of(self, corpus: CorpusConfig) -> list[Path]:
         """Return the source and target file of a corpus, or its one file, or none."""
-        names = filter(None, (corpus.source, corpus.target, corpus.file))
-        if is_url(folder := self.config.data.dir):
-            return [_fetched(f"{folder.rstrip('/')}/{name}") for name in names]
-        return [self._data_dir / name for name in names]
+        return [*map(self._path, filter(None, (corpus.source, corpus.target, corpus.file)))]
 
     @property
     def glossary(self) -> Path | None:
         """The file whose terms are taught, if any."""
         name = self.config.data.glossary
-        return self._data_dir / name if isinstance(name, str) else None
+        return self._path(name) if isinstance(name, str) else None
+
+    def _path(self, name: str) -> Path:
+        """Return a file in the folder of the text, or a copy if that is in a store."""
+        folder = self.config.data.dir
+        if is_url(folder):
+            return _fetched(f"{folder.rstrip('/')}/{name}")
+        return self._data_dir / name
 
     def is_dialogue(self, corpus: CorpusConfig) -> bool:
         """Return whether a corpus is a file of whole conversations."""

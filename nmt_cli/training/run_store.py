@@ -1,11 +1,11 @@
-"""A run that is also kept in an object store, so that another machine can go on with it.
+"""A run that is also kept in an object store, so that another machine can resume it.
 
     URL/NAME/objects/3f2a...     the files of the run folder, each called by the hash of its bytes
     URL/NAME/nmt-run.json        which of them are which files; the step; put when all are there
     URL/NAME/lock.json           which machine trains; it changes while that machine is there
 
 After each checkpoint the files of the run folder are linked to other names, where nothing changes
-them, and a thread puts those into the store that it has not. If that fails, training goes on, and
+them, and a thread puts those into the store that it has not. If that fails, training continues, and
 it is tried again. What is read, a model too, is what one index lists, so it belongs together.
 """
 
@@ -44,7 +44,7 @@ class RunStore:
         url: Where runs are kept.
         run: The run folder, which no other process uses.
         tell: Called with a line about what is going on.
-        warn: Called with a line about what failed, while training goes on.
+        warn: Called with a line about what failed, while training continues.
         is_fresh: The run starts over.
     """
 

@@ -9,8 +9,10 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from nmt_cli import stores
+from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError, DataError, ModelFileError
 from nmt_cli.stores import Store, fetched, is_url, written
+from nmt_cli.text.corpus import Corpora
 
 
 class Flaky(MemoryFileSystem):
@@ -46,6 +48,7 @@ class Flaky(MemoryFileSystem):
 def _clean(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(stores, "_PAUSES", (0.0, 0.0))
+    Flaky.asked = 0  # each test sees the same failures, whatever ran before it
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     for kind in (MemoryFileSystem, Flaky):
         kind.store.clear()
@@ -81,6 +84,14 @@ def test_objects_folders_and_patterns_are_fetched(base):
     pattern = fetched(f"{base}/*.txt")
     assert pattern.name == "*.txt"
     assert sorted(path.name for path in pattern.parent.glob(pattern.name)) == ["a.txt", "b.txt"]
+
+
+def test_a_glossary_comes_from_the_store_of_the_text(base):
+    corpora = [{"source": "a.txt", "target": "b.txt"}]
+    data = {"dir": base, "train": corpora, "dev": corpora, "glossary": "more/c.txt"}
+    found = Corpora(Config.model_validate({"name": "x", "data": data}), Path(base))
+    assert found.glossary.read_text() == "more/c.txt"
+    assert [file.read_text() for file in found.files("train")] == ["a.txt", "b.txt", "more/c.txt"]
 
 
 def test_what_is_there_is_not_fetched_again_until_it_changes(base, monkeypatch):
