@@ -24,6 +24,7 @@ from nmt_cli.files import (
     atomic_text,
     open_bytes,
     os_errors_as,
+    remove_dir,
     remove_leftovers,
     sha256_of,
     write_text,
@@ -193,6 +194,11 @@ class Part:
         with self._recorded(), atomic_dir(self.path) as folder:
             yield folder
 
+    def remove(self) -> None:
+        """Delete the part, its record first."""
+        self.record.unlink(missing_ok=True)
+        remove_dir(self.path)
+
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[None]:
         self.record.unlink(missing_ok=True)
@@ -221,21 +227,35 @@ def checked_parts(output: Path, made_of: Mapping[str, Any]) -> list[Path]:
 
     `made_of` is what their records must say, as far as that is known. Raises what `join` does.
     """
-    records = _records(output)
+    records = checked_records(output, made_of)
+    for share, facts in records.items():
+        path = part_file(output, share)
+        if not path.exists() or _hash_of(path) != facts.get(_HASH):
+            raise DataError(f"{path}: is not as it was written", hint=_again(share))
+    return [part_file(output, share) for share in records]
+
+
+def checked_records(output: Path, made_of: Mapping[str, Any]) -> dict[Share, dict[str, Any]]:
+    """Return what is noted of all parts of an output, in order; see `checked_parts`."""
+    records = dict(sorted(_records(output).items()))
     whole = max(share.of for share in records)
     for share in (Share(number, whole) for number in range(1, whole + 1)):
         if share not in records:
-            raise DataError(
-                f"{output}: part {share} is missing",
-                hint=f"run the same command with --shard {share.number}/{share.of}",
-            )
+            hint = f"run the same command with --shard {share.number}/{share.of}"
+            raise DataError(f"{output}: part {share} is missing", hint=hint)
     first = records[Share(1, whole)]
-    for share, facts in sorted(records.items()):
+    for share, facts in records.items():
         for name in (name for name in made_of if facts.get(name) != made_of[name]):
-            again = f"make it again with --shard {share.number}/{share.of}"
-            raise DataError(f"{output}: part {share} is of another {name}", hint=again)
-        _check_fits(output, share, facts, first)
-    return [part_file(output, share) for share in sorted(records)]
+            raise DataError(f"{output}: part {share} is of another {name}", hint=_again(share))
+        for name in sorted((facts.keys() | first.keys()) - {_HASH, _LINES}):
+            if facts.get(name) != first.get(name):
+                problem = f"{output}: parts {Share(1, share.of)} and {share} differ in their {name}"
+                raise DataError(problem, hint=_again(share))
+    return records
+
+
+def _again(share: Share) -> str:
+    return f"make it again with --shard {share.number}/{share.of}"
 
 
 def part_file(output: Path, share: Share) -> Path:
@@ -264,21 +284,6 @@ def _records(output: Path) -> dict[Share, dict[str, Any]]:
             hint="delete those that are not wanted",
         )
     return found
-
-
-def _check_fits(output: Path, share: Share, facts: dict[str, Any], first: dict[str, Any]) -> None:
-    """Raise DataError unless a part belongs to the first one and is as it was written."""
-    own = {_HASH, _LINES}
-    for name in sorted((facts.keys() | first.keys()) - own):
-        if facts.get(name) != first.get(name):
-            raise DataError(
-                f"{output}: parts {Share(1, share.of)} and {share} differ in their {name}",
-                hint=f"make it again with --shard {share.number}/{share.of}",
-            )
-    path = part_file(output, share)
-    if not path.exists() or _hash_of(path) != facts.get(_HASH):
-        again = f"make it again with --shard {share.number}/{share.of}"
-        raise DataError(f"{path}: is not as it was written", hint=again)
 
 
 def _hash_of(path: Path) -> str:

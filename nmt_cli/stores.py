@@ -78,6 +78,11 @@ class Store:
             raise ConfigError(f"{url}: {error}", hint=_HINT) from error
         self.local: str = self._path.strip("/")  # its name among copies
 
+    @classmethod
+    def of_run(cls, url: str | None, name: str, kind: type[NmtError]) -> "Store | None":
+        """Return where a run of that name is kept below a URL; None where there is no URL."""
+        return None if url is None else cls(f"{url.rstrip('/')}/{name}", kind)
+
     def list(self, pattern: str = "") -> dict[str, Found]:
         """Return the objects that match a pattern, else all, by their names in the folder.
 

@@ -15,9 +15,10 @@ from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.pace import seconds_of
 from nmt_cli.config.reading import LoadedConfig, load_config
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import TrainingError
+from nmt_cli.errors import DataError, TrainingError
 from nmt_cli.files import os_errors_as
 from nmt_cli.search.loading import EngineOptions
+from nmt_cli.stores import Store
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.languages import Languages
 from nmt_cli.training.auto_values import VOCAB_SIZE, resolve, unfilled
@@ -104,7 +105,12 @@ def train(
         with run.locked(), keeping as follow:
             machine = ThisMachine()
             prepared = prepare(
-                stage, tell=on_note, machine=machine, is_fresh=fresh, time_limit=time_limit
+                stage,
+                tell=on_note,
+                machine=machine,
+                is_fresh=fresh,
+                time_limit=time_limit,
+                store=store,
             )
             for warning in prepared.warnings:
                 on_note(warning)
@@ -253,11 +259,17 @@ def tokenize(
     *,
     set: Settings = None,
     data_dir: str | Path | None = None,
+    store: str | None = None,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> Tokenized:
     """Train the vocabulary of a configuration, or read the one that its run has.
 
-    `on_note` is called with a line of text for each choice; for the others see `configuration`.
+    Args:
+        config: See `configuration`.
+        set: Keys to change; see `configuration`.
+        data_dir: The folder of the text.
+        store: URL of a folder of an object store where the vocabulary is kept, too.
+        on_note: Called with a line of text for each choice.
 
     Raises:
         NmtError: Whatever `nmt tokenize` reports as an error.
@@ -265,14 +277,19 @@ def tokenize(
     Example:
         print(nmt_cli.tokenize("my.yaml").vocabularies.source.encode("Good morning!"))
     """
-    from nmt_cli.text.vocabulary_cache import load_or_train
+    from nmt_cli.text.vocabulary_cache import FileHashes, bring, load_or_train, put
 
     loaded = configuration(config, set, data_dir)
     run = RunFolder.of(loaded.config)
     corpora = Corpora(loaded.config, loaded.data_dir)
     vocabulary_only = replace(loaded, auto=loaded.auto & {VOCAB_SIZE})
     resolved = resolve(vocabulary_only, corpora, tell=on_note)
+    of_run = Store.of_run(store, loaded.config.name, DataError)
     with run.locked(), os_errors_as(TrainingError, f"{run.path}: cannot be written"):
+        if of_run is not None:
+            bring(resolved, corpora, run.path, FileHashes(run.path), of_run)
         found, is_new = load_or_train(resolved, corpora, run.path)
+        if of_run is not None:
+            put(run.path, of_run)
     warning = None if VOCAB_SIZE in loaded.auto else unfilled(resolved, found)
     return Tokenized(run.path, found, is_new, warning)

@@ -15,12 +15,14 @@ def tokenize(
     shard: opt.Shard = None,
     ray: opt.Ray = None,
     ray_workers: int | None = opt.option("N", "Shares on the cluster; default: its machines."),
+    store: opt.Store = None,
 ) -> None:
     """Train the BPE vocabulary of a configuration, or reuse the one its run already has.
 
     --encode --shard K/N encodes a share of the training text on each of N machines with a shared
     folder; then --encode alone, or nmt train, puts the parts together. --encode --ray does all that
-    on the machines of a Ray cluster. The vocabulary comes first.
+    on the machines of a Ray cluster. The vocabulary comes first. With --store s3://BUCKET/FOLDER,
+    as nmt train has it, machines need no shared folder.
 
     Example: nmt tokenize my.yaml --encode --shard 2/8
 
@@ -32,12 +34,18 @@ def tokenize(
     if encode:
         settings = opt.with_data_dir(overrides, data_dir)
         if ray is not None:
-            _encode_on_ray(config, settings, shard, ray, ray_workers)
-        _encode(config, settings, shard)
+            from nmt_cli.lines import on_ray
+
+            if shard is not None:
+                raise ConfigError("give either --ray or --shard, not both")
+            cluster = on_ray.Cluster(address=ray, workers=ray_workers)
+            on_ray.encode(config, settings, cluster, store)
+        _encode(config, settings, shard, store)
         return
     if shard is not None or ray is not None:
         raise ConfigError("--shard and --ray need --encode")
-    done = train_vocabulary(config, set=overrides, data_dir=data_dir, on_note=console.note)
+    where = {"data_dir": data_dir, "store": store}
+    done = train_vocabulary(config, set=overrides, **where, on_note=console.note)
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"
     console.note(f"vocabulary in {done.folder}: {size:,} tokens ({made})")
@@ -55,7 +63,7 @@ def tokenize(
         console.result_json({"folder": str(done.folder), "pieces": size, "trained": done.is_new})
 
 
-def _encode(config: str | None, settings: list[str], shard: str | None) -> None:
+def _encode(config: str | None, settings: list[str], shard: str | None, store: str | None) -> None:
     from nmt_cli.api.encoding import encode
 
     with console.counting("pairs") as count:
@@ -63,16 +71,7 @@ def _encode(config: str | None, settings: list[str], shard: str | None) -> None:
             config,
             shard=shard,
             set=settings,
+            store=store,
             on_note=console.note,
             on_encoded=lambda split, done: count(f"encoding {split}", done),
         )
-
-
-def _encode_on_ray(
-    config: str | None, settings: list[str], shard: str | None, address: str, shares: int | None
-) -> None:
-    from nmt_cli.lines.on_ray import Cluster, encode
-
-    if shard is not None:
-        raise ConfigError("give either --ray or --shard, not both")
-    encode(config, settings, Cluster(address=address, workers=shares))

@@ -40,7 +40,7 @@ def train(
         "--trusted-network", "The network is private: accept any address."
     ),
     elastic: bool = opt.switch("--elastic", "Continue without machines that are lost."),
-    store: str | None = opt.option("URL", "Keep the run in this object store, too."),
+    store: opt.Store = None,
 ) -> None:
     """Train a model on raw text: for translation, chat or classification.
 
@@ -184,6 +184,7 @@ def _train(
                 cluster=cluster,
                 is_fresh=fresh,
                 time_limit=time_limit,
+                store=store,
             )
         for warning in prepared.warnings:
             console.warn(warning)

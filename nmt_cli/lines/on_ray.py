@@ -140,7 +140,9 @@ def run(
         ray.shutdown()
 
 
-def encode(config: str | None, settings: list[str], cluster: Cluster) -> None:
+def encode(
+    config: str | None, settings: list[str], cluster: Cluster, store: str | None = None
+) -> None:
     """Encode the training text of a configuration, on each machine a share at a time.
 
     All machines see this working folder, in which the run has its vocabulary. `nmt_cli.encode`
@@ -150,6 +152,7 @@ def encode(config: str | None, settings: list[str], cluster: Cluster) -> None:
         config: A YAML file or a bundled name; None is the bundled sample.
         settings: Keys to change, as "data.dir=texts".
         cluster: Where; its `workers` are how many shares there are, None is one for each machine.
+        store: See `nmt_cli.encode`.
 
     Raises:
         NmtError: See `run`, and `nmt_cli.encode`.
@@ -162,17 +165,20 @@ def encode(config: str | None, settings: list[str], cluster: Cluster) -> None:
         total = cluster.workers or len(cores)
         task = ray.remote(_encode_share).options(num_cpus=min(cores), max_retries=_RETRIES)
         shares = [f"{number}/{total}" for number in range(1, total + 1)]
-        for begun in [task.remote(str(Path.cwd()), config, settings, share) for share in shares]:
+        here = str(Path.cwd())
+        for begun in [task.remote(here, config, settings, share, store) for share in shares]:
             _result(ray, begun)
     finally:
         ray.shutdown()
 
 
-def _encode_share(folder: str, config: str | None, settings: list[str], share: str) -> None:
+def _encode_share(
+    folder: str, config: str | None, settings: list[str], share: str, store: str | None
+) -> None:
     from nmt_cli.api import encoding  # not needed where lines are worked on
 
     os.chdir(folder)
-    encoding.encode(config, set=settings, shard=share)
+    encoding.encode(config, set=settings, shard=share, store=store)
 
 
 def _connected(cluster: Cluster) -> Any:

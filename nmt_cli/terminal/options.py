@@ -124,6 +124,7 @@ Ray = Annotated[
 RayWorkers = Annotated[
     int | None, named("--ray-workers", "N", "Processes on the cluster; default: all cores.")
 ]
+Store = Annotated[str | None, named("--store", "URL", "Keep the run in this object store, too.")]
 OnError = Annotated[str, named("--on-error", "WHAT", "If not UTF-8: stop, replace, skip-as-blank.")]
 Encoding = Annotated[str, named("--encoding", "NAME", "Encoding of the input: cp949, auto, ...")]
 Column = Annotated[

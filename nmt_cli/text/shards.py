@@ -221,18 +221,29 @@ class EncodedCorpus:
                 mapped.madvise(mmap.MADV_DONTNEED)
 
 
+def parts_of(folder: Path) -> list[Path]:
+    """Return all parts of an encoded split, or none; DataError: one is missing or damaged."""
+    return checked_parts(folder, made_of(folder)) if any(folder_of(folder).glob("*")) else []
+
+
+def made_of(folder: Path) -> dict[str, str]:
+    """Return what the parts of an encoded split have in common: its name has the fingerprint."""
+    return {"text or vocabulary": folder.name}
+
+
 def encode_corpora(
     corpora: Iterable[Iterable[Example]],
     encoder: Encoder,
     folder: Path,
     *,
     on_progress: Callable[[int], None] = lambda _: None,
+    find_parts: Callable[[Path], list[Path]] = parts_of,
 ) -> EncodedCorpus:
     """Return the encoded split in `folder`; encode it into there unless that was done already.
 
     The corpora are streamed, and only read if there is no folder, nor parts of it: the caller names
     it after the fingerprints of corpora and encoder. `on_progress` is called with the number of
-    examples encoded so far.
+    examples encoded so far, `find_parts` for the parts.
 
     Raises:
         TrainingError: There is no example.
@@ -241,18 +252,13 @@ def encode_corpora(
     if not folder.exists():
         if folder.parent.is_dir():
             remove_leftovers(folder.parent)
-        parts = checked_parts(folder, made_of(folder)) if folder_of(folder).is_dir() else []
+        parts = find_parts(folder)
         with atomic_dir(folder) as temporary:
             if parts:
                 _join(parts, temporary)
             elif not write_split(corpora, encoder, temporary, on_progress):
                 raise TrainingError("the corpus has no examples", hint="are its files empty?")
     return replace(_open(folder), has_labels=encoder.has_labels)
-
-
-def made_of(folder: Path) -> dict[str, str]:
-    """Return what the parts of an encoded split have in common: its name has the fingerprint."""
-    return {"text or vocabulary": folder.name}
 
 
 def num_blank(corpora: Corpora, folder: Path) -> dict[str, int]:

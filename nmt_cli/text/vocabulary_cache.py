@@ -17,7 +17,8 @@ from typing import Any
 from nmt_cli.config.reading import HASHES
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ModelFileError
-from nmt_cli.files import crc32_of, sha256_of, write_text
+from nmt_cli.files import crc32_of, sha256_of, write_bytes, write_text
+from nmt_cli.stores import Store
 from nmt_cli.text.corpus import Corpora, texts
 from nmt_cli.text.languages import Languages
 from nmt_cli.text.special_tokens import taught_tokens
@@ -25,6 +26,7 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import JOINT, SEPARATE, Vocabularies
 
 _KEY = "tokenizer.key"
+_FILES = (_KEY, JOINT, *SEPARATE)
 # A file that changed just now may change again without another time stamp.
 _SETTLED_NS = 2_000_000_000
 _SAMPLE = 1_000_000  # pairs: more would change next to nothing but the time it takes
@@ -45,7 +47,7 @@ def load_or_train(
             return found, False
     vocabularies = _train(config, corpora, Languages.of(config))
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (_KEY, JOINT, *SEPARATE):  # the key first: it vouches for the others
+    for name in _FILES:  # the key first: it vouches for the others
         (folder / name).unlink(missing_ok=True)
     vocabularies.save(folder)
     kept = {
@@ -66,6 +68,33 @@ def load(
     The size may be the wanted one or the one that the text filled.
     """
     return _load(config, folder, _key_of(config, corpora, hashes))
+
+
+def bring(
+    config: Config, corpora: Corpora, folder: Path, hashes: "FileHashes", store: Store
+) -> bool:
+    """Make the vocabularies in a folder those of a run's store, if `load` would take them.
+
+    Return whether it would.
+    """
+    key, content = _key_of(config, corpora, hashes), store.read(_KEY) or b""
+    if not _fits(_parsed(content), config, key):
+        return False
+    if _content(folder) != content or _load(config, folder, key) is None:
+        for name in _FILES[1:]:  # others may do the same in this folder
+            if (text := store.read(name)) is not None:
+                write_bytes(folder / name, text)
+            else:
+                (folder / name).unlink(missing_ok=True)
+        write_bytes(folder / _KEY, content)
+    return _load(config, folder, key) is not None
+
+
+def put(folder: Path, store: Store) -> None:
+    """Put the vocabularies of a folder into a run's store, unless it has the same."""
+    if store.read(_KEY) != _content(folder):
+        store.delete(*_FILES)
+        store.put({name: folder / name for name in (*_checksums(folder), _KEY)})
 
 
 def kept_pairs(folder: Path) -> list[int]:
@@ -89,10 +118,14 @@ def _key_of(config: Config, corpora: Corpora, hashes: "FileHashes") -> str:
 def _load(config: Config, folder: Path, key: str) -> Vocabularies | None:
     kept = _kept(folder)
     is_whole = "crc32" not in kept or kept["crc32"] == _checksums(folder)  # older ones have none
-    if kept.get("key") == key and config.tokenizer.vocab_size in kept["sizes"] and is_whole:
+    if _fits(kept, config, key) and is_whole:
         with contextlib.suppress(ModelFileError):
             return Vocabularies.load(folder, Languages.of(config))
     return None
+
+
+def _fits(kept: dict[str, Any], config: Config, key: str) -> bool:
+    return kept.get("key") == key and config.tokenizer.vocab_size in kept["sizes"]
 
 
 def kept_sizes(folder: Path) -> list[int]:
@@ -102,10 +135,21 @@ def kept_sizes(folder: Path) -> list[int]:
 
 def _kept(folder: Path) -> dict[str, Any]:
     """Return the key of text and settings, sizes and checksums; nothing when damaged."""
+    return _parsed(_content(folder))
+
+
+def _content(folder: Path) -> bytes:
     try:
-        known = json.loads((folder / _KEY).read_text(errors="replace"))
+        return (folder / _KEY).read_bytes()
+    except OSError:
+        return b""
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        known = json.loads(content)
         return {**known, "sizes": list(known["sizes"])}
-    except (OSError, ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError):
         return {}
 
 

@@ -18,9 +18,10 @@ from nmt_cli.config.auto import Choice
 from nmt_cli.config.reading import AUTO, LoadedConfig, fixed_keys, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
-from nmt_cli.errors import ConfigError, TrainingError
+from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.search.glossary import Glossary
+from nmt_cli.stores import Store
 from nmt_cli.text.batches import check_usable, num_too_long
 from nmt_cli.text.corpus import Corpora, Example, sample_evenly, texts
 from nmt_cli.text.shards import (
@@ -30,14 +31,21 @@ from nmt_cli.text.shards import (
     encode_corpora,
     is_sealed,
     num_blank,
+    parts_of,
     remove_damaged,
     remove_other_shards,
     seal,
 )
-from nmt_cli.text.shares import split_name
+from nmt_cli.text.shares import bring_parts, split_name
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
-from nmt_cli.text.vocabulary_cache import FileHashes, corpus_fingerprint, kept_sizes, load_or_train
+from nmt_cli.text.vocabulary_cache import (
+    FileHashes,
+    bring,
+    corpus_fingerprint,
+    kept_sizes,
+    load_or_train,
+)
 from nmt_cli.training.auto_values import (
     ANY_MACHINE,
     LANES,
@@ -102,6 +110,7 @@ def prepare(
     cluster: Cluster = ALONE,
     is_fresh: bool = False,
     time_limit: float = math.inf,
+    store: str | None = None,
 ) -> Prepared:
     """Make or reuse vocabulary and shards in the run folder.
 
@@ -113,6 +122,7 @@ def prepare(
         cluster: The machines that train together.
         is_fresh: The run starts over. Nothing is deleted yet.
         time_limit: Seconds that the whole run may take.
+        store: URL of the folder of a store that may have the vocabulary and encoded parts.
 
     Raises:
         ConfigError: See `resolve`, and `check_settings`; then nothing was written.
@@ -135,6 +145,7 @@ def prepare(
         time_limit=time_limit,
         vocabularies=vocabularies,
     )
+    of_run = Store.of_run(store, config.name, DataError)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
     warnings = []
@@ -143,6 +154,8 @@ def prepare(
         text = text_hashes(corpora, hashes)
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
+            if of_run is not None:
+                bring(config, corpora, folder.path, hashes, of_run)
             vocabularies, is_new = load_or_train(config, corpora, folder.path, run.path)
             made = "trained" if is_new else "reused"
             tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")
@@ -160,7 +173,8 @@ def prepare(
             _remove_damaged(shards, tell)
         settings = run_settings(config, text, fingerprint)
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
-        encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded)
+        find = parts_of if of_run is None else functools.partial(bring_parts, of_run, tell)
+        encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded, find)
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     return Prepared(
         config,
@@ -191,6 +205,7 @@ def _encode_splits(
     shards: Mapping[str, Path],
     tell: Callable[[str], None],
     on_encoded: Callable[[str, int], None],
+    find_parts: Callable[[Path], list[Path]],
 ) -> dict[str, Any]:
     """Make or reuse the shards, and delete others; return what `Prepared` has of the text."""
     dev_examples = _dev_examples(corpora, shards["dev"])
@@ -199,7 +214,9 @@ def _encode_splits(
     for split, path in shards.items():
         made = "reused" if path.exists() else "encoded"
         told = functools.partial(on_encoded, split)
-        encoded[split] = encode_corpora(examples[split], encoder, path, on_progress=told)
+        encoded[split] = encode_corpora(
+            examples[split], encoder, path, on_progress=told, find_parts=find_parts
+        )
         tell(f"{split}: {len(encoded[split]):,} pairs ({made})")
     if not (kept := shards["dev"] / _DEV_TEXT).is_file():
         write_text(kept, "".join(f"{json.dumps(pair)}\n" for pair in dev_examples))
