@@ -87,7 +87,7 @@ def _encode_share(
         hashes = FileHashes(run.path)
         counts: list[int] = []
         if vocabularies is None:
-            if of_run is None or bring(config, corpora, run.path, hashes, of_run):
+            if of_run is None or bring(config, corpora, run.path, hashes, of_run, tell):
                 vocabularies = load_vocabularies(config, corpora, run.path, hashes)
             counts = kept_pairs(run.path)
         if vocabularies is None:

@@ -287,7 +287,7 @@ def tokenize(
     of_run = Store.of_run(store, loaded.config.name, DataError)
     with run.locked(), os_errors_as(TrainingError, f"{run.path}: cannot be written"):
         if of_run is not None:
-            bring(resolved, corpora, run.path, FileHashes(run.path), of_run)
+            bring(resolved, corpora, run.path, FileHashes(run.path), of_run, on_note)
         found, is_new = load_or_train(resolved, corpora, run.path)
         if of_run is not None:
             put(run.path, of_run)

@@ -71,14 +71,21 @@ def load(
 
 
 def bring(
-    config: Config, corpora: Corpora, folder: Path, hashes: "FileHashes", store: Store
+    config: Config,
+    corpora: Corpora,
+    folder: Path,
+    hashes: "FileHashes",
+    store: Store,
+    tell: Callable[[str], None],
 ) -> bool:
     """Make the vocabularies in a folder those of a run's store, if `load` would take them.
 
-    Return whether it would.
+    Return whether it would; tell if they are others.
     """
     key, content = _key_of(config, corpora, hashes), store.read(_KEY) or b""
     if not _fits(_parsed(content), config, key):
+        if content:
+            tell(f"{store.url}: not used: its vocabulary is of another text or other settings")
         return False
     if _content(folder) != content or _load(config, folder, key) is None:
         for name in _FILES[1:]:  # others may do the same in this folder

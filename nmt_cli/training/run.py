@@ -155,7 +155,7 @@ def prepare(
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
             if of_run is not None:
-                bring(config, corpora, folder.path, hashes, of_run)
+                bring(config, corpora, folder.path, hashes, of_run, tell)
             vocabularies, is_new = load_or_train(config, corpora, folder.path, run.path)
             made = "trained" if is_new else "reused"
             tell(f"vocabulary: {vocabularies.source.vocab_size:,} tokens ({made})")

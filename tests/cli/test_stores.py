@@ -28,6 +28,17 @@ train: {max_steps: 60, tokens_per_batch: 300, warmup_steps: 9, precision: float3
         eval_steps: 20, checkpoint_steps: 5, keep_checkpoints: 3, average_checkpoints: 3}
 decode: {beam_size: 1, max_length: 6}
 """
+KILLED_BEFORE_THE_RECORD = """
+import os, signal
+from nmt_cli.cli import main
+from nmt_cli.stores import Store
+put = Store.put
+def cut(self, files):
+    put(self, dict([*files.items()][:-1]))
+    os.kill(os.getpid(), signal.SIGKILL)
+Store.put = cut
+main()
+"""
 
 
 @pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.slow)])
@@ -138,6 +149,43 @@ def test_a_machine_that_is_gone_is_replaced(url, tmp_path, run_nmt):
     done = run_nmt("translate", "-m", f"{url}/runs/toy", "red dog", cwd=tmp_path / "alone")
     near = run_nmt("translate", "-m", "runs/toy", "red dog", cwd=tmp_path / "alone")
     assert (done.returncode, done.stdout) == (0, near.stdout), done.stderr
+
+
+def test_text_is_encoded_by_machines_that_share_nothing_else(url, tmp_path, run_nmt):
+    config = tmp_path / "my.yaml"
+    config.write_text(CONFIG.replace("URL", url))
+    at = ("--store", f"{url}/runs")
+
+    def tokenize(machine, *arguments):
+        (tmp_path / machine).mkdir(exist_ok=True)
+        return run_nmt("tokenize", str(config), *arguments, cwd=tmp_path / machine)
+
+    assert tokenize("a", "--encode", "--shard", "1/2", *at).returncode == 2
+    assert tokenize("a", *at).returncode == 0
+    assert tokenize("a", "--encode", "--shard", "1/2", *at).returncode == 0
+    options = ("tokenize", str(config), "--encode", "--shard", "2/2", *at)
+    (tmp_path / "b").mkdir()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BEFORE_THE_RECORD, *options], cwd=tmp_path / "b"
+    )
+    assert killed.returncode == -signal.SIGKILL
+    done = tokenize("c", "--encode", *at)
+    missing = f"error: {url}/runs/toy/shards/train-"
+    assert (done.returncode, missing in done.stderr) == (3, True), done.stderr
+    assert "part 2-of-2 is missing" in done.stderr
+    done = tokenize("b", "--encode", "--shard", "2/2", *at)
+    assert (done.returncode, "part 2-of-2 exists already" in done.stderr) == (0, True), done.stderr
+
+    steps = ("--set", "train.max_steps=1")
+    done = run_nmt("train", str(config), *steps, *at, cwd=tmp_path / "c")
+    assert (done.returncode, "bringing 2 parts" in done.stderr) == (0, True), done.stderr
+    tokenize("alone", "--encode")
+    stored = {}
+    for machine in ("alone", "c"):
+        shards = tmp_path / machine / "runs/toy/shards"
+        files = (file for file in shards.rglob("*") if file.is_file())
+        stored[machine] = {str(file.relative_to(shards)): file.read_bytes() for file in files}
+    assert stored["c"] == stored["alone"]
 
 
 def test_machines_that_come_and_go_need_a_disk(run_nmt, tmp_path):

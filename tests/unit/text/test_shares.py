@@ -10,9 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import nmt_cli
+from nmt_cli import stores
+from nmt_cli.config.reading import load_config
+from nmt_cli.distributed.cluster import Cluster
 from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.training.run import prepare
 
 CONFIG = """\
 name: many
@@ -27,6 +32,7 @@ data:
 tokenizer: {vocab_size: 330}
 """
 STORE = "runs/many/shards"
+URL, THERE = "memory://bucket/runs", "/bucket/runs/many"
 
 
 @pytest.fixture(scope="module")
@@ -177,13 +183,160 @@ def test_the_vocabulary_comes_first(text, tmp_path, monkeypatch):
 
 
 def test_a_worker_on_the_same_disk_reads_what_the_chief_has(run):
-    from nmt_cli.config.reading import load_config
-    from nmt_cli.distributed.cluster import Cluster
-    from nmt_cli.training.run import prepare
-
     nmt_cli.encode("many.yaml")
     cluster = Cluster(("127.0.0.1:1", "127.0.0.1:2"), index=1)
     prepared = prepare(load_config("many.yaml"), tell=lambda _: None, cluster=cluster)
     assert Path(prepared.train.source.filename).is_relative_to(run / STORE)
     assert not (run / "runs/many/worker-1/shards").exists()
     assert not list((run / "runs/many").glob("worker-1/tokenizer*"))
+
+
+@pytest.fixture
+def machine(text, tmp_path, monkeypatch):
+    """A function that begins work on a machine of its own; the store is empty."""
+    monkeypatch.setattr(stores, "_PAUSES", ())
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
+
+    def begin(name: str) -> Path:
+        copy_text(text, tmp_path / name)
+        monkeypatch.chdir(tmp_path / name)
+        return tmp_path / name
+
+    return begin
+
+
+def put_all(machine, total: int, *, but: int = 0) -> None:
+    """Put a vocabulary and shares in random order, each from a machine of its own."""
+    machine("first")
+    nmt_cli.tokenize("many.yaml", store=URL)
+    for number in random.Random(total).sample(range(1, total + 1), total):
+        if number != but:
+            machine(f"of-{number}")
+            nmt_cli.encode("many.yaml", shard=f"{number}/{total}", store=URL)
+
+
+def in_store(pattern: str) -> list[str]:
+    return sorted(MemoryFileSystem().glob(f"{THERE}/{pattern}"))
+
+
+def told_by(call) -> list[str]:
+    told = []
+    call(on_note=told.append)
+    return told
+
+
+@pytest.mark.parametrize("total", [1, 3])
+def test_a_store_gives_every_machine_the_bytes_of_one_process(whole, machine, total):
+    put_all(machine, total)
+    folder = machine("last")
+    nmt_cli.encode("many.yaml", store=URL)
+    assert stored(folder) == whole
+    cluster = Cluster(("127.0.0.1:1", "127.0.0.1:2"), index=1)
+    told, folder = [], machine("worker")
+    prepare(load_config("many.yaml"), tell=told.append, cluster=cluster, store=URL)
+    assert f"{URL}/many: bringing {total} parts of the encoded text" in told
+    (folder / "runs/many/worker-1/shards").rename(folder / STORE)
+    assert stored(folder) == whole
+
+
+def test_without_shares_all_is_put_as_one_part(whole, machine):
+    machine("first")
+    with pytest.raises(ConfigError, match=f"{URL}/many: has no vocabulary") as caught:
+        nmt_cli.encode("many.yaml", store=URL)
+    assert f"nmt tokenize CONFIG --store {URL}" in str(caught.value.hint)
+    nmt_cli.tokenize("many.yaml", store=URL)
+    folder = machine("second")
+    nmt_cli.encode("many.yaml", store=URL)
+    assert stored(folder) == whole
+    assert [name.rpartition("/")[2] for name in in_store("shards/*/*.json")] == ["1-of-1.json"]
+    assert (
+        MemoryFileSystem().cat_file(f"{THERE}/tokenizer.json")
+        == (folder / "runs/many/tokenizer.json").read_bytes()
+    )
+
+
+def test_a_part_in_the_store_is_not_made_again(machine, monkeypatch):
+    put_all(machine, 2)
+    machine("another")
+    monkeypatch.setattr(stores.Store, "put", lambda *_: pytest.fail("put again"))
+    told = told_by(lambda **to: nmt_cli.encode("many.yaml", shard="1/2", store=URL, **to))
+    assert told[-1].endswith("part 1-of-2 exists already")
+    assert not list(Path(STORE).glob("*/*"))
+    nmt_cli.tokenize("many.yaml", store=URL)
+
+
+def test_an_upload_that_was_killed_goes_on_without_encoding(whole, machine, monkeypatch):
+    put_all(machine, 2, but=2)
+    folder, put = machine("killed"), stores.Store.put
+
+    def cut(self, files):
+        put(self, {name: file for name, file in files.items() if not name.endswith("2.json")})
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores.Store, "put", cut)
+        with pytest.raises(KeyboardInterrupt):
+            nmt_cli.encode("many.yaml", shard="2/2", store=URL)
+    assert in_store("shards/*/2-of-2/*")
+    machine("early")
+    with pytest.raises(DataError, match=f"^{URL}/many/shards/train-.*: part 2-of-2 is missing"):
+        nmt_cli.encode("many.yaml", store=URL)
+    monkeypatch.chdir(folder)
+    told = told_by(lambda **to: nmt_cli.encode("many.yaml", shard="2/2", store=URL, **to))
+    assert told[-1].endswith("part 2-of-2 exists already")
+    nmt_cli.encode("many.yaml", store=URL)
+    assert stored(folder) == whole
+
+
+def test_a_damaged_part_in_the_store_is_named_and_made_again(whole, machine):
+    put_all(machine, 2)
+    (ids,) = in_store("shards/*/1-of-2/target.ids")
+    content = bytearray(MemoryFileSystem().cat_file(ids))
+    content[5] ^= 1
+    MemoryFileSystem().pipe_file(ids, bytes(content))
+    folder = machine("last")
+    for _ in range(2):
+        with pytest.raises(DataError, match=f"^{URL}/many/.*1-of-2: is not as it was written"):
+            nmt_cli.encode("many.yaml", store=URL)
+    nmt_cli.encode("many.yaml", shard="1/2", store=URL)
+    nmt_cli.encode("many.yaml", store=URL)
+    assert stored(folder) == whole
+
+
+def test_what_a_person_deleted_in_the_store_is_put_again(machine):
+    put_all(machine, 2)
+    nmt_cli.encode("many.yaml", shard="1/2")  # without a store
+    MemoryFileSystem().rm(in_store("shards/*/1-of-2"), recursive=True)
+    nmt_cli.encode("many.yaml", shard="1/2", store=URL)
+    assert len(in_store("shards/*/1-of-2/*")) == 6
+
+
+def test_what_is_of_another_text_is_named(whole, machine):
+    put_all(machine, 2)
+    folder = machine("other")
+    with (folder / "a.en").open("a") as source, (folder / "a.de").open("a") as target:
+        source.write("one more\n")
+        target.write("noch einer\n")
+    foreign = f"{URL}/many: not used: its vocabulary is of another text or other settings"
+    told = []
+    with pytest.raises(ConfigError, match=f"{URL}/many: has no vocabulary of this text"):
+        nmt_cli.encode("many.yaml", shard="1/2", store=URL, on_note=told.append)
+    assert foreign in told
+    (parts,) = (name.rpartition("/")[2] for name in in_store("shards/*"))
+    told.clear()
+    prepare(load_config("many.yaml"), tell=told.append, store=URL)
+    assert foreign in told
+    assert f"{URL}/many/shards: not used, as of another text or vocabulary: {parts}" in told
+    assert any("(trained)" in line for line in told)
+    assert any("(encoded)" in line for line in told)
+
+
+def test_a_part_that_was_copied_from_another_run_is_named(machine):
+    put_all(machine, 2)
+    (record,) = in_store("shards/*/2-of-2.json")
+    foreign = MemoryFileSystem().cat_file(record).replace(b'"train-', b'"train-f')
+    MemoryFileSystem().pipe_file(record, foreign)
+    machine("last")
+    with pytest.raises(DataError, match="part 2-of-2 is of another text or vocabulary"):
+        nmt_cli.encode("many.yaml", store=URL)
