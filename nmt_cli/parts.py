@@ -6,6 +6,7 @@ written last: a part that has one is whole, and is not made again. `join` checks
 there, belong together and are undamaged. A part is a file, or a folder of encoded text.
 """
 
+import collections
 import contextlib
 import glob
 import hashlib
@@ -215,6 +216,8 @@ def join(output: Path) -> int:
         DataError: A part is missing, damaged, or made of another input or in another way.
     """
     parts = checked_parts(output, {})
+    remove_leftovers(folder_of(output))
+    remove_leftovers(output.parent, output.name)
     with os_errors_as(DataError, f"{output}: cannot be written"), atomic_text(output) as stream:
         for path in parts:
             with open_bytes(path) as part:
@@ -243,13 +246,15 @@ def checked_records(output: Path, made_of: Mapping[str, Any]) -> dict[Share, dic
         if share not in records:
             hint = f"run the same command with --shard {share.number}/{share.of}"
             raise DataError(f"{output}: part {share} is missing", hint=hint)
-    first = records[Share(1, whole)]
+    texts = {share: json.dumps({**facts, _HASH: 0, _LINES: 0}) for share, facts in records.items()}
+    common = collections.Counter(texts.values()).most_common(1)[0][0]
+    usual = next(share for share, text in texts.items() if text == common)
     for share, facts in records.items():
         for name in (name for name in made_of if facts.get(name) != made_of[name]):
             raise DataError(f"{output}: part {share} is of another {name}", hint=_again(share))
-        for name in sorted((facts.keys() | first.keys()) - {_HASH, _LINES}):
-            if facts.get(name) != first.get(name):
-                problem = f"{output}: parts {Share(1, share.of)} and {share} differ in their {name}"
+        for name in sorted((facts.keys() | records[usual].keys()) - {_HASH, _LINES}):
+            if facts.get(name) != records[usual].get(name):
+                problem = f"{output}: part {share} differs from part {usual} in its {name}"
                 raise DataError(problem, hint=_again(share))
     return records
 

@@ -26,7 +26,7 @@ from nmt_cli.files import atomic_dir, os_errors_as
 from nmt_cli.resources import user_cache_dir
 
 OBJECTS, INDEX = "objects", "nmt-run.json"  # of a run: its files by their hashes, and their names
-_MODEL = "model/"  # of a run, what a command uses
+_MODEL, _MANIFEST = "model/", "bundle.json"  # of a run, what a command uses
 _PAUSES = (1.0, 4.0)  # seconds before what failed is tried again
 _STATES = ("ETag", "etag", "LastModified", "updated", "mtime", "created")  # what stores tell
 _SECRET = re.compile("://[^/@:]*:[^/@]*@")  # a name and a password before the host
@@ -59,12 +59,14 @@ class Store:
         kind: What cannot be done without it.
 
     Raises:
-        ConfigError: A package is missing, or the URL has a password in it.
+        ConfigError: A package is missing, or it is no URL, or one with a password in it.
     """
 
     def __init__(self, url: str, kind: type[NmtError]) -> None:
         if _SECRET.search(url):
             raise ConfigError("a URL of a store must not have credentials in it", hint=_ACCESS)
+        if not is_url(url):
+            raise ConfigError(f"{url}: give a URL, such as s3://BUCKET/FOLDER or file:///FOLDER")
         self.url, self._kind = url.rstrip("/"), kind
         try:
             import fsspec
@@ -214,6 +216,8 @@ class Store:
                 hint = "look for a mistake in the URL, or make the bucket"
                 problem = f"{self.url}: there is no such object or bucket"
                 raise self._kind(problem, hint=hint) from error
+            except NmtError:  # of a call within this one, which has tried
+                raise
             except PermissionError as error:
                 raise self._kind(f"{self.url}: access is denied", hint=_ACCESS) from error
             except Exception as error:  # each library has errors of its own
@@ -225,10 +229,11 @@ class Store:
         raise AssertionError
 
 
-def fetched(url: str, kind: type[NmtError] = DataError) -> Path:
+def fetched(url: str, kind: type[NmtError] = DataError, *, is_model: bool = False) -> Path:
     """Return a copy of what a URL names: an object, a folder, or the objects of a pattern.
 
     The copy is made once, and again when the store has something else. Of a run, it is the model.
+    Nothing is copied if it shall be a model, and is a folder without one.
 
     Raises:
         NmtError: Of `kind`: there is no such thing, the store cannot be read, or the disk is full.
@@ -240,10 +245,13 @@ def fetched(url: str, kind: type[NmtError] = DataError) -> Path:
     found = store.list(pattern)
     if INDEX in found:
         found = store.indexed(store.index())
-    if f"{_MODEL}bundle.json" in found:
+    if _MODEL + _MANIFEST in found:
         found = {name: one for name, one in found.items() if name.startswith(_MODEL)}
     if not found:
         raise kind(f"{url}: there is no such object")
+    if is_model and not {"", _MANIFEST, _MODEL + _MANIFEST} & found.keys():
+        hint = "name a model folder or that of a run"
+        raise kind(f"{url}: contains no model ({_MANIFEST} is missing)", hint=hint)
     key = hashlib.sha256(json.dumps([store.url, sorted(found.items())]).encode()).hexdigest()
     folder = user_cache_dir() / "stores" / key[:16]
     with os_errors_as(kind, f"{folder}: cannot be written"):

@@ -35,7 +35,7 @@ def find_bundle(model: str | Path | Sequence[str | Path] | None, *tasks: TaskFac
     given = str(model or os.environ.get("NMT_MODEL") or "")
     if not given:
         return _newest_bundle(tasks)
-    path = fetched(given, ModelFileError) if is_url(given) else Path(given)
+    path = fetched(given, ModelFileError, is_model=True) if is_url(given) else Path(given)
     if path.is_file() and path.name != MANIFEST:
         from nmt_cli.bundle.sharing import unpacked
 

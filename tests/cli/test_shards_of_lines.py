@@ -12,7 +12,7 @@ import time
 import pytest
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.parts import Share, input_files, share_of
+from nmt_cli.parts import Division, Share, input_files, join, share_of
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
 
@@ -173,9 +173,9 @@ def _no_record(parts, run):
     [
         (_missing, "part 2-of-2 is missing"),
         (_changed, "out.parts/2-of-2: is not as it was written"),
-        (_other_options, "parts 1-of-2 and 2-of-2 differ in their options"),
-        (_other_format, "parts 1-of-2 and 2-of-2 differ in their engine"),
-        (_other_input, "parts 1-of-2 and 2-of-2 differ in their input"),
+        (_other_options, "part 2-of-2 differs from part 1-of-2 in its options"),
+        (_other_format, "part 2-of-2 differs from part 1-of-2 in its engine"),
+        (_other_input, "part 2-of-2 differs from part 1-of-2 in its input"),
         (_other_number, "has parts of 2 and of 3"),
         (_no_record, "1-of-2.json: cannot be read"),
     ],
@@ -189,6 +189,43 @@ def test_what_does_not_belong_is_named(run_nmt, folder, made, break_it, told):
     assert done.returncode == 3
     assert told in done.stderr
     assert not (folder / "out").exists()
+
+
+def _parts_made_of(output, *ways):
+    """Leave a part made in each of some ways."""
+    for number, way in enumerate(ways, start=1):
+        division = Division(output, {"way": way}, lambda: ["a", "b", "c"], len(ways))
+        with division.part(Share(number, len(ways))).written() as stream:
+            stream.write(f"{number}\n")
+
+
+def test_the_part_that_is_unlike_the_others_is_named(tmp_path):
+    _parts_made_of(tmp_path / "out", "odd", "even", "even")
+    told = "part 1-of-3 differs from part 2-of-3 in its way"
+    with pytest.raises(DataError, match=told) as caught:
+        join(tmp_path / "out")
+    assert caught.value.hint == "make it again with --shard 1/3"
+
+
+def test_what_killed_processes_left_goes_when_parts_are_joined(tmp_path):
+    _parts_made_of(tmp_path / "out", "even", "even")
+    for name in (".out.writing-x", "out.parts/.1-of-2.writing-x"):
+        (tmp_path / name).write_text("half")
+    join(tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "1\n2\n"
+    assert sorted(path.name for path in tmp_path.rglob(".*")) == []
+
+
+def test_all_outputs_of_a_folder_are_joined(run_nmt, tmp_path):
+    for name in ("a.txt", "b.txt.gz"):
+        _parts_made_of(tmp_path / "out" / name, "even", "even")
+    for place in ("out", "out/", f"file://{tmp_path}/out/"):
+        done = run_nmt("join", place, cwd=tmp_path)
+        told = [f"wrote {place.rstrip('/')}/{name} from 2 parts" for name in ("a.txt", "b.txt.gz")]
+        assert (done.returncode, done.stderr.splitlines()) == (0, told)
+    (tmp_path / "none").mkdir()
+    done = run_nmt("join", "none/", cwd=tmp_path)
+    assert (done.returncode, "error: none/: has no parts" in done.stderr) == (3, True)
 
 
 def test_no_parts_and_wrong_shares_are_told(run_nmt, toy_bundle, folder):

@@ -28,7 +28,7 @@ train: {max_steps: 60, tokens_per_batch: 300, warmup_steps: 9, precision: float3
         eval_steps: 20, checkpoint_steps: 5, keep_checkpoints: 3, average_checkpoints: 3}
 decode: {beam_size: 1, max_length: 6}
 """
-KILLED_BEFORE_THE_RECORD = """
+KILLED = """
 import os, signal
 from nmt_cli.cli import main
 from nmt_cli.stores import Store
@@ -165,9 +165,7 @@ def test_text_is_encoded_by_machines_that_share_nothing_else(url, tmp_path, run_
     assert tokenize("a", "--encode", "--shard", "1/2", *at).returncode == 0
     options = ("tokenize", str(config), "--encode", "--shard", "2/2", *at)
     (tmp_path / "b").mkdir()
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED_BEFORE_THE_RECORD, *options], cwd=tmp_path / "b"
-    )
+    killed = subprocess.run([sys.executable, "-c", KILLED, *options], cwd=tmp_path / "b")
     assert killed.returncode == -signal.SIGKILL
     done = tokenize("c", "--encode", *at)
     missing = f"error: {url}/runs/toy/shards/train-"

@@ -136,6 +136,7 @@ def test_what_leads_out_of_the_copy_is_refused(name):
         ("memory://bucket/none*", r"memory://bucket/none\*: there is no such object", None),
         ("nothing://x/y", "nothing://x/y: Protocol not known: nothing", "s3fs"),
         ("ftp://me:secret@host/x", "must not have credentials", "environment"),
+        ("bucket/x", "bucket/x: give a URL, such as s3://", None),
     ],
 )
 def test_what_cannot_be_read_is_told_in_a_line(url, message, hint):
@@ -222,3 +223,24 @@ def test_only_one_creates():
     assert not store.create("lock", b"2")
     store.delete("lock", "none")
     assert store.create("lock", b"2")
+
+
+def test_a_call_within_another_fails_once(monkeypatch):
+    asked = []
+
+    def fail(*_, **__):
+        asked.append(1)
+        raise RuntimeError("no network")
+
+    for name in ("pipe_file", "cat_file"):
+        monkeypatch.setattr(MemoryFileSystem, name, fail)
+    with pytest.raises(DataError, match=r"^memory://bucket: failed: no network$"):
+        Store("memory://bucket", DataError).create("lock", b"1")
+    assert len(asked) == 4
+
+
+def test_a_folder_without_a_model_is_not_copied(base, monkeypatch):
+    monkeypatch.setattr(Store, "get", lambda *_: pytest.fail("copied"))
+    with pytest.raises(ModelFileError, match=f"^{base}: contains no model") as caught:
+        fetched(base, ModelFileError, is_model=True)
+    assert "that of a run" in caught.value.hint
