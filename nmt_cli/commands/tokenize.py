@@ -29,23 +29,24 @@ def tokenize(
     Example: nmt tokenize --set tokenizer.vocab_size=4000 --show "Good morning!"
     """
     from nmt_cli.api.functions import tokenize as train_vocabulary
+    from nmt_cli.terminal.lines import Where
 
+    where = Where(shard, ray, ray_workers)
     opt.note_stand_in(config, "tokenize")
     if encode:
         settings = opt.with_data_dir(overrides, data_dir)
         if ray is not None:
             from nmt_cli.lines import on_ray
 
-            if shard is not None:
-                raise ConfigError("give either --ray or --shard, not both")
             cluster = on_ray.Cluster(address=ray, workers=ray_workers)
             on_ray.encode(config, settings, cluster, store)
         _encode(config, settings, shard, store)
         return
-    if shard is not None or ray is not None:
+    if where != Where():
         raise ConfigError("--shard and --ray need --encode")
-    where = {"data_dir": data_dir, "store": store}
-    done = train_vocabulary(config, set=overrides, **where, on_note=console.note)
+    done = train_vocabulary(
+        config, set=overrides, data_dir=data_dir, store=store, on_note=console.note
+    )
     found = done.vocabularies.source
     size, made = found.vocab_size, "trained" if done.is_new else "reused"
     console.note(f"vocabulary in {done.folder}: {size:,} tokens ({made})")

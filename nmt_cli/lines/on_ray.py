@@ -11,6 +11,7 @@ import collections
 import contextlib
 import itertools
 import os
+import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -190,6 +191,7 @@ def _connected(cluster: Cluster) -> Any:
         hint = "pip install 'nmt-cli[ray]'"
         raise NmtError("--ray needs Ray, which is not installed", hint=hint) from None
     _check_reachable(cluster.address)
+    before = signal.getsignal(signal.SIGTERM)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     try:
         try:
@@ -201,6 +203,7 @@ def _connected(cluster: Cluster) -> Any:
     except Exception as error:  # Ray itself raises nothing more exact
         reason = str(error).splitlines()[0]
         raise NmtError(f"--ray {cluster.address}: no cluster can be reached: {reason}") from error
+    signal.signal(signal.SIGTERM, before)  # Ray's own prints a stack
     return ray
 
 
@@ -230,8 +233,10 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
     is_gpu = options.device == "gpu"
     there = ray.cluster_resources()
     most = int(there.get("GPU", 0) if is_gpu else there.get("CPU", 0) // cluster.threads)
-    if cluster.workers is None and not most:
-        raise ConfigError("--ray: the cluster has no " + ("GPU" if is_gpu else "free core"))
+    if most < (number := cluster.workers or max(1, most)):  # Ray would wait for more machines
+        each = "a GPU" if is_gpu else f"{cluster.threads} CPU"
+        problem = f"--ray: the cluster has room for {most} processes of {each}, not for {number}"
+        raise ConfigError(problem)
     actor = ray.remote(_Worker).options(
         num_cpus=cluster.threads,
         num_gpus=1 if is_gpu else 0,
@@ -239,9 +244,7 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
         max_task_retries=_RETRIES,
     )
     of_engine = vars(options) | {"threads": cluster.threads}
-    return [
-        actor.remote(type(work), work.settings(), of_engine) for _ in range(cluster.workers or most)
-    ]
+    return [actor.remote(type(work), work.settings(), of_engine) for _ in range(number)]
 
 
 def _made(

@@ -168,11 +168,20 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Where:
-    """Where lines are worked on: here, unless one of these says otherwise."""
+    """Where lines are worked on: here, unless one of these says otherwise.
+
+    ConfigError: they do not go together.
+    """
 
     shard: str | None = None  # only a share of them, as `share_of` takes it
     ray: str | None = None  # on a cluster of Ray, at this address
     ray_workers: int | None = None  # in so many processes there
+
+    def __post_init__(self) -> None:
+        if self.ray is not None and self.shard is not None:
+            raise ConfigError("give either --ray or --shard, not both")
+        if self.ray is None and self.ray_workers is not None:
+            raise ConfigError("--ray-workers needs --ray")
 
 
 def run(what: str, work: "Work", source: Source, output: str | None, where: Where = Where()) -> Any:
@@ -189,8 +198,6 @@ def run(what: str, work: "Work", source: Source, output: str | None, where: Wher
     Returns:
         What was found for the last line; None if there was none, or it was found elsewhere.
     """
-    if where.ray is not None and where.shard is not None:
-        raise ConfigError("give either --ray or --shard, not both")
     found = destinations(source.file, output)
     pairs = [(source.of(file) if file else source, name) for file, name in found]
     if where.ray is not None:

@@ -146,6 +146,16 @@ def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, 
     assert _outputs(folder / "killed") == whole
 
 
+def test_a_command_that_is_told_to_stop_says_nothing(folder, toy_bundle, whole):
+    process = _begin(folder, toy_bundle, "stopped/", mark="third")
+    _wait_for(lambda: _workers("third"), process)
+    process.terminate()
+    _, told = process.communicate()
+    assert (process.returncode, told) == (-signal.SIGTERM, "")
+    while _workers("third"):  # what Ray started ends, too
+        time.sleep(0.1)
+
+
 def test_a_cluster_encodes_what_one_machine_encodes(run_nmt, toy_corpus, tmp_path):
     config = str(toy_corpus / "toy.yaml")
     on_ray = ("--encode", "--ray", "auto", "--ray-workers", "3")
@@ -180,6 +190,8 @@ def test_scores_and_labels_too(run_nmt, folder, toy_bundle, label_bundle):
         (("--ray", "auto"), 2, "--ray needs --input and --output with files"),
         (("--ray", "auto", "--shard", "1/2"), 2, "give either --ray or --shard"),
         (("--ray", "auto", "-i", "in/a.txt", "-o", "x", "--ray-workers", "0"), 2, "at least 1"),
+        (("--ray", "auto", "-i", "in/a.txt", "-o", "x", "--ray-workers", "99"), 2, "has room for"),
+        (("-i", "in/a.txt", "-o", "x", "--ray-workers", "2"), 2, "--ray-workers needs --ray"),
         (("--ray", "127.0.0.1:1", "-i", "in/a.txt", "-o", "x"), 1, "no cluster can be reached"),
         (("--ray", "here", "-i", "in/a.txt", "-o", "x"), 2, "--ray here: give auto, HOST:PORT or"),
         (("--ray", "auto", "-i", "in/no", "-o", "x"), 3, "in/no: cannot be read"),
