@@ -185,6 +185,7 @@ def _encode_share(
 def _connected(cluster: Cluster) -> Any:
     """Return Ray, connected to a cluster; `auto` starts one on this machine if there is none."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # the first of many is told
     try:
         import ray
     except ImportError:
