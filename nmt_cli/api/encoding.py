@@ -87,8 +87,8 @@ def _encode_share(
         hashes = FileHashes(run.path)
         counts: list[int] = []
         if vocabularies is None:
-            if of_run is None or bring(config, corpora, run.path, hashes, of_run, tell):
-                vocabularies = load_vocabularies(config, corpora, run.path, hashes)
+            known = config, corpora, run.path, hashes
+            vocabularies = bring(*known, of_run, tell) if of_run else load_vocabularies(*known)
             counts = kept_pairs(run.path)
         if vocabularies is None:
             place, option = (run.path, "") if of_run is None else (of_run.url, f" --store {store}")

@@ -286,7 +286,7 @@ def tokenize(
     resolved = resolve(vocabulary_only, corpora, tell=on_note)
     of_run = Store.of_run(store, loaded.config.name, DataError)
     with run.locked(), os_errors_as(TrainingError, f"{run.path}: cannot be written"):
-        if of_run is not None:
+        if of_run is not None and not run.has_begun:
             bring(resolved, corpora, run.path, FileHashes(run.path), of_run, on_note)
         found, is_new = load_or_train(resolved, corpora, run.path)
         if of_run is not None:

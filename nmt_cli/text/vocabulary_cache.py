@@ -77,16 +77,16 @@ def bring(
     hashes: "FileHashes",
     store: Store,
     tell: Callable[[str], None],
-) -> bool:
-    """Make the vocabularies in a folder those of a run's store, if `load` would take them.
+) -> Vocabularies | None:
+    """Return what `load` does, when the vocabularies of a run's store are copied into the folder.
 
-    Return whether it would; tell if they are others.
+    None, and the folder stays as it is, unless these are of the text; tell if there are others.
     """
     key, content = _key_of(config, corpora, hashes), store.read(_KEY) or b""
     if not _fits(_parsed(content), config, key):
         if content:
             tell(f"{store.url}: not used: its vocabulary is of another text or other settings")
-        return False
+        return None
     if _content(folder) != content or _load(config, folder, key) is None:
         for name in _FILES[1:]:  # others may do the same in this folder
             if (text := store.read(name)) is not None:
@@ -94,7 +94,7 @@ def bring(
             else:
                 (folder / name).unlink(missing_ok=True)
         write_bytes(folder / _KEY, content)
-    return _load(config, folder, key) is not None
+    return _load(config, folder, key)
 
 
 def put(folder: Path, store: Store) -> None:

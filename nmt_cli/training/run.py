@@ -154,7 +154,7 @@ def prepare(
         text = text_hashes(corpora, hashes)
         check_text_and_keys(run, begun, config, text)
         if vocabularies is None:
-            if of_run is not None:
+            if of_run is not None and not begun:
                 bring(config, corpora, folder.path, hashes, of_run, tell)
             vocabularies, is_new = load_or_train(config, corpora, folder.path, run.path)
             made = "trained" if is_new else "reused"
