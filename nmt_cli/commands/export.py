@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 def export(
     model: opt.Model = None,
     formats: opt.Formats = None,
-    saved_model: str | None = opt.option("DIR", "Write a SavedModel here."),
-    share: str | None = opt.option("FILE", "Write one file to share: .zip, .tar.zst."),
+    saved_model: str | None = opt.option("DIR", "Write a SavedModel here.", callback=opt.no_url),
+    share: str | None = opt.option(
+        "FILE", "Write one file to share: .zip, .tar.zst.", callback=opt.no_url
+    ),
     with_weights: bool = opt.switch("--with-weights", "With --share: include the weights."),
-    app: str | None = opt.option("FILE.pyz", "Write a program that contains the model."),
-    huggingface: str | None = opt.option("DIR", "Write a folder for `transformers`."),
+    app: str | None = opt.option(
+        "FILE.pyz", "Write a program that contains the model.", callback=opt.no_url
+    ),
+    huggingface: str | None = opt.option(
+        "DIR", "Write a folder for `transformers`.", callback=opt.no_url
+    ),
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:

@@ -18,7 +18,9 @@ def import_model(
     source: str = opt.argument(
         "SOURCE", "A folder, an archive, or a name on the hub.", default=...
     ),
-    folder: str | None = opt.argument("[DIR]", "The model's folder; runs/NAME/model if left out."),
+    folder: str | None = opt.argument(
+        "[DIR]", "The model's folder; runs/NAME/model if left out.", callback=opt.no_url
+    ),
     revision: str | None = opt.option("R", "A branch, tag or commit of the hub."),
     json: opt.Json = False,
 ) -> None:

@@ -12,7 +12,9 @@ from nmt_cli.terminal import options as opt
 
 
 def init(
-    file: str = opt.argument("[FILE]", "The configuration to write.", default=DEFAULT_FILE),
+    file: str = opt.argument(
+        "[FILE]", "The configuration to write.", default=DEFAULT_FILE, callback=opt.no_url
+    ),
     data: str = opt.option("DIR", "The folder to look for text in.", "--data-dir", default="."),
     train: tuple[str, str] | None = opt.option("SRC TGT", "Training files or a table."),
     dev: tuple[str, str] | None = opt.option(

@@ -8,7 +8,8 @@ from nmt_cli.terminal import options as opt
 from nmt_cli.terminal.console import check_output, show
 
 Output = Annotated[
-    str | None, opt.named("--output -o", "FILE", "A .png, .svg or .html; default: text.")
+    str | None,
+    opt.named("--output -o", "FILE", "A .png, .svg or .html; default: text.", callback=opt.no_url),
 ]
 
 

@@ -40,7 +40,9 @@ def translate(
     ),
     glossary: opt.Glossary = None,
     memory: opt.Memory = None,
-    html: str | None = opt.option("FILE", "Write a page to review and mend the translations."),
+    html: str | None = opt.option(
+        "FILE", "Write a page to review and mend the translations.", callback=opt.no_url
+    ),
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),

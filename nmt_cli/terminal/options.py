@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmt_cli.config.tasks import TaskFacts
+from nmt_cli.errors import ConfigError
 from nmt_cli.resources import DEFAULT_FILE
 from nmt_cli.terminal import console
 
@@ -28,9 +29,18 @@ def _here(file: str | None) -> str | None:
     return str(fetched(file)) if is_url(file) else file
 
 
-def option(metavar: str | None, about: str, names: str = "", *, default: Any = None) -> Any:
+def no_url(file: str | None) -> str | None:
+    """Return the name of a file to write; ConfigError for a URL, which would become a folder."""
+    if file is not None and "://" in file:
+        raise ConfigError(f"{file}: this is written to a file, not to a URL")
+    return file
+
+
+def option(
+    metavar: str | None, about: str, names: str = "", *, default: Any = None, **more: Any
+) -> Any:
     """Declare an option by a parameter's default; without `names` it is called as that is."""
-    return typer.Option(default, *names.split(), metavar=metavar, help=about)
+    return typer.Option(default, *names.split(), metavar=metavar, help=about, **more)
 
 
 def switch(names: str, about: str) -> Any:
@@ -38,9 +48,9 @@ def switch(names: str, about: str) -> Any:
     return typer.Option(False, *names.split(), help=about)
 
 
-def argument(metavar: str, about: str, *, default: Any = None) -> Any:
+def argument(metavar: str, about: str, *, default: Any = None, **more: Any) -> Any:
     """Declare an argument by a parameter's default; one without, `...`, must be given."""
-    return typer.Argument(default, metavar=metavar, help=about)
+    return typer.Argument(default, metavar=metavar, help=about, **more)
 
 
 Config = Annotated[
@@ -113,7 +123,8 @@ Memory = Annotated[
     ),
 ]
 Attention = Annotated[
-    str | None, named("--attention", "FILE", "Draw the attention: .html, .png or .svg.")
+    str | None,
+    named("--attention", "FILE", "Draw the attention: .html, .png or .svg.", callback=no_url),
 ]
 Shard = Annotated[
     str | None, named("--shard", "K/N", "Only the K-th of N shares of the lines; see nmt join.")

@@ -190,3 +190,18 @@ def test_machines_that_come_and_go_need_a_disk(run_nmt, tmp_path):
     machines = ("--workers", "127.0.0.1:2222,127.0.0.1:2223", "--worker-index", "0", "--elastic")
     done = run_nmt("train", *machines, "--store", "s3://bucket", cwd=tmp_path)
     assert (done.returncode, "not in a --store" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "translate --html", "translate --attention", "classify --attention", "evaluate --report",
+        "plot schedule --output", "export --saved-model", "export --share", "export --app",
+        "export --huggingface", "check --fix", "init", "import some/model",
+        "data get multi30k-en-de --data-dir",
+    ],
+)  # fmt: skip
+def test_what_is_not_put_into_a_store_is_refused(command, run_nmt, tmp_path):
+    done = run_nmt(*command.split(), "s3://bucket/x.html", cwd=tmp_path)
+    told = "error: s3://bucket/x.html: this is written to a file, not to a URL\n"
+    assert (done.returncode, done.stderr) == (2, told)
