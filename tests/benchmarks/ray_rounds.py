@@ -39,7 +39,8 @@ def translate(folder: Path, lines: int, output: str, *options: str, kills: dict[
     part = str(min(5_000, max(1, lines // PARTS)))
     command = [sys.executable, "-c", PROGRAM, part, "translate", "-m", sys.argv[1], *options]
     began, peaks, kills = time.monotonic(), {}, dict(kills)
-    environment = os.environ | dict([MARK.split("=")])
+    # Ray's processes are nice, which beside other work would compare that.
+    environment = os.environ | {"NMT_RAY_ROUNDS": str(os.getpid()), "RAY_worker_niceness": "0"}
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [*command, "-i", "source.txt", "-o", output], cwd=folder, env=environment, stderr=log
