@@ -17,6 +17,7 @@ from nmt_cli import stores
 from nmt_cli.config.reading import load_config
 from nmt_cli.distributed.cluster import Cluster
 from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.text import vocabulary_cache
 from nmt_cli.training.run import prepare
 
 CONFIG = """\
@@ -340,3 +341,30 @@ def test_a_part_that_was_copied_from_another_run_is_named(machine):
     machine("last")
     with pytest.raises(DataError, match="part 2-of-2 is of another text or vocabulary"):
         nmt_cli.encode("many.yaml", store=URL)
+
+
+def test_bringing_parts_that_was_killed_goes_on(whole, machine, monkeypatch):
+    put_all(machine, 3)
+    folder, got, get_file = machine("last"), [], MemoryFileSystem.get_file
+
+    def get(self, source, *args, **kwargs):
+        got.append(source)
+        if len(got) == 12:
+            raise KeyboardInterrupt
+        get_file(self, source, *args, **kwargs)
+
+    monkeypatch.setattr(MemoryFileSystem, "get_file", get)
+    with pytest.raises(KeyboardInterrupt):
+        nmt_cli.encode("many.yaml", store=URL)
+    nmt_cli.encode("many.yaml", store=URL)
+    assert stored(folder) == whole
+    assert len(got) == 3 * 7 + 1
+
+
+def test_a_run_that_has_begun_keeps_its_vocabulary(machine, monkeypatch):
+    machine("first")
+    nmt_cli.tokenize("many.yaml", store=URL)
+    Path("runs/many/checkpoints/step-00000001").mkdir(parents=True)
+    Path("runs/many/config.yaml").touch()
+    monkeypatch.setattr(vocabulary_cache, "bring", lambda *_: pytest.fail("brought"))
+    nmt_cli.tokenize("many.yaml", store=URL)
