@@ -63,7 +63,9 @@ class ServedModel:
         self.batcher = batcher = Batcher(
             self._runner(),
             name=name,
-            threads=settings.threads,
+            # One more than the engine runs: it has the next batch when one ends, and need not wait
+            # until Python has taken that one's results.
+            threads=settings.threads + 1,
             batch_characters=settings.batch_tokens * _CHARACTERS_PER_TOKEN,
             wait=settings.batch_wait / 1000,
             queue_characters=settings.queue_characters,
