@@ -117,7 +117,8 @@ class CTranslate2Engine:
         """See `Engine.stream`. CTranslate2 searches on a thread of its own meanwhile."""
         del index
         options = options.without_beam()
-        written: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # Not a SimpleQueue: on a busy machine its `get` may wait for ever, whatever the timeout.
+        written: queue.Queue[str] = queue.Queue()
         closed = threading.Event()
 
         def on_step(step: Any) -> bool:

@@ -5,9 +5,13 @@ shows in what it finds. Forced scores are compared with the NumPy reference, too
 """
 
 import dataclasses
+import itertools
 import random
+import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +19,7 @@ from numpy_transformer import START_ID
 
 from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS, Conversion
 from nmt_cli.model.weights import assign_weights, read_weights
+from nmt_cli.search import ctranslate2_engine
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.tensorflow_engine import TensorFlowEngine
@@ -279,6 +284,44 @@ def test_a_stream_is_what_search_finds_without_a_beam(engines, changes):
         found = searching.search(rows, options.without_beam(), first_index=2)
         for index, (row, (wanted,)) in enumerate(zip(rows, found, strict=True), start=2):
             assert list(streaming.stream(row, options, index=index)) == wanted.ids
+
+
+class SlowJob:
+    """A job of CTranslate2 that is asked in vain, twice for each token, for two seconds."""
+
+    def __init__(self, on_step) -> None:
+        self._on_step, self._end = on_step, time.monotonic() + 2
+        self._turn = itertools.count()
+
+    def done(self) -> bool:
+        if next(self._turn) % 2:
+            self._on_step(SimpleNamespace(token=BYTE_TOKENS[0]))
+        return time.monotonic() > self._end
+
+    def result(self) -> None:
+        pass
+
+
+def test_a_stream_ends_where_threads_wait_for_each_other(engines, monkeypatch):
+    """`queue.SimpleQueue` of CPython 3.11 waits for ever when it gets to wait too late."""
+    fast, _ = engines
+    monkeypatch.setattr(ctranslate2_engine, "_POLL_SECONDS", 1e-5)
+    monkeypatch.setattr(fast, "_start", lambda *_, callback: [SlowJob(callback)])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def stream() -> None:
+        list(fast.stream(sources(1)[0], SearchOptions()))
+
+    threads = [threading.Thread(target=stream, daemon=True) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        assert not any(thread.is_alive() for thread in threads)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("which", ["ctranslate2", "tensorflow"])
