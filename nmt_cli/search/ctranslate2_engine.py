@@ -103,8 +103,9 @@ class CTranslate2Engine:
         return lambda: [self._hypotheses(job) for job in jobs]
 
     def _hypotheses(self, job: Any) -> list[Hypothesis]:
-        while not job.done():  # `result()` would keep Ctrl-C waiting
-            time.sleep(_POLL_SECONDS)
+        if threading.current_thread() is threading.main_thread():
+            while not job.done():  # `result()` would keep Ctrl-C waiting
+                time.sleep(_POLL_SECONDS)
         result = job.result()
         return [
             Hypothesis(self.vocabularies.target.ids(tokens), score)
