@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import gc
 import itertools
 import logging
 import re
@@ -33,7 +34,13 @@ from nmt_cli.server.settings import Settings
 
 _RELOAD_SECONDS = 1.0
 _TURNS_TO_TRIM = 5
-_ARENA_MAX = -8  # of malloc.h
+_MALLOPT = {  # parameters of malloc.h, and their values
+    -8: available_cores(),  # M_ARENA_MAX: else eight a core, each with holes
+    # M_MMAP_THRESHOLD: large blocks are mapped apart, and go when they are freed. Among the others,
+    # those of batches and the 160 MB that CTranslate2 takes for each seed would leave holes.
+    -3: 1 << 20,
+    -1: 1 << 25,  # M_TRIM_THRESHOLD: below that, free memory is given back from time to time
+}
 _SECURITY = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -54,7 +61,8 @@ def create(settings: Settings) -> Starlette:
     Raises:
         ModelFileError: A model cannot be loaded.
     """
-    _tell_malloc("mallopt", _ARENA_MAX, available_cores())  # else eight a core, each with holes
+    for parameter, value in _MALLOPT.items():
+        _tell_malloc("mallopt", parameter, value)
     page = StaticFiles(directory=str(resources.files("nmt_cli.server") / "page"), html=True)
     cors = Middleware(
         CORSMiddleware,
@@ -73,6 +81,7 @@ def create(settings: Settings) -> Starlette:
         middleware=[Middleware(_Outside, settings=settings), cors],
     )
     app.state.models = ServedModels(settings)
+    gc.freeze()  # what stays: so Python looks for garbage among the rest, often and quickly
     return app
 
 
