@@ -1,6 +1,6 @@
 """Texts of many requests -> batches of one model.
 
-A text waits until a core is free, and never longer than a few milliseconds when one is. Then the
+A text waits until a thread is free, and never longer than a few milliseconds when one is. Then the
 batch is made of the text that is due and others of about its length, so that a short one is not
 held up by a long one. A request of many texts lets others in between: each of its texts is due
 later than the one before, by the time that a batch of this model takes to come to it (start-time
