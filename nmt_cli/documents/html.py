@@ -1,68 +1,117 @@
 """HTML: what stands between blocks' tags is translated; tags in a sentence follow its words.
 
-In XML, where names of tags say nothing, the tags with text beside them are those in a sentence.
+What attributes say to readers, such as `alt`, is translated, too. Code, formulas and elements with
+`translate="no"` stay. In XML, where names of tags say nothing, the tags with text beside them are
+those in a sentence.
 """
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from nmt_cli.documents.inline import Builder, Inline
 
 SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
 ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
+_KEPT = ("code", "kbd", "math", "samp", "var")
 _IN_SENTENCES = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
     "font", "i", "img", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "wbr",
+    "sub", "sup", "time", "tt", "u", "wbr", *_KEPT,
 }  # fmt: skip
 _BREAK = re.compile(r"<br[\s/>]", re.IGNORECASE)
 _ALONE = ("br", "img", "wbr")  # have no end
-_KEPT = "code|kbd|samp|var"
 # What is not closed reaches to the end. Some tags are passed over with all that they hold, which is
 # not for readers, or not to be changed.
 _MARKUP = re.compile(
     rf"""
-    (?P<whole> <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?.*?(?:\?>|\Z) | <!(?!--).*?(?:>|\Z)
+    (?P<whole> <!\[CDATA\[.*?(?:\]\]>|\Z) | <!(?!--).*?(?:>|\Z)
       | (?i:<(?P<name>script|style|pre|textarea)(?![a-z]){ATTRIBUTES}(?<!/)>
         .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z)) )
-    | (?P<comment> <!--.*?(?:-->|\Z) )
-    | (?P<kept> (?i:<(?P<code>{_KEPT})(?![a-z]){ATTRIBUTES}(?<!/)>[^<]*</(?P=code)\s*>) )
+    | (?P<point> <!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) | <%.{{0,300}}?%> )
     | (?P<tag> <(?P<slash>/?)(?P<of>[A-Za-z][A-Za-z0-9-]*){ATTRIBUTES}> )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_ATTRIBUTE = re.compile(
+    r"""(?<=\s)([^\s"'<>/=]++)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?"""
+)
+_FOR_READERS = ("alt", "title", "placeholder", "aria-label", "aria-description")  # attributes
+_BUTTONS = ("submit", "button", "reset")
+_OF_THE_PAGE = re.compile(r"(?:\w+:)?(?:description|title)")
+_FIRST = 0x100000  # of private characters, which stand for values of attributes
+_SIGN = re.compile("[\U00100000-\U0010fffd]")
+
+
+@dataclass(frozen=True)
+class _Markup:
+    """A tag, or what is passed over with all that it holds."""
+
+    raw: str
+    start: int  # in the page
+    name: str = ""  # of a tag
+    is_end: bool = False
+    is_block: bool = False  # ends a sentence
+    words: str | None = None  # of what stays as it is
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the page."""
+        return self.start + len(self.raw)
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it is a tag, or an element that stays as it is."""
+        return bool(self.name) or self.words is not None
+
+    @property
+    def begins(self) -> bool:
+        """Whether it is the tag of an element that has an end."""
+        return bool(self.name) and not self.is_end and not self.raw.endswith("/>")
 
 
 class Page:
     """A page in parts.
 
     Attributes:
-        texts: What is to be translated.
+        texts: What is to be translated; that of attributes comes last.
     """
 
     def __init__(self, page: str, *, is_xml: bool = False) -> None:
         self.texts: list[Inline] = []
         # what stands before the first text, between the texts, and after the last one
         self._frame: list[str] = []
+        values: list[str] = []
+        if not is_xml and not _SIGN.search(page):
+            page, values = _without_values(page)
+        mixed = {*_beside_text(page)} if is_xml else None
         pending, begin = "", 0
-        mixed = _beside_text(page) if is_xml else None
-        blocks = [found for found in _MARKUP.finditer(page) if not _is_in_sentence(found, mixed)]
-        for start, end in [*(found.span() for found in blocks), (len(page), len(page))]:
-            before, inline, after = _inline(page[begin:start])
+        inner: list[_Markup] = []
+        for found in [*_markup(page), _Markup("", len(page), is_block=True)]:
+            is_known = mixed is None or not found.is_element
+            if found.start in (mixed or ()) or (is_known and not found.is_block):
+                inner.append(found)
+                continue
+            before, inline, after = _inline(page, begin, found.start, inner)
             if inline is None:
-                pending += page[begin:start]
+                pending += page[begin : found.start]
             else:
                 self._frame.append(pending + before)
                 self.texts.append(inline)
                 pending = after
-            pending += page[start:end]
-            begin = end
+            pending += found.raw
+            begin, inner = found.end, []
         self._frame.append(pending)
+        self.texts += [Inline(SPACE.sub(" ", unescaped(one)), escape=html.escape) for one in values]
 
     def filled(self, texts: Sequence[str]) -> str:
         """Return the page with other texts, which are HTML, in place of its own."""
-        return "".join(a + b for a, b in zip(self._frame, [*texts, ""], strict=True))
+        count = len(self._frame) - 1
+        page = "".join(a + b for a, b in zip(self._frame, [*texts[:count], ""], strict=True))
+        # of two languages an attribute has the second
+        values = [text.rpartition("<br>")[2] for text in texts[count:]]
+        return _SIGN.sub(lambda sign: values[ord(sign[0]) - _FIRST], page) if values else page
 
 
 def unescaped(text: str) -> str:
@@ -77,67 +126,140 @@ def _escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _is_in_sentence(found: re.Match[str], mixed: set[int] | None) -> bool:
-    if found["comment"] or found["kept"]:
-        return True
-    if mixed is not None:
-        return found.start() in mixed
-    return found["tag"] is not None and found["of"].lower() in _IN_SENTENCES
+def _markup(page: str) -> list[_Markup]:
+    """Return the markup of a page; an element that stays as it is is one with all that it holds."""
+    found = [
+        _Markup(
+            one[0],
+            one.start(),
+            (one["of"] or "").lower(),
+            is_end=bool(one["slash"]),
+            is_block=bool(one["whole"] or (one["tag"] and one["of"].lower() not in _IN_SENTENCES)),
+        )
+        for one in _MARKUP.finditer(page)
+    ]
+    ends = _ends(found)
+    made, number = [], 0
+    while number < len(found):
+        one, end = found[number], ends.get(number)
+        if end is not None and (words := _kept_words(page, one, found[end])) is not None:
+            one = replace(one, raw=page[one.start : found[end].end], name="", words=words)
+            number = end
+        made.append(one)
+        number += 1
+    return made
 
 
-def _beside_text(page: str) -> set[int]:
-    """Return where the tags begin that stand in an element that also holds text of its own."""
-    mixed: set[int] = set()
+def _ends(found: Sequence[_Markup]) -> dict[int, int]:
+    """Return which tag ends an element that another one begins, by their numbers."""
+    ends = {}
+    open_: dict[str, list[int]] = {}
+    for number, one in enumerate(found):
+        if one.begins:
+            open_.setdefault(one.name, []).append(number)
+        elif one.is_end and open_.get(one.name):
+            ends[open_[one.name].pop()] = number
+    return ends
+
+
+def _kept_words(page: str, begin: _Markup, end: _Markup) -> str | None:
+    """Return the words of an element that stays as it is; None if it does not."""
+    stays = begin.name in _KEPT or _has_to_stay(_attributes(begin.raw))
+    if not stays and begin.name != "sup":
+        return None
+    words = SPACE.sub(" ", unescaped(_MARKUP.sub("", page[begin.end : end.start])))
+    return words if stays or not any(map(str.isalpha, words)) else None  # the number of a note
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    found = (one.groups("") for one in _ATTRIBUTE.finditer(tag))
+    return {key.lower(): "".join(values) for key, *values in found}
+
+
+def _has_to_stay(attributes: Mapping[str, str]) -> bool:
+    is_named = "notranslate" in attributes.get("class", "").split()
+    return is_named or attributes.get("translate", "").lower() == "no"
+
+
+def _without_values(page: str) -> tuple[str, list[str]]:
+    """Return a page with a sign for each value of an attribute for readers, and these."""
+    parts, values, begin = [], [], 0
+    for tag in _markup(page):
+        for start, end in _values(tag) if tag.name and not tag.is_end else ():
+            if len(values) < len(range(_FIRST, 0x10FFFE)):
+                parts += [page[begin:start], chr(_FIRST + len(values))]
+                values.append(page[start:end])
+                begin = end
+    return "".join([*parts, page[begin:]]), values
+
+
+def _values(tag: _Markup) -> Iterator[tuple[int, int]]:
+    """Yield where a tag has a text for readers in quotes."""
+    attributes = _attributes(tag.raw)
+    is_button = tag.name == "input" and attributes.get("type", "").lower() in _BUTTONS
+    called = attributes.get("name") or attributes.get("property") or ""
+    is_of_the_page = tag.name == "meta" and _OF_THE_PAGE.fullmatch(called.lower())
+    wanted = (*_FOR_READERS, *["value"] * is_button, *["content"] * bool(is_of_the_page))
+    for found in _ATTRIBUTE.finditer(tag.raw) if not _has_to_stay(attributes) else ():
+        group = 2 if found[2] else 3
+        if found[1].lower() in wanted and any(map(str.isalpha, found[group] or "")):
+            yield tag.start + found.start(group), tag.start + found.end(group)
+
+
+def _beside_text(page: str) -> Iterator[int]:
+    """Yield where the tags begin that stand in an element that also holds text of its own."""
     open_: list[tuple[list[int], list[str]]] = [([], [])]  # tags in each element, and texts
     begin = 0
-    for found in _MARKUP.finditer(page):
-        open_[-1][1].append(page[begin : found.start()].strip())
-        begin = found.end()
-        if found["slash"] and len(open_) > 1:
+    for found in _markup(page):
+        open_[-1][1].append(page[begin : found.start].strip())
+        begin = found.end
+        if found.is_end and len(open_) > 1:
             tags, texts = open_.pop()
-            mixed.update(tags if any(texts) else ())
-        if found["tag"]:
-            open_[-1][0].append(found.start())
-        if found["tag"] and not found["slash"] and not found[0].endswith("/>"):
+            yield from tags if any(texts) else ()
+        if found.is_element:
+            open_[-1][0].append(found.start)
+        if found.begins:
             open_.append(([], []))
     open_[-1][1].append(page[begin:].strip())
-    mixed.update(*(tags for tags, texts in open_ if any(texts)))
-    return mixed
+    for tags, texts in open_:
+        yield from tags if any(texts) else ()
 
 
-def _inline(stretch: str) -> tuple[str, Inline | None, str]:
+def _inline(
+    page: str, start: int, end: int, inner: Sequence[_Markup]
+) -> tuple[str, Inline | None, str]:
     """Return a text between blocks, and the space around it; None if it has no word."""
-    core = stretch.strip()
-    if not unescaped(_MARKUP.sub("", core)).strip():
-        return "", None, ""
-    head = len(stretch) - len(stretch.lstrip())
-    before, after = stretch[:head], stretch[head + len(core) :]
+    stretch = page[start:end]
+    core_start = start + len(stretch) - len(stretch.lstrip())
+    core_end = start + len(stretch.rstrip())
     made = Builder()
-    begin = 0
-    for found in _MARKUP.finditer(core):
-        _add_text(made, core[begin : found.start()])
+    has_words = False
+    begin = core_start
+    for found in inner:
+        has_words = _add_text(made, page[begin : found.start]) or has_words
+        begin = found.end
         _add_markup(made, found)
-        begin = found.end()
-        if _BREAK.match(found[0]) and begin < len(core):  # ends a word, even without a space
+        if _BREAK.match(found.raw) and begin < core_end:  # ends a word, even without a space
             made.text += " "
-            begin += len(core[begin:]) - len(core[begin:].lstrip())
-    _add_text(made, core[begin:])
-    return before, made.inline(_escape), after
+            begin = core_end - len(page[begin:core_end].lstrip())
+    has_words = _add_text(made, page[begin:core_end]) or has_words
+    inline = made.inline(_escape) if has_words else None
+    return page[start:core_start], inline, page[core_end:end]
 
 
-def _add_text(made: Builder, text: str) -> None:
+def _add_text(made: Builder, text: str) -> bool:
+    """Add a text; return whether there is more than space in it."""
     text = SPACE.sub(" ", unescaped(text))
-    made.text += text if made.text else text.removeprefix(" ")
+    made.text += text
+    return bool(text.strip())
 
 
-def _add_markup(made: Builder, found: re.Match[str]) -> None:
-    tag, name = found[0], (found["of"] or "").lower()
-    if found["kept"]:
-        inner, end = tag.index(">") + 1, tag.rindex("</")
-        made.keep(unescaped(tag[inner:end]), tag)
-    elif found["slash"]:
-        made.close(name, tag)
-    elif found["comment"] or name in _ALONE or tag.endswith("/>"):
-        made.point(tag)
+def _add_markup(made: Builder, found: _Markup) -> None:
+    if found.words is not None:
+        made.keep(found.words, found.raw)
+    elif found.is_end:
+        made.close(found.name, found.raw)
+    elif not found.name or found.name in _ALONE or found.raw.endswith("/>"):
+        made.point(found.raw)
     else:
-        made.open(name, tag)
+        made.open(found.name, found.raw)

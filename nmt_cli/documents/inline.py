@@ -305,7 +305,7 @@ class _Filling:
         if not self._starts or position <= self._starts[0]:
             return 0
         if position >= self._ends[-1]:
-            return len(self._output.rstrip())
+            return len(self._output if position > self._ends[-1] else self._output.rstrip())
         number = bisect_right(self._starts, position) - 1
         start, end = self._starts[number], self._ends[number]
         found = self._made.get(number, [])

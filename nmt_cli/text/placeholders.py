@@ -27,15 +27,19 @@ NUMBER = r"\d+(?:[.,:/]\d+)*"
 # Words of a plain text that stay as they are: addresses, code, placeholders of programs.
 # Nothing in them may be looked for from each character to the end: that takes for ever.
 PROTECTED = (
-    r"https?://[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]",
+    r"(?i:(?:https?|s?ftps?|wss?|ssh|git|file)://|mailto:|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]",
     r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+",
     r"``?[^`\n]+``?",  # code of Markdown and reStructuredText
     r":[a-z][\w:+.-]{0,64}:`[^`\n]+`",  # a role of reStructuredText
     r"%\(\w+\)[#0 +-]{0,5}\d{0,9}(?:\.\d{1,9})?[diouxXeEfFgGcrs]",
     r"%(?:\d{1,9}\$)?[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?(?:hh|h|ll|l|z)?[diouxXeEfFgGcrs@](?![a-z])",
-    r"\$\{[^{}\s]+\}",
+    r"%(?:L?\d{1,2}|n)(?!\w)",  # of Qt
     r"\{\{[^{}\n]+\}\}",
-    r"\{[^{}\s]*\}",
+    r"\{%[^{}\n]*%\}",
+    r"[$%#]?\{[^{}\s]*\}",
+    r"\{\s*\w+\s*,\s*(?:number|date|time)\b[^{}\n]*\}",
+    r"\$t\([^()\n]*\)",  # the text of another key, in catalogues of i18next, and of Vue
+    r"@(?:\.\w{1,20})?:[\w.]*\w",
     r"</?[A-Za-z][^<>]*>",
     r"&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
 )
