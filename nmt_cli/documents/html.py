@@ -183,7 +183,7 @@ def _has_to_stay(attributes: Mapping[str, str]) -> bool:
 
 def _without_values(page: str) -> tuple[str, list[str]]:
     """Return a page with a sign for each value of an attribute for readers, and these."""
-    parts, values, begin = [], [], 0
+    parts, values, begin = list[str](), list[str](), 0
     for tag in _markup(page):
         for start, end in _values(tag) if tag.name and not tag.is_end else ():
             if len(values) < len(range(_FIRST, 0x10FFFE)):

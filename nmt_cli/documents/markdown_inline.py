@@ -14,7 +14,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from nmt_cli.documents.inline import Builder, Inline
 
 HARD_SPACE = "\uf8ff"  # one that is no place for a line to end: in the address of a link
-_LINK_BEGIN = re.compile(r"!?\[")
+_LINK_BEGIN = re.compile(r"!?\[(?!\^)")  # but no footnote
 _NO_LINK = re.compile(r"`[^`]*`|!\[[^\[\]]*\](?:\([^()]*\))?")
 _LINK_TARGET = re.compile(
     r"\(\s*(?:<[^<>\n]*>|(?:[^()\s<\\]|\\.|\((?:[^()\s\\]|\\.)*\))(?:[^()\s\\]|\\.|\((?:[^()\s\\]|\\.)*\))*)?"
@@ -40,8 +40,9 @@ _PATTERNS = {
     _Kind.KEPT: re.compile(
         r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
         r"|<[a-zA-Z][a-zA-Z0-9+.-]+:[^<>\s]*>|<[\w.!#$%&'*+/=?^`{|}~-]+@[^<>\s]+>"
-        r"|https?://[^\s<>()\[\]\\*`]*[^\s<>()\[\]\\*`.,;:!?_~]"
-        r"|\[\^[^\]\s]+\]|:[a-z0-9_+-]+:(?!\w)|\$\$?[^$\s][^$]*\$\$?",
+        r"|(?:https?://|www\.)[^\s<>()\[\]\\*`]*[^\s<>()\[\]\\*`.,;:!?_~]"
+        r"|\[\^[^\]\s]+\]|!?\[\[[^\[\]\n]+\]\]|:[a-z0-9_+-]+:(?!\w)"
+        r"|\$\$[^$]+\$\$|\$(?![\s$])[^$]*(?<!\s)\$(?!\d)",  # $5 and $10 are no formula
         re.DOTALL,
     ),
     _Kind.BREAK: re.compile(r"[ ]{2,}\n|\\\n|<br\s*/?>", re.IGNORECASE),
@@ -51,7 +52,7 @@ _PATTERNS = {
     ),
     _Kind.POINT: re.compile(r"<!--.*?-->", re.DOTALL),
     _Kind.SIGN: re.compile(r"\*+|_+|(?:~~)+"),
-    _Kind.TEXT: re.compile(r"(?:(?!https?:)[^\W_])+"),
+    _Kind.TEXT: re.compile(r"(?:(?!https?:|www\.)[^\W_])+"),
 }
 
 

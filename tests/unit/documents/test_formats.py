@@ -169,7 +169,8 @@ def test_markdown_without_changes_renders_as_it_did(tmp_path):
     assert texts[0] == "The small dog"
     assert texts[1].startswith("A paragraph with a link, `code`, image and a foot[^1] that goes on")
     assert "two * three" in texts
-    assert not [text for text in texts if "stays" in text or "this" in text or "title" in text]
+    assert not [text for text in texts if "stays" in text or "does" in text or "title" in text]
+    assert "and this" in texts
     made = _unchanged(document).decode()
     assert made.startswith("---\ntitle: not this\n---\n# The *small* dog\n")
     parser = MarkdownIt("commonmark").enable("table")
@@ -450,6 +451,46 @@ def test_words_that_stay_are_found_where_they_belong(tmp_path):
         "<p>Finally, the sum of <code>x</code> and <code>y</code> is a library <code>a</code>.</p>"
     )
     assert _unchanged(_opened(tmp_path, "a.html", page)).decode() == page
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ("| a \\| b | `c` |\n|---|---|\n| d | e |\n", ["a | b", "d", "e"]),
+        ("- [ ] one\n- [x] two\n", ["one", "two"]),
+        (
+            "a[^1] b[^2]\n\n[^1]: one two\n    three\n\n[^2]: x.org\n",
+            ["a[^1] b[^2]", "one two three"],
+        ),
+        ("Term\n: what it is\n: and is not\n", ["Term", "what it is", "and is not"]),
+        ("> [!NOTE]\n> one\n\n> [!tip] two\n", ["one", "two"]),
+        (":::note\n\none\n\n:::\n\n::: {.x}\ntwo\n:::\n\n:::tip Three\n", ["one", "two", "Three"]),
+        (
+            '!!! warning "One"\n    two\n    three\n\n??? note\n    four\n',
+            ["One", "two three", "four"],
+        ),
+        ("# One {#one .x}\n\nTwo\n{: .y}\n", ["One", "Two"]),
+        ("{% if x %}\none\n{% endif %}\n\n{{< note >}}\ntwo {{ x }}\n", ["one", "two {{ x }}"]),
+        ("so is\n$$\nx = \\text{no}\n$$\nthat\n\n\\begin{a}\nno\n\\end{a}\n", ["so is", "that"]),
+        ("it costs $5 and $10, $x$ is\n", ["it costs $5 and $10, $x$ is"]),
+        ("+++\ntitle = 'no'\n+++\nsee [[a page]]\n", ["see [[a page]]"]),
+        (
+            '<p align="center">\n<img src="no" alt="one"> two\n</p>\n\nthree\n',
+            [" two", "one", "three"],
+        ),
+        ("one  \ntwo\\\nthree\n", ["one two three"]),
+    ],
+)
+def test_markdown_of_many_programs(tmp_path, content, texts):
+    document = _opened(tmp_path, "a.md", content)
+    assert _texts(document) == texts
+    assert _unchanged(document).decode().split() == content.split()
+
+
+def test_dollars_are_no_formula(tmp_path):
+    (text,) = _opened(tmp_path, "a.md", "it costs $5 or $10, but $a_1$ and $$b c$$\n").texts
+    kept = [text.text[mark.start : mark.end] for mark in text.marks if mark.is_kept]
+    assert kept == ["$a_1$", "$$b c$$"]
 
 
 def test_a_link_by_its_own_words_keeps_its_label(tmp_path):
