@@ -1,4 +1,4 @@
-"""Catalogues of programs' texts, read and written by translate-toolkit: PO, JSON and others.
+"""Catalogues of programs' texts, read and written by translate-toolkit: PO, Qt, Android and others.
 
 A text that is translated already stays as it is, unless all are asked for.
 """
@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from translate.storage import aresource, jsonl10n, po, properties, ts2, yaml
-from translate.storage.base import DictUnit
+from translate.storage import aresource, po, properties, ts2
 
-from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.messages import Message
 from nmt_cli.errors import DataError
 
 _STORES = {
@@ -20,13 +19,11 @@ _STORES = {
     ".pot": po.pofile,
     ".ts": ts2.tsfile,
     ".properties": properties.javafile,
-    ".json": jsonl10n.JsonNestedFile,
-    ".yaml": yaml.YAMLFile,
-    ".yml": yaml.YAMLFile,
     ".xml": aresource.AndroidResourceFile,
 }
 # In these, a translation takes the place of the text.
-_IN_PLACE = (DictUnit, aresource.AndroidResourceUnit, properties.proppluralunit)
+_IN_PLACE = (aresource.AndroidResourceUnit, properties.proppluralunit)
+_REFERENCE = re.compile(r"[@?][\w.:+]*/?[\w.]+\Z")  # of Android, to another resource
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
 
 
@@ -40,15 +37,18 @@ class Page:
     def __init__(self, path: Path, *, with_translated: bool) -> None:
         self._store = _opened(path)
         self._units = [u for u in self._store.units if _is_wanted(u, with_translated)]
-        self._lines = [[one.split("\n") for one in _sources(unit)] for unit in self._units]
-        rows = (row for forms in self._lines for form in forms for row in form)
-        self.texts = [Inline(row) for row in rows]
+        self._forms = [[Message(text) for text in _sources(unit)] for unit in self._units]
+        self.texts = [text for forms in self._forms for form in forms for text in form.texts]
 
     def filled(self, texts: Sequence[str]) -> bytes:
         """Return the catalogue with translations."""
         waiting = iter(texts)
-        for unit, forms in zip(self._units, self._lines, strict=True):
-            _fill(unit, ["\n".join(next(waiting) for _ in form) for form in forms], self._plurals)
+        for unit, forms in zip(self._units, self._forms, strict=True):
+            made = [form.filled([next(waiting) for _ in form.texts]) for form in forms]
+            is_item = _is_item(unit)
+            _fill(unit, made, self._plurals)
+            if is_item:  # the library made it a text of its own
+                unit.xmlelement.tag = "item"
         written = io.BytesIO()
         self._store.serialize(written)
         return written.getvalue()
@@ -71,13 +71,28 @@ def _opened(path: Path) -> Any:
     except Exception as error:  # of each parser another kind
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: cannot be read as {path.suffix}: {reason}") from error
+    if kind is aresource.AndroidResourceFile:  # which knows no arrays
+        for item in store.document.iterfind("string-array/item"):
+            store.addunit(store.UnitClass(None, xmlelement=item), new=False)
+    if kind is po.pofile and "charset=CHARSET" in str(store.header() or ""):
+        store.updateheader(content_type="text/plain; charset=UTF-8")
     return store
 
 
 def _is_wanted(unit: Any, with_translated: bool) -> bool:
-    if not unit.istranslatable() or not str(unit.source or "").strip():
+    if not (unit.istranslatable() or _is_item(unit)) or not str(unit.source or "").strip():
+        return False
+    if isinstance(unit, aresource.AndroidResourceUnit) and _REFERENCE.match(str(unit.source)):
         return False
     return with_translated or isinstance(unit, _IN_PLACE) or not str(unit.target or "").strip()
+
+
+def _is_item(unit: Any) -> bool:
+    """Return whether a unit is an item of a list of Android that may be translated."""
+    element: Any = getattr(unit, "xmlelement", None)
+    if element is None or element.tag != "item":
+        return False
+    return str(element.getparent().get("translatable")) != "false"
 
 
 def _sources(unit: Any) -> list[str]:
@@ -88,7 +103,7 @@ def _sources(unit: Any) -> list[str]:
 
 def _fill(unit: Any, forms: list[str], plurals: int) -> None:
     """Give a unit its translation; a language with more plural forms repeats the last."""
-    if len(forms) == 1:
+    if len(forms) == 1 and not unit.hasplural():
         unit.target = forms[0]
         return
     unit.target = (forms + forms[-1:] * plurals)[: max(plurals, 1)]

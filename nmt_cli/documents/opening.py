@@ -1,5 +1,6 @@
 """Which files are documents, and how each kind is read."""
 
+import codecs
 import importlib.util
 import re
 from collections.abc import Sequence
@@ -38,6 +39,12 @@ _ALIKE = (
     {".po", ".pot"},
     {".xlf", ".xliff"},
     {".yaml", ".yml"},
+)
+_MARKS = {  # that begin a file in an encoding
+    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
+}  # fmt: skip
+_CHARSET = re.compile(
+    rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)|<\?xml[^<>]+encoding\s*=\s*[\"']([\w.:-]+)", re.I
 )
 _LARGEST = 1 << 27  # bytes of a file
 
@@ -145,12 +152,7 @@ def open_document(
 
 def _open(path: Path, kind: str, with_translated: bool) -> Document:
     if kind == CATALOGUE:
-        from nmt_cli.documents import catalogue, xliff
-
-        if b"<!ENTITY" in path.read_bytes():  # they can name other files, or grow without end
-            raise DataError(f"{path}: defines entities, which are not read")
-        reader = xliff.Page if path.suffix.lower() in xliff.ENDINGS else catalogue.Page
-        return reader(path, with_translated=with_translated)
+        return _catalogue(path, with_translated)
     if kind in (WORD, POWERPOINT, EXCEL):
         from nmt_cli.documents import office
 
@@ -163,22 +165,52 @@ def _open(path: Path, kind: str, with_translated: bool) -> Document:
     return _TextFile(path, kind)
 
 
+def _catalogue(path: Path, with_translated: bool) -> Document:
+    from nmt_cli.documents import catalogue, keyed, xliff
+
+    ending = path.suffix.lower()
+    if ending in keyed.ENDINGS:
+        return keyed.Page(path)
+    if b"<!ENTITY" in path.read_bytes():  # they can name other files, or grow without end
+        raise DataError(f"{path}: defines entities, which are not read")
+    reader = xliff.Page if ending in xliff.ENDINGS else catalogue.Page
+    return reader(path, with_translated=with_translated)
+
+
 class _TextFile:
-    """A document that is text in UTF-8; its line ends stay."""
+    """A document that is text; its encoding and line ends stay."""
 
     def __init__(self, path: Path, kind: str) -> None:
+        content = path.read_bytes()
+        self._mark = next(filter(content.startswith, _MARKS), b"")
+        self._encoding = _MARKS.get(self._mark) or (_declared(content) if kind == HTML else "utf-8")
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}: not valid UTF-8 (byte {error.start + 1})") from error
+            name = self._encoding.upper()
+            hint = "save it as UTF-8"
+            raise DataError(
+                f"{path}: not valid {name} (byte {error.start + 1})", hint=hint
+            ) from error
         self._has_returns = "\r\n" in text
         self._page = _page(text.replace("\r\n", "\n"), kind)
         self.texts: Sequence[Inline] = self._page.texts
 
     def filled(self, texts: Sequence[str]) -> bytes:
-        """Return the file."""
+        """Return the file; what a page's encoding does not have is a reference."""
         text = self._page.filled(texts)
-        return (text.replace("\n", "\r\n") if self._has_returns else text).encode()
+        text = text.replace("\n", "\r\n") if self._has_returns else text
+        return self._mark + text.encode(self._encoding, "xmlcharrefreplace")
+
+
+def _declared(page: bytes) -> str:
+    """Return the encoding that a page says it has, as browsers take it."""
+    found = _CHARSET.search(page[:1024])
+    try:
+        name = codecs.lookup((found[1] or found[2]).decode()).name if found else "utf-8"
+    except LookupError:
+        return "utf-8"
+    return {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, "utf-8" if "utf" in name else name)
 
 
 def _page(text: str, kind: str) -> Page[str]:

@@ -8,14 +8,17 @@ from itertools import pairwise
 from nmt_cli.documents.inline import Builder, Inline
 
 _TIMES = re.compile(r"^.*-->.*$", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t]*(?:\n|\Z)|\Z")
+# What ends a subtitle: a blank line, the number of the next one, or the end.
+_BLANK = re.compile(r"\n[ \t]*(?:\n|\Z)|(?:\n\d+[ \t]*)?\n?\Z")
 _DASHES = "-\u2013\u2014"
 _TAG = re.compile(
     rf"</?(?P<name>[A-Za-z]+)[^<>]*>|<[\d:.]+>|\{{\\[^{{}}]*\}}|^[{_DASHES}] ?", re.MULTILINE
 )
 _TURN = re.compile(rf"^[{_DASHES}] ?", re.MULTILINE)
-# with the marks of East Asian text, and what closes a quotation
-_SENTENCE_END = re.compile("[.!?\u2026\u3002\uff01\uff1f\u266a][\"'\u00bb\u201d\u2019)\\]]*\\s*\\Z")
+# with the marks of East Asian text, what closes a quotation, and the bracket around a sound
+_SENTENCE_END = re.compile(
+    "[.!?\u2026\u3002\uff01\uff1f\u266a\\])][\"'\u00bb\u201d\u2019)\\]]*\\s*\\Z"
+)
 _MOST = 4  # subtitles that are taken as one sentence
 _WIDTH = 42  # characters of a line, where the original has shorter ones
 

@@ -1,22 +1,22 @@
-"""XLIFF, read and written by translate-toolkit: its inline elements follow their words.
+"""XLIFF, 1.2 and 2: the inline elements of a text follow its words.
 
 A text that is translated already stays as it is, unless all are asked for.
 """
 
 import html
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
-from translate.storage.xliff import xlifffile
 
 from nmt_cli.documents.inline import Builder, Inline
 from nmt_cli.errors import DataError
 
 ENDINGS = (".xlf", ".xliff")
-_AROUND_WORDS = ("g", "mrk")  # other elements hold no text to translate
+_UNITS = ("trans-unit", "segment")  # of 1.2 and 2
+_AROUND_WORDS = ("g", "pc", "mrk")  # other elements hold no text to translate
+_NOT_TRANSLATED = ("new", "needs-translation", "initial")  # states
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True)
 
 
@@ -29,32 +29,68 @@ class Page:
 
     def __init__(self, path: Path, *, with_translated: bool) -> None:
         try:
-            self._store = xlifffile.parsestring(path.read_bytes())
-        except Exception as error:  # of its parsers, each another kind
-            reason = " ".join(str(error).split())
-            raise DataError(f"{path}: cannot be read as XLIFF: {reason}") from error
-        self._units = [
-            unit
-            for unit in self._store.units
-            if unit.istranslatable()
-            and str(unit.source or "").strip()
-            and (with_translated or not str(unit.target or "").strip())
-        ]
-        self.texts = [_inline(unit.source_dom) for unit in self._units]
+            root = etree.fromstring(path.read_bytes(), _PARSER)
+        except etree.XMLSyntaxError as error:
+            raise DataError(f"{path}: cannot be read as XLIFF: {error}") from error
+        if _name(root) != "xliff":
+            raise DataError(f"{path}: cannot be read as XLIFF: it is <{_name(root)}>")
+        self._tree = root.getroottree()
+        self._sources = [one for one in root.iter("{*}source") if _is_wanted(one, with_translated)]
+        self.texts = [_inline(source) for source in self._sources]
 
     def filled(self, texts: Sequence[str]) -> bytes:
         """Return the file with other texts, which are XML, as targets."""
-        for unit, text in zip(self._units, texts, strict=True):
-            unit.target = unit.source
-            unit.markapproved(value=False)  # a person has not read it
-            target = unit.target_dom
-            space = etree.QName(target).namespace or ""
-            made = etree.fromstring(f'<target xmlns="{space}">{text}</target>', _PARSER)
+        for source, text in zip(self._sources, texts, strict=True):
+            target = _target(source)
+            spaces = "".join(
+                f' xmlns{f":{key}" if key else ""}="{html.escape(value)}"'
+                for key, value in source.nsmap.items()
+            )
+            made = etree.fromstring(f"<target{spaces}>{text}</target>", _PARSER)
             target[:] = made[:]
             target.text = made.text
-        written = io.BytesIO()
-        self._store.serialize(written)
-        return written.getvalue()
+            unit = source.getparent()
+            if _name(unit) == "segment":
+                unit.set("state", "translated")
+            else:
+                target.set("state", "translated")
+                unit.set("approved", "no")  # a person has not read it
+        encoding = self._tree.docinfo.encoding or "UTF-8"
+        written: bytes = etree.tostring(self._tree, xml_declaration=True, encoding=encoding)
+        return written
+
+
+def _name(element: Any) -> str:
+    return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+def _is_wanted(source: Any, with_translated: bool) -> bool:
+    unit = source.getparent()
+    is_text = _name(unit) in _UNITS and "".join(source.itertext()).strip()
+    if not is_text or any(one.get("translate") == "no" for one in (unit, *unit.iterancestors())):
+        return False
+    target = unit.find("{*}target")
+    if (
+        with_translated
+        or target is None
+        or (target.get("state") or unit.get("state")) in _NOT_TRANSLATED
+    ):
+        return True
+    return not "".join(target.itertext()).strip() and not len(target)
+
+
+def _target(source: Any) -> Any:
+    """Return the target of a source; a new one stands behind what is about the source."""
+    unit = source.getparent()
+    target = unit.find("{*}target")
+    if target is None:
+        before = unit.find("{*}seg-source")
+        before = source if before is None else before
+        target = before.makeelement(source.tag.replace("source", "target"))
+        target.tail = before.tail
+        before.addnext(target)
+        before.tail = source.getprevious().tail if source.getprevious() is not None else unit.text
+    return target
 
 
 def _inline(source: Any) -> Inline:
@@ -71,16 +107,26 @@ def _add(element: Any, made: Builder) -> None:
     """Add what an element holds."""
     made.text += element.text or ""
     for child in element:
-        name = etree.QName(child).localname if isinstance(child.tag, str) else ""
-        if name in _AROUND_WORDS:
-            attributes = "".join(
-                f' {key}="{html.escape(value)}"'
-                for key, value in child.attrib.items()
-                if "}" not in key
-            )
-            made.open(name, f"<{name}{attributes}>")
+        name = _name(child)
+        whole = etree.tostring(child, encoding="unicode", with_tail=False)
+        if "no" in (child.get("translate"), *["no"] * (child.get("mtype") == "protected")):
+            made.keep("".join(child.itertext()), whole)
+        elif name in _AROUND_WORDS:
+            made.open(name, _begin(child))
             _add(child, made)
             made.close(name, f"</{name}>")
         else:
-            made.point(etree.tostring(child, encoding="unicode", with_tail=False))
+            made.point(whole)
         made.text += child.tail or ""
+
+
+def _begin(element: Any) -> str:
+    """Return the tag that begins an element."""
+    short = {space: name for name, space in element.nsmap.items()}
+    short["http://www.w3.org/XML/1998/namespace"] = "xml"
+    attributes = ""
+    for key, value in element.attrib.items():
+        name = etree.QName(key)
+        prefix = f"{short[name.namespace]}:" if name.namespace else ""
+        attributes += f' {prefix}{name.localname}="{html.escape(value)}"'
+    return f"<{_name(element)}{attributes}>"

@@ -1,5 +1,6 @@
 """Documents of each kind: what is translated, and that the rest stays as it was."""
 
+import html
 import io
 import json
 import re
@@ -18,7 +19,7 @@ from office_files import reversed_texts
 from translate.storage import po, xliff
 
 from nmt_cli.documents import markdown
-from nmt_cli.documents.inline import Alignment
+from nmt_cli.documents.inline import Alignment, Inline
 from nmt_cli.documents.opening import kind_of, open_document
 from nmt_cli.documents.protected import protector
 from nmt_cli.errors import ConfigError, DataError
@@ -258,6 +259,113 @@ def _word(tmp_path):
     document.add_paragraph("An item", style="List Bullet")
     document.save(str(tmp_path / "a.docx"))
     return open_document(tmp_path / "a.docx", "word", protector())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts", "expected"),
+    [
+        ("a.json", '{\n\t"a b": "one",\n\t"n": [1.50, true, {"x" : "\\u00fc\\"3"}], "k": ""\n}',
+         ["one", 'ü"3'],
+         '{\n\t"a b": "ONE",\n\t"n": [1.50, true, {"x" : "\\u00dc\\"3"}], "k": ""\n}'),
+        ("a.json", '\ufeff{"a": "ü b"}\r\n', ["ü b"], '\ufeff{"a": "Ü B"}\r\n'),
+        ("a.yaml", "# c\na: one  # d\nn: 5.50\nd: 2024-01-01\nl: [two, 'it''s', \"x\"]\n",
+         ["one", "two", "it's", "x"],
+         "# c\na: ONE  # d\nn: 5.50\nd: 2024-01-01\nl: [TWO, 'IT''S', \"X\"]\n"),
+        ("a.yml", "a: &b one\nc: *b\nd: !x two\n---\ne: |\n   f g\n\n     h\ni: >-\n  j\n  k\n",
+         ["one", "f g", "", "  h", "", "j k"],
+         "a: &b ONE\nc: *b\nd: !x two\n---\ne: |\n   F G\n\n     H\ni: >-\n  J K\n"),
+        ("a.json", '{"a": "{n, plural, =0 {no {x}} other {# dogs {y, select, a {b} z {}}!}} c"}',
+         ["", "no {x}", "# dogs ", "b", "", "!", " c"],
+         '{"a": "{n, plural, =0 {NO {x}} other {# DOGS {y, select, a {B} z {}}!}} C"}'),
+        ("a.json", '{"a": "{n, plural, what is} this"}', ["{n, plural, what is} this"], None),
+    ],
+)  # fmt: skip
+def test_only_texts_of_programs_change(tmp_path, name, content, texts, expected):
+    document = _opened(tmp_path, name, content)
+    assert _texts(document) == texts
+    assert _unchanged(document).decode().split() == content.split()
+    upper = [Inline(one.text.upper(), one.marks, one.escape) for one in document.texts]
+    kept = [
+        "".join(b if any(m.is_kept and m.start <= i < m.end for m in one.marks) else a
+                for i, (a, b) in enumerate(zip(big.text, one.text, strict=True)))
+        for big, one in zip(upper, document.texts, strict=True)
+    ]  # fmt: skip
+    if expected is not None:
+        assert document.filled(kept).decode() == expected
+
+
+def test_lists_of_android_are_translated(tmp_path):
+    items = (
+        '<string-array name="c"><item>d</item></string-array>\n'
+        '<string-array name="f" translatable="false"><item>g</item></string-array>'
+    )
+    content = f'<resources>\n<string name="a">@string/b</string>\n{items}\n</resources>'
+    document = _opened(tmp_path, "strings.xml", content)
+    assert _texts(document) == ["d"]
+    made = document.filled(["x"]).decode()
+    assert "".join(made.split()).endswith("".join(content.replace(">d<", ">x<").split()))
+
+
+def test_a_text_of_yaml_gets_the_quotes_that_it_needs(tmp_path):
+    document = _opened(tmp_path, "a.yaml", "a: one\nb: [two]\nc: three\nd: 'four'\n")
+    made = document.filled(["no: yes", "x, y", "z, it's", "it's"]).decode()
+    assert made == "a: \"no: yes\"\nb: [\"x, y\"]\nc: z, it's\nd: 'it''s'\n"
+
+
+def test_forms_of_a_number_in_qt_are_as_many_as_the_language_has(tmp_path):
+    content = (
+        '<!DOCTYPE TS><TS version="2.1"><context><name>c</name><message numerus="yes">'
+        '<source>%n dog(s) at %1</source><translation type="unfinished"><numerusform/>'
+        "<numerusform/></translation></message></context></TS>"
+    )
+    document = _opened(tmp_path, "a.ts", content)
+    (text,) = document.texts
+    assert [text.text[m.start : m.end] for m in text.marks] == ["%n", "%1"]
+    assert _unchanged(document).decode().count("<numerusform>%n dog(s) at %1</numerusform>") == 2
+
+
+def test_a_template_of_a_catalogue_gets_an_encoding(tmp_path):
+    head = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=CHARSET\\n"\n\n'
+    document = _opened(tmp_path, "a.pot", f'{head}msgid "dog"\nmsgstr ""\n')
+    assert b"charset=UTF-8" in document.filled(["größer"])
+
+
+XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" xmlns:x="y" version="2.0">
+<file id="f"><unit id="1">
+<segment><source>A <pc id="1" x:z="1">big</pc> dog<ph id="2"/></source></segment></unit>
+<unit id="2" translate="no"><segment><source>no</source></segment></unit>
+<unit id="3"><segment state="final"><source>no</source><target>nein</target></segment>
+<segment state="initial"><source>two</source><target>two</target></segment></unit></file></xliff>"""
+
+
+def test_xliff_2_is_translated(tmp_path):
+    document = _opened(tmp_path, "a.xlf", XLIFF_2)
+    assert _texts(document) == ["A big dog", "two"]
+    made = document.filled(reversed_texts(document)).decode()
+    wanted = '<target>dog <pc id="1" x:z="1">big</pc> A<ph id="2"/></target>'
+    assert wanted in re.sub(' xmlns[^ "]*="[^"]*"', "", made)
+    assert made.count('state="translated"') == 2
+    assert "<target>nein</target>" in made
+
+
+def test_what_others_say_of_an_xliff_text_counts(tmp_path):
+    unit = '<trans-unit id="1"><source>{}</source>{}</trans-unit>'
+    units = "".join(
+        [
+            unit.format("one", '<target state="new">one</target>'),
+            unit.format("no", "<target>nein</target>"),
+            unit.format("two", '<seg-source><mrk mtype="seg" mid="0">two</mrk></seg-source>'),
+            unit.format('<mrk mtype="protected">Red</mrk> three', ""),
+        ]
+    )
+    space = 'xmlns="urn:oasis:names:tc:xliff:document:1.2"'
+    document = _opened(
+        tmp_path, "a.xlf", f"<xliff {space}><file><body>{units}</body></file></xliff>"
+    )
+    assert _texts(document) == ["one", "two", "Red three"]
+    assert [mark.is_kept for mark in document.texts[2].marks] == [True]
+    made = _unchanged(document).decode()
+    assert '</seg-source><target state="translated">two</target>' in made
 
 
 def test_a_word_document_keeps_styles_and_formatting(tmp_path):
@@ -525,3 +633,36 @@ def test_addresses_in_any_text_stay(tmp_path, name, content):
     assert _unchanged(document).decode() == content
     made = text.filled("Nichts davon.", Alignment()).text
     assert all(address in made for address in ADDRESSES), made
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_the_mark_of_an_encoding_stays(tmp_path, encoding):
+    (tmp_path / "a.srt").write_bytes(SRT.encode(encoding))
+    document = open_document(tmp_path / "a.srt", "subtitles", protector())
+    assert document.filled([one.unchanged().text for one in document.texts]) == SRT.encode(encoding)
+    (tmp_path / "a.md").write_bytes("---\nno: no\n---\none\n".encode(encoding))
+    assert _texts(open_document(tmp_path / "a.md", "markdown", protector())) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [("iso-8859-1", "cp1252"), ("windows-1251", "cp1251"), ("utf-8", "utf-8"), ("x", "utf-8")],
+)
+def test_a_page_keeps_its_encoding(tmp_path, declared, encoding):
+    page = f'<meta http-equiv="content-type" content="text/html; charset={declared}"><p>\u2026one'
+    (tmp_path / "a.html").write_bytes(page.encode(encoding))
+    document = open_document(tmp_path / "a.html", "html", protector())
+    assert _texts(document) == ["\u2026one"]
+    made = document.filled(["größer ж"]).decode(encoding)
+    assert html.unescape(made) == page.replace("\u2026one", "größer ж")
+
+
+def test_subtitles_without_blank_lines_keep_their_numbers(tmp_path):
+    cues = "1\n00:00:01,000 --> 00:00:02,000\nA dog\n2\n00:00:03,000 --> 00:00:04,000\nruns.\n"
+    document = _opened(tmp_path, "a.srt", cues)
+    assert (_texts(document), _unchanged(document).decode()) == (["A dog runs."], cues)
+
+
+def test_a_sound_is_no_part_of_a_sentence(tmp_path):
+    cues = "1\n00:01.000 --> 00:02.000\n[DOOR SLAMS]\n\n2\n00:03.000 --> 00:04.000\nWho is it?\n"
+    assert _texts(_opened(tmp_path, "a.srt", cues)) == ["[DOOR SLAMS]", "Who is it?"]
