@@ -11,6 +11,8 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lxml import etree
+
 from nmt_cli.documents import package
 from nmt_cli.documents.runs import Line, Stretch, stretches
 
@@ -31,11 +33,13 @@ _MAIN = ".main+xml"
 # The ends of the types of parts that have texts for readers.
 _WITH_TEXTS = (
     _MAIN, ".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml",
-    ".slide+xml", ".notesSlide+xml",
+    ".slide+xml", ".notesSlide+xml", ".slideLayout+xml", ".slideMaster+xml",
     ".sharedStrings+xml", ".worksheet+xml",
     ".chart+xml", ".drawing+xml", ".diagramData+xml", ".diagramDrawing+xml",
 )  # fmt: skip
 _NUMBER = re.compile(r"(\d+)")
+# The end of a file's name, which programs give to a picture that nobody described.
+_PICTURE = re.compile(r"\.(?:bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)\Z", re.IGNORECASE)
 
 
 class Page(package.Page):
@@ -96,5 +100,19 @@ def _texts(root: Any, names: Container[str]) -> Iterator[Stretch | Line]:
         plain = paragraph.find("{*}t")
         if plain is not None:
             yield from Line.all_of(plain, names)
-        elif "".join(paragraph.itertext("{*}t")) not in names:
+        elif "".join(paragraph.itertext("{*}t")) not in names and not _is_prompt(paragraph, root):
             yield from stretches(paragraph)
+    for cache in root.iter("{*}strCache"):  # of a chart: names of categories and series
+        for value in cache.iter("{*}v"):
+            yield from Line.all_of(value, names)
+    for shape in root.iter("{*}docPr", "{*}cNvPr"):
+        for key in ("title", "descr"):
+            if not _PICTURE.search(shape.get(key, "")):
+                yield from Line.all_of(shape, key=key)
+
+
+def _is_prompt(paragraph: Any, root: Any) -> bool:
+    """Return whether a paragraph says on a master what to write, which no slide shows."""
+    is_master = etree.QName(root).localname in ("sldMaster", "sldLayout")
+    shape = next(paragraph.iterancestors("{*}sp"), None) if is_master else None
+    return shape is not None and shape.find("{*}nvSpPr/{*}nvPr/{*}ph") is not None

@@ -19,14 +19,20 @@ from nmt_cli.errors import DataError
 _FILE = "a LibreOffice document (.odt, .odp, .ods)"
 _NAMESPACE = "{{urn:oasis:names:tc:opendocument:xmlns:{}:1.0}}"
 _TEXT, _TABLE, _OFFICE, _STYLE = map(_NAMESPACE.format, ("text", "table", "office", "style"))
+_PROMPT = _NAMESPACE.format("presentation") + "class"  # of what a master says to write
+_PICTURE = _NAMESPACE.format("svg-compatible")
 _WITH_TEXTS = re.compile(r"(?:.*/)?content\.xml|styles\.xml")
 _NOT_FOR_READERS = ("tracked-changes", "annotation")
 _FOR_READERS = (
-    "body", "header", "header-left", "header-first", "footer", "footer-left", "footer-first",
+    "body", "master-page",
+    "header", "header-left", "header-first", "footer", "footer-left", "footer-first",
 )  # fmt: skip
 _PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
 _LINK = f"{_TEXT}a"
-_AROUND_WORDS = (f"{_TEXT}span", f"{_TEXT}meta", _LINK)
+_AROUND_WORDS = (
+    f"{_TEXT}span", f"{_TEXT}meta", _LINK,
+    "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}content-control",
+)  # fmt: skip
 _SPACES = f"{_TEXT}s"
 _ALONE = (
     *(_TEXT + what + edge for what in ("bookmark", "reference-mark", "change")
@@ -65,8 +71,10 @@ def _texts(root: Any) -> Iterator[Stretch | Line]:
         if _is_for_readers(paragraph) and any(map(str.isalpha, "".join(paragraph.itertext()))):
             _make_runs(paragraph, unseen)
             yield from stretches(paragraph)
-    for declared in root.iter("{*}header-decl", "{*}footer-decl"):  # of slides
-        yield from Line.all_of(declared)
+    for plain in root.iter(
+        "{*}header-decl", "{*}footer-decl", f"{_PICTURE}title", f"{_PICTURE}desc"
+    ):  # of slides and pictures
+        yield from Line.all_of(plain)
 
 
 def _unseen_styles(root: Any) -> set[str]:
@@ -82,11 +90,12 @@ def _unseen_styles(root: Any) -> set[str]:
 
 def _is_for_readers(paragraph: Any) -> bool:
     """Return whether a paragraph is shown, and no result of a formula or number."""
-    is_shown = False
+    is_shown = is_prompt = False
     for element in paragraph.iterancestors():
         name = etree.QName(element).localname
         is_shown = is_shown or name in _FOR_READERS
-        if name in _NOT_FOR_READERS:
+        is_prompt = is_prompt or _PROMPT in element.attrib
+        if name in _NOT_FOR_READERS or (name == "master-page" and is_prompt):
             return False
         if element.tag == f"{_TABLE}table-cell":
             is_text = element.get(f"{_OFFICE}value-type", "string") == "string"

@@ -23,7 +23,8 @@ _SIGN, _END = f"{chr(_FIRST)}-{chr(_FIRST + _MOST - 1)}", chr(_FIRST + _MOST)
 _PIECE = re.compile(f"([{_SIGN}])([^{_SIGN}{_END}]*)({_END}?)")
 _TEXT = {"t": None, "noBreakHyphen": "-", "softHyphen": ""}  # None: its own
 _FIELDS = ("fldSimple", "fld")
-_WITH_RUNS = ("hyperlink", "ins", "moveTo", "sdt", *_FIELDS)
+_CONTAINERS = ("hyperlink", "ins", "moveTo", "sdt", "customXml", "dir", "bdo")  # of runs
+_WITH_RUNS = (*_CONTAINERS, *_FIELDS)
 _LINKS = ("hlinkClick", "a")  # in the formatting of a run
 _WITHOUT_MEANING = ("proofErr", "lastRenderedPageBreak")  # the program writes them again
 _UNSEEN = ("lang", "altLang", "dirty", "err", "smtClean")  # attributes of a formatting
@@ -43,28 +44,38 @@ _KEEPS_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of an element that has only text."""
+    """A line of an element that has only text, or of an attribute."""
 
     element: Any
     number: int
+    key: str | None = None  # of the attribute
 
     @classmethod
-    def all_of(cls, element: Any, names: Container[str] = ()) -> "Iterator[Line]":
-        """Yield the lines of an element that have a word, unless its text is one of some names."""
-        text = element.text or ""
-        for number, line in enumerate(text.split("\n")):
+    def all_of(
+        cls, element: Any, names: Container[str] = (), key: str | None = None
+    ) -> "Iterator[Line]":
+        """Yield the lines of a text that have a word, unless it is one of some names."""
+        text = element.text if key is None else element.get(key)
+        for number, line in enumerate((text or "").split("\n")):
             if text not in names and any(map(str.isalpha, line)):
-                yield cls(element, number)
+                yield cls(element, number, key)
 
     def inline(self) -> Inline:
         """Return the text."""
-        return Inline(self.element.text.split("\n")[self.number])
+        return Inline(self._lines()[self.number])
 
     def fill(self, text: str) -> None:
         """Put another text in its place."""
-        lines = self.element.text.split("\n")
+        lines = self._lines()
         lines[self.number] = text
-        self.element.text = "\n".join(lines)
+        if self.key is None:
+            self.element.text = "\n".join(lines)
+        else:
+            self.element.set(self.key, "\n".join(lines))
+
+    def _lines(self) -> list[str]:
+        text: str = self.element.text if self.key is None else self.element.get(self.key)
+        return text.split("\n")
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Stretch:
                 text += words
             elif _name(element) in _BEGINS:
                 begins += sign + _END
-            elif _name(element) in _ENDS:
+            elif _name(element) in _ENDS or element.find("{*}commentReference") is not None:
                 ends += sign + _END
             else:
                 inner.append(Mark(len(text), len(text), sign, _END))
@@ -148,10 +159,17 @@ class _Field:
 
 
 def stretches(paragraph: Any) -> Iterator[Stretch]:
-    """Yield the stretches of a paragraph that have a word, after runs alike were joined."""
+    """Yield the stretches of a paragraph that have a word, after runs alike were joined.
+
+    What holds more than text, such as the link that an entry of a table of contents is, has its
+    own; in the paragraph it is an element without text.
+    """
     _tidy(paragraph)
     row: list[Any] = []
     for element in [*paragraph, None]:
+        if element is not None and _name(element) in _CONTAINERS and not _is_text(element):
+            content = element.find("{*}sdtContent")
+            yield from stretches(element if content is None else content)
         if element is not None and _name(element) not in _FORMATS and not _separates(element):
             row.append(element)
             continue

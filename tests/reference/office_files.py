@@ -174,7 +174,8 @@ def libreoffice(
             "</office:body></office:document-content>",
             "styles.xml": f"<office:document-styles {_ODF}><office:master-styles>"
             "<style:master-page><style:header><text:p>A header</text:p></style:header>"
-            "<draw:frame><text:p>No text</text:p></draw:frame></style:master-page>"
+            '<draw:frame presentation:class="title"><text:p>No text</text:p></draw:frame>'
+            "</style:master-page>"
             "</office:master-styles></office:document-styles>",
             "META-INF/manifest.xml": "<manifest/>",
             **more,

@@ -458,6 +458,21 @@ def _reversed(document):
         ('<w:smartTag><w:r><t>one</t></w:r></w:smartTag><w:proofErr w:type="spellStart"/>'
          "<w:r><t> two</t></w:r>", ["one two"], ["two one"]),
         (f"<w:r>{_BOLD}<t>1</t></w:r><w:r><w:tab/></w:r>", [], ["1", "<tab>"]),
+        # what holds more than text has texts of its own: an entry of a table of contents
+        ('<w:hyperlink w:anchor="x"><w:r><t>one two</t></w:r><w:r><w:tab/></w:r>'
+         f"{_field('PAGEREF', '<t>3</t>')}</w:hyperlink><w:r><t> and so on</t></w:r>",
+         ["one two", " and so on"],
+         ["<hyperlink>", "two one", "<tab>", "<begin>", "<instrText>", "<separate>", "3", "<end>",
+          "on so and"]),
+        ("<w:sdt><w:sdtPr/><w:sdtContent><w:r><t>a b</t></w:r><w:r><w:br/></w:r></w:sdtContent>"
+         "</w:sdt><w:r><t>c d</t></w:r>", ["a b", "c d"],
+         ["<sdt>", "<sdtPr>", "<sdtContent>", "b a", "<br>", "d c"]),
+        ('<w:customXml w:element="x"><w:r><t>one</t></w:r></w:customXml><w:r><t> two</t></w:r>',
+         ["one two"], ["two ", "<customXml>", "one"]),
+        # the sign of a comment stays behind the end of its words
+        ('<w:commentRangeStart w:id="1"/><w:r><t>a</t></w:r><w:commentRangeEnd w:id="1"/>'
+         '<w:r><w:commentReference w:id="1"/></w:r><w:r><t> b</t></w:r>', ["a b"],
+         ["<commentRangeStart>", "b a", "<commentRangeEnd>", "<commentReference>"]),
         # a private character of a font of signs
         ("<w:r><t>\uf0b7 one</t></w:r>", ["\uf0b7 one"], ["one \uf0b7"]),
     ],

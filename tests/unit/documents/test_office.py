@@ -152,14 +152,57 @@ def test_names_of_columns_stay_in_a_workbook(tmp_path):
     assert plain == ["A text", "of lines", "in a cell"]
 
 
-def test_notes_and_diagrams_of_slides_are_translated(tmp_path):
+def test_notes_and_charts_of_slides_are_translated(tmp_path):
     slide = POWERPOINT.around.replace("CONTENT", "<a:p><a:r><a:t>{}</a:t></a:r></a:p>")
-    more = {f"ppt/{n}.xml": slide.format(n) for n in ("notes10", "notes2", "chart", "layout")}
+    names = ("notes10", "notes2", "chart", "layout")
+    more = {f"ppt/{name}.xml": slide.format(name) for name in names}
+    # what a layout says to write is not shown, and the name of a file describes no picture
+    prompt = "<p:sp><p:nvSpPr><p:nvPr><p:ph/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>no</a:t>"
+    more["ppt/layout.xml"] = (
+        more["ppt/layout.xml"]
+        .replace("p:sld", "p:sldLayout")
+        .replace("<p:txBody>", f"{prompt}</a:r></a:p></p:txBody></p:sp><p:txBody>", 1)
+    )
+    more["ppt/notes2.xml"] = more["ppt/notes2.xml"].replace(
+        "<p:txBody>",
+        '<p:cNvPr descr="a dog"/><p:cNvPr descr="C:\\a dog.PNG" title="its name"/><p:txBody>',
+    )
+    names = "<c:strCache><c:pt><c:v>a series</c:v></c:pt></c:strCache><c:numCache><c:v>1e3</c:v>"
+    chart = more["ppt/chart.xml"].replace(
+        "<p:txBody>", f'<c:x xmlns:c="c">{names}</c:numCache></c:x><p:txBody>'
+    )
+    more["ppt/chart.xml"] = chart
     types = {"notes2": "presentationml.notesSlide", "notes10": "presentationml.notesSlide",
              "chart": "drawingml.chart", "layout": "presentationml.slideLayout"}  # fmt: skip
     more |= {f"type:ppt/{name}.xml": kind for name, kind in types.items()}
     document = _opened(tmp_path, "a.pptm", office(POWERPOINT, [], **more))
-    assert _texts(document) == ["chart", "notes2", "notes10"]
+    found = ["chart", "a series", "layout", "notes2", "a dog", "its name", "notes10"]
+    assert _texts(document) == found
+    made = document.filled([*map(str.upper, found)])
+    assert b'<p:cNvPr descr="A DOG"/>' in _part(made, "ppt/notes2.xml")
+    assert b"<c:v>A SERIES</c:v>" in _part(made, "ppt/chart.xml")
+
+
+def test_pictures_and_masters_of_libreoffice(tmp_path):
+    svg = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+    frame = (
+        f"<draw:frame {svg}><svg:title>a title</svg:title><svg:desc>a dog</svg:desc></draw:frame>"
+    )
+    file = libreoffice(".odp", [f"one {frame} two"])
+    styles = (
+        _part(file, "styles.xml")
+        .decode()
+        .replace(
+            "<draw:frame ",
+            "<draw:frame/><draw:rect ><text:p>a slogan</text:p></draw:rect><draw:frame ",
+        )
+    )
+    file = libreoffice(".odp", [f"one {frame} two"], **{"styles.xml": styles})
+    document = _opened(tmp_path, "a.odp", file)
+    found = ["one  two", "a title", "a dog", "A header", "a slogan"]
+    assert _texts(document) == found
+    made = document.filled([one.unchanged().text.upper() for one in document.texts])
+    assert "<svg:desc>A DOG</svg:desc>" in _part(made, "content.xml").decode()
 
 
 @pytest.mark.parametrize("ending", [".docx", ".pptx", ".xlsx", ".odt"])
