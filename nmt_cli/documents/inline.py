@@ -335,13 +335,25 @@ class _Filling:
                 parts.append(self._spaced(a, b, mark.before + text + mark.after))
             else:
                 inner = self._written(node.inner, a, b)
-                if inner.strip() or not mark.needs_words:
+                if mark.start == mark.end and not inner:
+                    parts.append(self._apart(a, mark))
+                elif inner.strip() or not mark.needs_words:
                     parts += [mark.before, inner, mark.after]
                 else:
                     parts.append(inner)
                     self._guessed.append(self._source.text[mark.start : mark.end])
             start = b
         return "".join([*parts, self._source.escape(self._output[start:end])])
+
+    def _apart(self, place: int, mark: Mark) -> str:
+        """Return markup at a place with a space on either side, if it had one on both."""
+        text = self._source.text
+        around = text[mark.start - 1 : mark.start] + text[mark.end : mark.end + 1]
+        markup = mark.before + mark.after
+        if not mark.start or len(around) < 2 or around.strip():
+            return markup
+        before, after = self._output[:place][-1:], self._output[place : place + 1]
+        return " " * before.isalnum() + markup + " " * after.isalnum()
 
     def _spaced(self, start: int, end: int, text: str) -> str:
         """Return kept words with a space to their neighbours, where they were put in between."""

@@ -191,3 +191,17 @@ def test_subtitles_without_blank_lines_are_read_in_one_pass():
     text = "1\n-->\n" * 60_000
     page = SubtitlesPage(text)
     assert page.filled([inline.text for inline in page.texts]) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("The formula <img/> is known", "Die Formel ist bekannt", "Die Formel <img/> ist bekannt"),
+        ("The note<img/> is known", "Die Formel ist bekannt", "Die Formel<img/> ist bekannt"),
+        ("a <img/> <img> b", "c d", "c <img/> <img> d"),
+    ],
+)
+def test_what_stands_alone_keeps_its_distance(source, output, expected):
+    (text,) = Page(source).texts
+    pairs = [(word, min(word, 3)) for word in range(len(text.text.split()))]
+    assert text.filled(output, Alignment(pairs)).text == expected
