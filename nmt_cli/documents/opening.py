@@ -22,11 +22,16 @@ _KIND_OF = {
     ".po": CATALOGUE, ".pot": CATALOGUE, ".xlf": CATALOGUE, ".xliff": CATALOGUE, ".ts": CATALOGUE,
     ".properties": CATALOGUE, ".json": CATALOGUE, ".yaml": CATALOGUE, ".yml": CATALOGUE,
     ".xml": CATALOGUE,
-    ".docx": WORD, ".docm": WORD,
-    ".pptx": POWERPOINT, ".pptm": POWERPOINT,
-    ".xlsx": EXCEL, ".xlsm": EXCEL,
-    ".odt": LIBREOFFICE, ".odp": LIBREOFFICE, ".ods": LIBREOFFICE,
+    ".docx": WORD, ".docm": WORD, ".dotx": WORD,
+    ".pptx": POWERPOINT, ".pptm": POWERPOINT, ".ppsx": POWERPOINT, ".potx": POWERPOINT,
+    ".xlsx": EXCEL, ".xlsm": EXCEL, ".xltx": EXCEL,
+    ".odt": LIBREOFFICE, ".odp": LIBREOFFICE, ".ods": LIBREOFFICE, ".odg": LIBREOFFICE,
     ".pdf": PDF,
+}  # fmt: skip
+# Documents that are not read, and what people can save them as.
+_OTHERS = {
+    ".doc": ".docx", ".rtf": ".docx", ".pages": ".docx", ".ppt": ".pptx", ".key": ".pptx",
+    ".xls": ".xlsx", ".numbers": ".xlsx", ".epub": ".html",
 }  # fmt: skip
 _PACKAGES = {
     MARKDOWN: "markdown_it", CATALOGUE: "translate",
@@ -101,10 +106,16 @@ def output_name(name: str) -> str:
     return f"{name[:-4]}.docx" if is_pdf else name
 
 
+def check_name(path: Path) -> None:
+    """Raise DataError if a file is named like a document that is not read."""
+    if wanted := _OTHERS.get(path.suffix.lower()):
+        raise DataError(f"{path}: {path.suffix} files are not read", hint=f"save it as {wanted}")
+
+
 def check_output(path: Path, output: Path) -> None:
-    """Raise ConfigError if an output is named like a document of another format than the input."""
-    endings = {one.suffix.lower() for one in (path, output)}
-    is_known = endings <= _KIND_OF.keys() and _KIND_OF[path.suffix.lower()] != PDF
+    """Raise ConfigError if an output is named like another format than the input, a document."""
+    endings = {one.suffix.lower() for one in (path, output) if one.suffix}
+    is_known = _KIND_OF.get(path.suffix.lower(), PDF) != PDF  # of a PDF file it is another one
     if is_known and len(endings) > 1 and not any(endings <= alike for alike in _ALIKE):
         raise ConfigError(
             f"{output}: the format does not change; name it *{path.suffix}, as {path} is",

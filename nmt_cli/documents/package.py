@@ -14,7 +14,7 @@ from nmt_cli.errors import DataError
 
 _UNPACKED_AT_MOST = 1 << 29  # bytes
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True)
-_HINT = "if it has a password, save it without one"
+_OLD = b"\xd0\xcf\x11\xe0"  # begins files with a password, and those of programs before 2007
 
 
 class Package:
@@ -42,13 +42,16 @@ class Package:
                 names = () if is_large else self._members
                 self.parts = {name: archive.read(name) for name in names}
         except Exception as error:  # of what a damaged zip says, many kinds
-            raise DataError(f"{path}: is damaged: {error}", hint=_HINT) from error
+            raise DataError(f"{path}: is damaged: {error}") from error
         if is_large:
             raise DataError(f"{path}: unpacks to more than 512 MB")
 
     def is_other(self) -> DataError:
         """Return the error that the file is not what it should be."""
-        return DataError(f"{self._path}: is not {self._what}", hint=_HINT)
+        with self._path.open("rb") as file:
+            is_old = file.read(len(_OLD)) == _OLD
+        hint = "it has a password, or is of an old kind: save it anew" if is_old else None
+        return DataError(f"{self._path}: is not {self._what}", hint=hint)
 
     def root(self, name: str) -> Any:
         """Return the root of a part that is XML.

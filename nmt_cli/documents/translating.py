@@ -13,6 +13,7 @@ from nmt_cli.documents.opening import (
     MARKDOWN,
     SUBTITLES,
     Document,
+    check_name,
     check_output,
     kind_of,
     open_document,
@@ -94,6 +95,7 @@ def translate_document(
     if Path(source).resolve() == Path(output).resolve():
         raise ConfigError(f"{output}: the output is the input")
     if kind is None:
+        check_name(Path(source))
         check_output(Path(source), Path(output))
     path, words, kind = Path(source), protector(protect), kind_of(source, kind)
     if bilingual and kind not in _BETWEEN:

@@ -1,11 +1,12 @@
 """`nmt translate` of documents: which files are some, what is told, and what is written."""
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.stores import written
 from nmt_cli.terminal import console
 from nmt_cli.terminal.lines import destinations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from nmt_cli.search.memory import Memory
     from nmt_cli.search.options import SearchOptions
 
+_LONGEST = 4096  # name of a file
+_NAME = re.compile(r"\S+\.\w+")  # of a document that is not there
 _SHOWN = 5  # of the places that were guessed
 
 
@@ -40,21 +43,42 @@ class Wanted(NamedTuple):
 def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> str | None:
     """Return the document that a command names, or with `--input` the folder of some.
 
-    ConfigError: only some of the files that match a pattern are documents.
+    Raises:
+        ConfigError: Only some of the files that match a pattern are documents, or several files
+            are named.
+        DataError: There is no such document, or it is of a kind that is not read.
     """
-    if file is None and text and len(text) == 1 and len(text[0]) < 4096 and Path(text[0]).is_file():
-        file = text[0]
+    if file is None and text:
+        file = _named(text)
     if file is None:  # a sentence waits for nothing that documents need
         return None
-    from nmt_cli.documents.opening import LINES, kind_of
+    from nmt_cli.documents.opening import LINES, check_name, kind_of
     from nmt_cli.parts import input_files
 
     if Path(file).is_dir():
         return file
+    if kind is None:
+        check_name(Path(file))
     are_lines = {kind_of(one, kind) == LINES for one in input_files(file)}
     if len(are_lines) > 1:
         raise ConfigError(f"{file}: some are documents, some are not", hint="--from-format KIND")
     return None if True in are_lines else file
+
+
+def _named(texts: Sequence[str]) -> str | None:
+    """Return the file that texts name, or None: they are sentences."""
+    if len(texts) == 1 and len(texts[0]) < _LONGEST and Path(texts[0]).is_file():
+        return texts[0]
+    if not all(map(_NAME.fullmatch, texts)):
+        return None
+    from nmt_cli.documents.opening import LINES, kind_of
+
+    if any(kind_of(one) == LINES for one in texts):
+        return None
+    if len(texts) == 1:
+        raise DataError(f"{texts[0]}: no such file")
+    told = f"{', '.join(texts)}: name one document, or several by a pattern"
+    raise ConfigError(told, hint=f"-i '*{Path(texts[0]).suffix}' -o FOLDER/")
 
 
 def check_unused(options: Mapping[str, object], on: str) -> None:

@@ -143,6 +143,11 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
     ("arguments", "code", "told"),
     [
         (("in/b.md",), 2, "in/b.md is a document: name the file to write with --output"),
+        (("in/c.md", "-o", "x.md"), 3, "in/c.md: no such file"),
+        (("in/a.html", "in/b.md", "-o", "x/"), 2,
+         "in/a.html, in/b.md: name one document, or several by a pattern"),
+        (("in/b.md", "-o", "x.txt"), 2, "x.txt: the format does not change; name it *.md"),
+        (("-i", "a.doc", "-o", "x.doc"), 3, "a.doc: .doc files are not read"),
         (("in/b.md", "-o", "in/b.md"), 2, "in/b.md: the output is the input"),
         (("in/b.md", "-o", "x", "--protect", "("), 2, "a pattern of words to protect: "),
         (("-i", "in/b.md", "-o", "x", "--json", "--shard", "1/2"), 2,
