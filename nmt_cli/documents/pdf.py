@@ -8,6 +8,7 @@ next line would have had room, or where that line stands apart.
 import io
 import logging
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,8 @@ _HEADING = 1.12  # times as large as most text is a heading at least, and as ano
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
 _APART = 1.3  # times as far from the line above as lines are in general
+_COLUMNS = 20  # places where lines begin that are tried as the left edge of a column
+_LEAST_LINES, _LEAST_LENGTH = 5, 20  # of a column, which is no column of a table
 _MARKUP = re.compile(r"([\\`*_\[\]<>~|])|^([#+-])(?=\s|#)|&(?=#?\w+;)", re.MULTILINE)
 
 
@@ -101,7 +104,7 @@ def _lines(path: Path) -> Iterator[_Line]:
     logging.getLogger("pdfminer").setLevel(logging.ERROR)  # no warnings of what it passes over
     try:
         for number, page in enumerate(extract_pages(str(path))):
-            lines = _with_bullets([*_lines_of(page, number)])
+            lines = _by_columns(_with_bullets([*_lines_of(page, number)]))
             yield from (replace(line, edge=_edge(line, lines)) for line in lines)
     except PDFPasswordIncorrect as error:
         hint = "save it without one"
@@ -123,6 +126,38 @@ def _lines_of(page: LTPage, number: int) -> Iterator[_Line]:
             if chars and text:
                 size = round(median(char.size for char in chars), 1)
                 yield _Line(text, number, size, line.x0, line.x1, line.y0, line.y1)
+
+
+def _by_columns(lines: list[_Line]) -> list[_Line]:
+    """Return the lines of a page with a column before what is on its right.
+
+    Lines across both, such as a title, stand between what is above them and what is below.
+    """
+    lefts = Counter(round(line.left) for line in lines).most_common(_COLUMNS)
+    ways = filter(None, (_columns(lines, left - 2) for left, _ in lefts))
+    across, *sides = min(ways, key=lambda way: len(way[0]), default=(lines,))
+    if not sides:
+        return lines
+    across.sort(key=lambda line: -line.top)
+    tops = [-line.top for line in across]
+    made: list[_Line] = []
+    for band in range(len(across) + 1):
+        for side in sides:
+            made += _by_columns([line for line in side if bisect_left(tops, -line.top) == band])
+        made += across[band : band + 1]
+    return made
+
+
+def _columns(lines: list[_Line], place: int) -> tuple[list[_Line], ...] | None:
+    """Return the lines across a place, left and right of it; None if it is not between columns."""
+    left = [line for line in lines if line.right <= place]
+    right = [line for line in lines if line.left > place]
+    across = [line for line in lines if line.left <= place < line.right]
+    are_texts = all(
+        len(side) >= _LEAST_LINES and median(len(line.text) for line in side) >= _LEAST_LENGTH
+        for side in (left, right)
+    )
+    return (across, left, right) if are_texts and len(across) * 5 <= len(lines) else None
 
 
 def _edge(line: _Line, lines: Sequence[_Line]) -> float:
@@ -211,7 +246,8 @@ def _continued(blocks: list[_Block], line: _Line, step: float) -> _Block | None:
             had_room = last.right + line.room_for_first_word() + line.size / 2 < edge
             is_indented = line.left > last.left + 0.7 * line.size and not block.is_item
             is_numbered = _NUMBERED.match(line.text)
-            if had_room or (has_ended and (is_indented or is_numbered)):
+            is_divided = _HYPHEN.search(last.text) and line.text[0].islower()
+            if (had_room and not is_divided) or (has_ended and (is_indented or is_numbered)):
                 return None
             return block
         is_elsewhere = last.page != line.page or down < 0  # on the next page, in the next column

@@ -54,6 +54,15 @@ def test_a_divided_word_is_whole_again(tmp_path):
     ]
 
 
+def test_columns_are_read_one_after_the_other(tmp_path):
+    words = [f"word{i}" for i in range(188)]
+    left = laid_out([" ".join(words[:120])], width=36)
+    right = laid_out([" ".join(words[120:])], left=320, width=36)
+    lines = [(x, y - 30, size, text) for x, y, size, text in left]
+    lines = [(60, 740, 12, "The title"), *lines, *right]
+    assert _texts(_page(tmp_path, [lines])) == ["The title", " ".join(words)]
+
+
 def test_a_paragraph_goes_on_in_the_next_column_and_on_the_next_page(tmp_path):
     words = [f"word{i}" for i in range(90)]
     left = laid_out([" ".join(words[:30])], width=30)
