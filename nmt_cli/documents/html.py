@@ -29,7 +29,7 @@ _MARKUP = re.compile(
     (?P<whole> <!\[CDATA\[.*?(?:\]\]>|\Z) | <!(?!--).*?(?:>|\Z)
       | (?i:<(?P<name>script|style|pre|textarea)(?![a-z]){ATTRIBUTES}(?<!/)>
         .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z)) )
-    | (?P<point> <!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) | <%.{{0,300}}?%> )
+    | (?P<point> <!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) | <%(?:(?!<%).){{0,300}}?%> )
     | (?P<tag> <(?P<slash>/?)(?P<of>[A-Za-z][A-Za-z0-9-]*){ATTRIBUTES}> )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -40,6 +40,7 @@ _ATTRIBUTE = re.compile(
 _FOR_READERS = ("alt", "title", "placeholder", "aria-label", "aria-description")  # attributes
 _BUTTONS = ("submit", "button", "reset")
 _OF_THE_PAGE = re.compile(r"(?:\w+:)?(?:description|title)")
+_WITHOUT_TAGS = re.compile(r"<(?:title|option)\b[^<>]*>\s*\Z", re.IGNORECASE)  # elements
 _FIRST = 0x100000  # of private characters, which stand for values of attributes
 _SIGN = re.compile("[\U00100000-\U0010fffd]")
 
@@ -108,7 +109,11 @@ class Page:
     def filled(self, texts: Sequence[str]) -> str:
         """Return the page with other texts, which are HTML, in place of its own."""
         count = len(self._frame) - 1
-        page = "".join(a + b for a, b in zip(self._frame, [*texts[:count], ""], strict=True))
+        made = [
+            text.replace("<br>", " / ") if _WITHOUT_TAGS.search(before) else text
+            for before, text in zip(self._frame, texts[:count], strict=False)
+        ]
+        page = "".join(a + b for a, b in zip(self._frame, [*made, ""], strict=True))
         # of two languages an attribute has the second
         values = [text.rpartition("<br>")[2] for text in texts[count:]]
         return _SIGN.sub(lambda sign: values[ord(sign[0]) - _FIRST], page) if values else page

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -135,8 +135,9 @@ def _add_sign(made: Builder, sign: str, opens: bool | None) -> None:
 
 def _items(content: str, references: Container[str]) -> Iterator[_Item]:
     at = 0
+    closing = _closing_brackets(content)
     while at < len(content):
-        item = _link(content, at, references) or _item(content, at)
+        item = _link(content, at, closing, references) or _item(content, at)
         yield item
         at = item.end
 
@@ -180,15 +181,17 @@ def _signs(content: str, items: list[_Item]) -> dict[int, bool]:
 _PARSER = MarkdownIt("commonmark")
 
 
-def _link(content: str, at: int, references: Container[str]) -> _Item | None:
-    """Return the link or image that begins at a place.
+def _link(
+    content: str, at: int, closing: Mapping[int, int], references: Container[str]
+) -> _Item | None:
+    """Return the link or image that begins at a place; `closing` says where brackets are closed.
 
     One whose label is its own text gets the label as well, since the text changes.
     """
     begin = _LINK_BEGIN.match(content, at)
     if begin is None:
         return None
-    end = _closing_bracket(content, begin.end())
+    end = closing.get(begin.end() - 1, len(content))
     inner = begin.end(), end
     text = content[slice(*inner)]
     if "](" in _NO_LINK.sub("", text):  # a link in it, which is the one that counts
@@ -202,17 +205,19 @@ def _link(content: str, at: int, references: Container[str]) -> _Item | None:
     return _Item(_Kind.LINK, at, label.end() if label else end + 1, inner, f"][{named}]")
 
 
-def _closing_bracket(content: str, at: int) -> int:
-    """Return the place of the bracket that closes what is open, or the length."""
-    depth = 1
+def _closing_brackets(content: str) -> dict[int, int]:
+    """Return the place of the bracket that closes each one that is closed, outside of code."""
+    closing: dict[int, int] = {}
+    open_: list[int] = []
+    at = 0
     while at < len(content):
         if content[at] == "\\":
             at += 1
         elif code := _PATTERNS[_Kind.KEPT].match(content, at) if content[at] == "`" else None:
             at = code.end() - 1
-        else:
-            depth += {"[": 1, "]": -1}.get(content[at], 0)
-            if depth == 0:
-                return at
+        elif content[at] == "[":
+            open_.append(at)
+        elif content[at] == "]" and open_:
+            closing[open_.pop()] = at
         at += 1
-    return len(content)
+    return closing

@@ -610,6 +610,11 @@ def test_markdown_of_many_programs(tmp_path, content, texts):
     assert _unchanged(document).decode().split() == content.split()
 
 
+@pytest.mark.parametrize("text", ["[[a", "[!a", "![", "[a](", "$a "])
+def test_markdown_that_is_never_closed_is_read_in_one_pass(text):
+    assert len(markdown.Page(text * 5_000).texts) <= 1  # anything but one pass would take minutes
+
+
 def test_dollars_are_no_formula(tmp_path):
     (text,) = _opened(tmp_path, "a.md", "it costs $5 or $10, but $a_1$ and $$b c$$\n").texts
     kept = [text.text[mark.start : mark.end] for mark in text.marks if mark.is_kept]

@@ -90,6 +90,11 @@ def test_attributes_are_written_where_they_were():
     )
 
 
+def test_two_languages_in_what_has_no_tags():
+    page = Page("<title>one</title><p>two")
+    assert page.filled(["one<br>eins", "two<br>zwei"]) == "<title>one / eins</title><p>two<br>zwei"
+
+
 TAGS = st.sampled_from(
     [
         "<b>",
