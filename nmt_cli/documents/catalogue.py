@@ -69,7 +69,7 @@ def _opened(path: Path) -> Any:
     try:
         store.parse(path.read_bytes())
     except Exception as error:  # of each parser another kind
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split()) or "it is of another kind"
         raise DataError(f"{path}: cannot be read as {path.suffix}: {reason}") from error
     if kind is aresource.AndroidResourceFile:  # which knows no arrays
         for item in store.document.iterfind("string-array/item"):

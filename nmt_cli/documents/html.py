@@ -115,8 +115,10 @@ class Page:
         ]
         page = "".join(a + b for a, b in zip(self._frame, [*made, ""], strict=True))
         # of two languages an attribute has the second
-        values = [text.rpartition("<br>")[2] for text in texts[count:]]
-        return _SIGN.sub(lambda sign: values[ord(sign[0]) - _FIRST], page) if values else page
+        values = {
+            chr(_FIRST + i): text.rpartition("<br>")[2] for i, text in enumerate(texts[count:])
+        }
+        return _SIGN.sub(lambda sign: values.get(sign[0], sign[0]), page)
 
 
 def unescaped(text: str) -> str:

@@ -18,6 +18,7 @@ from nmt_cli.errors import DataError
 ENDINGS = (".json", ".yaml", ".yml")
 _JSON_TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with the second part it is a key
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # of a text of YAML, in front of it
+_HALF = re.compile("[\ud800-\udfff]")  # of a character, which no text has
 _SPECIAL = re.compile(r"[,\[\]{}]")  # between brackets
 _TEXT = "tag:yaml.org,2002:str"
 
@@ -48,7 +49,7 @@ class Page:
         except Exception as error:  # of each parser another kind
             reason = " ".join(str(error).split())
             raise DataError(f"{path}: cannot be read as {path.suffix}: {reason}") from error
-        self._values = [value for value in values if any(map(str.isalpha, value.text))]
+        self._values = [value for value in values if _is_text(value.text)]
         self._messages = [Message(value.text) for value in self._values]
         self.texts = [text for message in self._messages for text in message.texts]
         self._is_ascii = is_json and self._text.isascii() and r"\u" in self._text
@@ -75,6 +76,10 @@ class Page:
         if value.style == "" and _is_plain(text, value.is_in_brackets):
             return text
         return json.dumps(text, ensure_ascii=self._is_ascii)
+
+
+def _is_text(value: str) -> bool:
+    return any(map(str.isalpha, value)) and not _HALF.search(value)
 
 
 def _of_json(text: str) -> Iterator[_Value]:

@@ -26,7 +26,8 @@ _NO_TEXT = re.compile(
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _TITLE = re.compile(  # ... the beginning of a line with no more than a title, ...
-    r"\[![\w-]+\][-+]?\s*|:{3,}\s*(?:\{[^{}]*\}|[\w-]+(?:\[[^\[\]]*\])?)?\s*|[!?]{3}\+?\s[\w ]*\"?"
+    r"\[![\w-]+\][-+]?\s*|:{3,}\s*(?:\{[^{}]*\}|[\w-]+(?:\[[^\[\]]*\])?)?\s*"
+    r"|[!?]{3}\+?\s+[\w-]+(?:\s+(?:inline|end))*(?:\s+\"|\s*\Z)"
 )
 # ... that of a task, a footnote or a definition, and the name of a heading.
 _HEAD = re.compile(r"\[[ xX]\]\s+|\[\^[^\]\s]+\]:\s*|:\s+")
