@@ -4,12 +4,12 @@ CTranslate2 sorts the sources of one call by length, cuts them into batches and 
 among its workers, so a call should hold as many sources as there are.
 """
 
+import collections
 import contextlib
 import functools
 import itertools
 import logging
 import math
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -118,20 +118,23 @@ class CTranslate2Engine:
         """See `Engine.stream`. CTranslate2 searches on a thread of its own meanwhile."""
         del index
         options = options.without_beam()
-        # Not a SimpleQueue: on a busy machine its `get` may wait for ever, whatever the timeout.
-        written: queue.Queue[str] = queue.Queue()
+        # No queue: Ctrl-C may leave the lock of a `Queue` taken, and `get` of a `SimpleQueue` may
+        # wait for ever on a busy machine, whatever its timeout.
+        written = collections.deque[str]()
         closed = threading.Event()
 
         def on_step(step: Any) -> bool:
-            written.put(step.token)
+            written.append(step.token)
             return closed.is_set()
 
         ((*limits, _),) = self._groups([source], options)
         (job,) = self._start([source], options, *limits, callback=on_step)
         try:
-            while not (job.done() and written.empty()):
-                with contextlib.suppress(queue.Empty):
-                    yield from self.vocabularies.target.ids([written.get(timeout=_POLL_SECONDS)])
+            while not job.done() or written:
+                if written:
+                    yield from self.vocabularies.target.ids([written.popleft()])
+                else:
+                    time.sleep(_POLL_SECONDS)
             job.result()  # raises what the search did
         finally:
             closed.set()
