@@ -20,9 +20,7 @@ def check(
     config: opt.Config = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
-    fix: str | None = opt.option(
-        "OUT_DIR", "Write a cleaned copy to this folder.", callback=opt.no_url
-    ),
+    fix: str | None = opt.output("OUT_DIR", "Write a cleaned copy to this folder."),
     json: opt.Json = False,
 ) -> None:
     """Check the text of a configuration: what is wrong, where, and how often.

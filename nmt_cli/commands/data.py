@@ -42,9 +42,7 @@ def get(
     mirror: str | None = opt.option(
         "URL_OR_DIR", "Take the files from a mirror or a folder.", "--from"
     ),
-    folder: str | None = opt.option(
-        "DIR", "Folder to write to; default: data/NAME.", "--data-dir", callback=opt.no_url
-    ),
+    folder: str | None = opt.output("DIR", "Folder to write to; default: data/NAME.", "--data-dir"),
     yes: bool = opt.switch("--yes -y", "Accept the licence without being asked."),
 ) -> None:
     """Download a public data set into data/NAME, after showing its licence.

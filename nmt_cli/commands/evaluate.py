@@ -33,9 +33,7 @@ def evaluate(
     threads: opt.Threads = None,
     device: opt.Device = "auto",
     encoding: opt.Encoding = "utf-8",
-    report: str | None = opt.option(
-        "FILE", "Also write a report as a page (.html).", callback=opt.no_url
-    ),
+    report: str | None = opt.output("FILE", "Also write a report as a page (.html)."),
     json: opt.Json = False,
     verbose: opt.Verbose = False,
 ) -> None:

@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 def export(
     model: opt.Model = None,
     formats: opt.Formats = None,
-    saved_model: str | None = opt.option("DIR", "Write a SavedModel here.", callback=opt.no_url),
-    share: str | None = opt.option(
-        "FILE", "Write one file to share: .zip, .tar.zst.", callback=opt.no_url
-    ),
+    saved_model: str | None = opt.output("DIR", "Write a SavedModel here."),
+    share: str | None = opt.output("FILE", "Write one file to share: .zip, .tar.zst."),
     with_weights: bool = opt.switch("--with-weights", "With --share: include the weights."),
-    app: str | None = opt.option(
-        "FILE.pyz", "Write a program that contains the model.", callback=opt.no_url
-    ),
-    huggingface: str | None = opt.option(
-        "DIR", "Write a folder for `transformers`.", callback=opt.no_url
-    ),
+    app: str | None = opt.output("FILE.pyz", "Write a program that contains the model."),
+    huggingface: str | None = opt.output("DIR", "Write a folder for `transformers`."),
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:

@@ -40,9 +40,7 @@ def translate(
     ),
     glossary: opt.Glossary = None,
     memory: opt.Memory = None,
-    html: str | None = opt.option(
-        "FILE", "Write a page to review and mend the translations.", callback=opt.no_url
-    ),
+    html: str | None = opt.output("FILE", "Write a page to review and mend the translations."),
     protect: list[str] | None = opt.option(
         "REGEX", "Words to keep as they are, beside code, tags and addresses; or: numbers, auto."
     ),

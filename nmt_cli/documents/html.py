@@ -41,7 +41,8 @@ _FOR_READERS = ("alt", "title", "placeholder", "aria-label", "aria-description")
 _BUTTONS = ("submit", "button", "reset")
 _OF_THE_PAGE = re.compile(r"(?:\w+:)?(?:description|title)")
 _WITHOUT_TAGS = re.compile(r"<(?:title|option)\b[^<>]*>\s*\Z", re.IGNORECASE)  # elements
-_FIRST = 0x100000  # of private characters, which stand for values of attributes
+# Private characters, which stand for values of attributes.
+_FIRST, _MOST = 0x100000, 0xFFFE
 _SIGN = re.compile("[\U00100000-\U0010fffd]")
 
 
@@ -193,7 +194,7 @@ def _without_values(page: str) -> tuple[str, list[str]]:
     parts, values, begin = list[str](), list[str](), 0
     for tag in _markup(page):
         for start, end in _values(tag) if tag.name and not tag.is_end else ():
-            if len(values) < len(range(_FIRST, 0x10FFFE)):
+            if len(values) < _MOST:
                 parts += [page[begin:start], chr(_FIRST + len(values))]
                 values.append(page[start:end])
                 begin = end

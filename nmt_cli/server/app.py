@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import ctypes
-import gc
 import itertools
 import logging
 import re
@@ -81,7 +80,6 @@ def create(settings: Settings) -> Starlette:
         middleware=[Middleware(_Outside, settings=settings), cors],
     )
     app.state.models = ServedModels(settings)
-    gc.freeze()  # what stays: so Python looks for garbage among the rest, often and quickly
     return app
 
 

@@ -36,11 +36,14 @@ def no_url(file: str | None) -> str | None:
     return file
 
 
-def option(
-    metavar: str | None, about: str, names: str = "", *, default: Any = None, **more: Any
-) -> Any:
+def option(metavar: str | None, about: str, names: str = "", *, default: Any = None) -> Any:
     """Declare an option by a parameter's default; without `names` it is called as that is."""
-    return typer.Option(default, *names.split(), metavar=metavar, help=about, **more)
+    return typer.Option(default, *names.split(), metavar=metavar, help=about)
+
+
+def output(metavar: str, about: str, names: str = "") -> Any:
+    """Declare an option that names what to write on this machine."""
+    return typer.Option(None, *names.split(), metavar=metavar, help=about, callback=no_url)
 
 
 def switch(names: str, about: str) -> Any:

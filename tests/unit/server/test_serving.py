@@ -1,11 +1,14 @@
 """Tests of nmt_cli/server/serving.py: models that are replaced, or gone."""
 
 import asyncio
+import gc
 import logging
 import shutil
+import weakref
 
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.search.loading import EngineOptions
+from nmt_cli.server.app import create
 from nmt_cli.server.openai import ChatBody, _whole
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.settings import Settings
@@ -18,6 +21,17 @@ def test_a_request_of_several_replies_goes_on_with_the_model_it_has(toy_chat):
     assert models.named("", CHAT) is not old
     body = ChatBody(messages=[{"role": "user", "content": "hi"}], n=3)
     assert len(asyncio.run(_whole(old, body))["choices"]) == 3
+    models.close()
+
+
+def test_a_model_that_was_replaced_leaves_memory(toy_chat):
+    """The server's first one, too, which was there when it started."""
+    app = create(Settings(models=[str(toy_chat)], engine=EngineOptions(threads=1)))
+    models: ServedModels = app.state.models
+    old = weakref.ref(models.named("", CHAT))
+    models.reload(unchanged=True)
+    gc.collect()
+    assert old() is None
     models.close()
 
 
