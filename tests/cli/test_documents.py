@@ -112,7 +112,7 @@ def test_a_text_before_its_translation(run_nmt, toy_bundle, folder):
     assert _translate(run_nmt, toy_bundle, folder, *arguments).returncode == 0
     made = (folder / "out.srt").read_text().splitlines()
     assert made[2:4] == ["<i>red cat</i>", "sees"]
-    assert made[4].startswith("<i>rot katze</i>")
+    assert " ".join(made[4:6]).startswith("<i>rot katze</i>")  # where the line breaks may differ
     assert (made[-3], made[-2]) == ("00:00:02,000 --> 00:00:03,000", "bird.")
 
 
