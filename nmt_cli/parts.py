@@ -1,6 +1,8 @@
 """An output in parts, which many processes make, each of a share of the input's lines or pairs.
 
-Shares are ranges of lines, so the parts in their order are the whole output. The parts of OUT lie
+Shares are ranges of lines, so the parts in their order are the whole output. Large ones begin where
+a window begins, so that batches are those of an output that is made whole: which sentences share
+a batch changes the last bits of probabilities, and with them a few words. The parts of OUT lie
 in the folder OUT.parts, each with a record of what it was made of, `2-of-8.json`. The record is
 written last: a part that has one is whole, and is not made again. `join` checks that all parts are
 there, belong together and are undamaged. A part is a file, or a folder of encoded text.
@@ -33,7 +35,9 @@ from nmt_cli.files import (
 
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _RECORD = re.compile(r"(\d+)-of-(\d+)[.]json")
-LINES = 5_000  # of a part, where nobody says how many parts there are
+WINDOW_LINES = 512  # that are worked on together: enough for batches of similar lengths
+LINES = 10 * WINDOW_LINES  # of a part, where nobody says how many parts there are
+_WHOLE_WINDOWS = 4  # from so many windows a part on, parts differ in length by whole ones
 _INPUT, _LINES, _HASH = "input", "lines", "sha256"
 
 
@@ -133,12 +137,15 @@ class Division:
             digest.update(f"{item}\n".encode(errors="surrogatepass"))
         self.total = total
         self._number = number or max(1, -(-total // LINES))
+        has_windows = total >= _WHOLE_WINDOWS * WINDOW_LINES * self._number
+        self._unit = WINDOW_LINES if has_windows else 1
         facts = {**made_with, _INPUT: digest.hexdigest()}
         self._facts: dict[str, Any] = json.loads(json.dumps(facts))  # as it will be read
 
     def part(self, share: Share) -> "Part":
         """Return the part that is a share of the output."""
-        first, end = share.range_of(self.total)
+        units = share.range_of(-(-self.total // self._unit))
+        first, end = (min(self._unit * place, self.total) for place in units)
         facts = self._facts | {_LINES: [first, end, self.total]}
         return Part(self.output, share, facts, range(first, end))
 

@@ -25,8 +25,8 @@ from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.files import sha256_of
 from nmt_cli.lines.work import Work
-from nmt_cli.parts import Division, Part
-from nmt_cli.search.translator import WINDOW_LINES, full_windows
+from nmt_cli.parts import WINDOW_LINES, Division, Part
+from nmt_cli.search.translator import full_windows
 
 AUTO = "auto"
 _AHEAD = 2  # parts that a process has: one in work, and the next

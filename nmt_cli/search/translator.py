@@ -431,7 +431,6 @@ def explain_pair(
     ]
 
 
-WINDOW_LINES = 512  # of a file, worked on together: enough for batches of similar lengths
 _MAX_LINES = 2048
 _MAX_CHARACTERS = 1 << 20
 

@@ -118,7 +118,8 @@ class Lines:
 
     def windows(self) -> Iterable[list[str]]:
         """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
-        from nmt_cli.search.translator import WINDOW_LINES, arriving_windows, full_windows
+        from nmt_cli.parts import WINDOW_LINES
+        from nmt_cli.search.translator import arriving_windows, full_windows
 
         if self.text and self.column is None:
             return full_windows(map(_one_line, self.text))
@@ -235,8 +236,8 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
 
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:
-    from nmt_cli.parts import share_of
-    from nmt_cli.search.translator import WINDOW_LINES, full_windows
+    from nmt_cli.parts import WINDOW_LINES, share_of
+    from nmt_cli.search.translator import full_windows
 
     share = share_of(shard)
     with written(output, f"{share}*") as here:

@@ -2,9 +2,9 @@
 
     python tests/benchmarks/ray_rounds.py MODEL TEXT [LINES [ROUNDS]]
 
-Translates LINES lines (default 100,000), drawn from TEXT with a fixed seed, with `nmt translate`
-and with `--ray auto` and two processes. In each of ROUNDS rounds (default 1) a process is killed
-twice and the command once, at random parts, and the same command ends the work.
+Translates LINES lines (default 100,000, at least 50,000), drawn from TEXT with a fixed seed, with
+`nmt translate` and with `--ray auto` and two processes. In each of ROUNDS rounds (default 1) a
+process is killed twice and the command once, at random parts, and the same command ends the work.
 
 Prints JSON: lines per second, with the start, and their ratio; rounds whose output has the bytes of
 the undisturbed one; the most memory that each kind of process ever held, in megabytes.
@@ -21,8 +21,9 @@ import time
 from pathlib import Path
 
 from nmt_cli.files import read_lines
+from nmt_cli.parts import LINES
 
-PARTS = 20  # at least: a small file would be one
+PARTS = 20  # of a file that would have fewer
 PROGRAM = """
 import sys
 import nmt_cli.parts
@@ -36,15 +37,13 @@ MARK = f"NMT_RAY_ROUNDS={os.getpid()}"
 
 def translate(folder: Path, lines: int, output: str, *options: str, kills: dict[int, str]) -> dict:
     """Run a command, kill what `kills` says at so many parts; return seconds and memory."""
-    part = str(min(5_000, max(1, lines // PARTS)))
-    command = [sys.executable, "-c", PROGRAM, part, "translate", "-m", sys.argv[1], *options]
+    command = [sys.executable, "-c", PROGRAM, str(part_of(lines)), "translate", *options]
+    files = ["-m", sys.argv[1], "-i", "source.txt", "-o", output]
     began, peaks, kills = time.monotonic(), {}, dict(kills)
     # Ray's processes are nice, which beside other work would compare that.
     environment = os.environ | {"NMT_RAY_ROUNDS": str(os.getpid()), "RAY_worker_niceness": "0"}
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [*command, "-i", "source.txt", "-o", output], cwd=folder, env=environment, stderr=log
-        )
+        process = subprocess.Popen([*command, *files], cwd=folder, env=environment, stderr=log)
     while process.poll() is None:
         workers = workers_here()
         for kind, pids in (("command", [process.pid]), ("process", workers)):
@@ -57,6 +56,11 @@ def translate(folder: Path, lines: int, output: str, *options: str, kills: dict[
     if process.returncode not in (0, -signal.SIGKILL) or kills:
         raise SystemExit(f"{kills} left, {process.returncode}: {(folder / 'log').read_text()}")
     return {"seconds": time.monotonic() - began, "peak_mb": peaks}
+
+
+def part_of(lines: int) -> int:
+    """Return how many lines a part has."""
+    return min(LINES, lines // PARTS)
 
 
 def workers_here() -> list[int]:
@@ -97,8 +101,8 @@ def main() -> None:
         expected = (folder / "plain").read_bytes()
         same = (folder / "ray").read_bytes() == expected
         for number in range(rounds):
-            first, second, third = sorted(generator.sample(range(1, PARTS - 4), 3))
-            kills = {first: "process", second: "process", third: "command"}
+            places = sorted(generator.sample(range(1, lines // part_of(lines) - 4), 3))
+            kills = dict(zip(places, ("process", "process", "command"), strict=True))
             translate(folder, lines, f"{number}", *ON_RAY, kills=kills)
             before = len([*folder.glob(f"{number}.parts/*.json")])
             translate(folder, lines, f"{number}", *ON_RAY, kills={})

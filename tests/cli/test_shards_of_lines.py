@@ -8,11 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.parts import Division, Share, input_files, join, share_of
+from nmt_cli.parts import WINDOW_LINES, Division, Share, input_files, join, share_of
+from nmt_cli.search.translator import full_windows
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
 
@@ -197,6 +201,23 @@ def _parts_made_of(output, *ways):
         division = Division(output, {"way": way}, lambda: ["a", "b", "c"], len(ways))
         with division.part(Share(number, len(ways))).written() as stream:
             stream.write(f"{number}\n")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 30_000), st.integers(1, 9) | st.none())
+def test_large_parts_are_worked_on_in_the_windows_of_the_whole(total, number):
+    lines = [str(place) for place in range(total)]
+    division = Division(Path("out"), {}, lambda: lines, number)
+    shares = division.with_items(division.missing())
+    windows = [window for _, part in shares for window in full_windows(part, WINDOW_LINES)]
+    assert [line for window in windows for line in window] == lines
+    if number is None or total >= 4 * WINDOW_LINES * number:
+        assert windows == [*full_windows(lines, WINDOW_LINES)]
+
+
+def test_small_parts_are_equally_long():
+    division = Division(Path("out"), {}, lambda: ["a"] * 4000, 3)
+    assert [len(part.lines) for part in division.missing()] == [1333, 1333, 1334]
 
 
 def test_the_part_that_is_unlike_the_others_is_named(tmp_path):
