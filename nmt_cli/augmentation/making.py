@@ -5,14 +5,14 @@ command that was killed resumes: training resumes by itself, and a beam search w
 format gives the same bytes. No text is in memory as a whole.
 """
 
+import functools
 import itertools
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from nmt_cli.api.model import Model
 from nmt_cli.augmentation.child import exit_code
@@ -25,14 +25,17 @@ from nmt_cli.augmentation.made_pairs import (
     write_examples,
     write_pairs,
 )
-from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Maker
+from nmt_cli.augmentation.pairing import Pairing
+from nmt_cli.augmentation.plan import Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import ConfigError, DataError, NmtError
-from nmt_cli.files import remove_dir, write_text
+from nmt_cli.files import atomic_text, remove_dir, write_text
+from nmt_cli.lines import on_ray
+from nmt_cli.parts import WINDOW_LINES, Division
 from nmt_cli.search.loading import EngineOptions
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.translator import full_windows
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
 
@@ -57,6 +60,7 @@ class StoppedError(NmtError):
 def make(
     plan: Augmentation,
     *,
+    cluster: on_ray.Cluster | None = None,
     tell: Tell = lambda _: None,
     progress: Progress = lambda: nullcontext(lambda *_: None),
 ) -> Path:
@@ -64,14 +68,17 @@ def make(
 
     Args:
         plan: What to make.
+        cluster: Where models translate, if not here; this machine trains them.
         tell: Called with a line about what it will cost, and about each stage.
         progress: Gives a function that is called as a model translates.
 
     Raises:
         ConfigError: Another process uses the run, or made pairs there with other settings.
         StoppedError: A training was stopped, or failed.
-        NmtError: A text or model cannot be read.
+        NmtError: A text or model cannot be read, or the cluster cannot be reached.
     """
+    if cluster is not None:  # before hours of training
+        on_ray.check(cluster)
     with plan.run.locked():
         for training in _trainings(plan):
             _wait_for(training, tell)
@@ -82,7 +89,7 @@ def make(
         plan.keep()
         _write_given(plan)
         for maker in plan.makers:
-            _make_pairs(plan, maker, tell, progress)
+            _make_pairs(plan, maker, cluster, tell, progress)
         tell(_sift(plan))
         path = Path(f"{plan.loaded.config.name}-augmented.yaml")
         head = (
@@ -134,7 +141,13 @@ def _write_given(plan: Augmentation) -> None:
             write_examples(plan.folder / f"{split}.jsonl", corpora.iter_split(split))
 
 
-def _make_pairs(plan: Augmentation, maker: Maker, tell: Tell, progress: Progress) -> None:
+def _make_pairs(
+    plan: Augmentation,
+    maker: Maker,
+    cluster: on_ray.Cluster | None,
+    tell: Tell,
+    progress: Progress,
+) -> None:
     """Write the pairs of a model, unless they are there; train it if need be."""
     path = plan.pairs_of(maker)
     if path.exists():
@@ -147,8 +160,19 @@ def _make_pairs(plan: Augmentation, maker: Maker, tell: Tell, progress: Progress
     where = EngineOptions(engine="ctranslate2", number_format=number_format)
     if bundle.partners:
         where = EngineOptions(engine="tensorflow")
+    lines = functools.partial(plan.lines, maker)
     with Model(bundle, where) as model, progress() as count:
-        write_pairs(path, _pairs(plan, maker, model, count))
+        work = Pairing.of(plan, maker, model)
+        counted = functools.partial(count, f"{maker.name}: translating")
+        if cluster is not None:
+            parts = Division(path, work.depends_on(), lines)
+            on_ray.run(work, [parts], cluster, on_done=counted)
+            return
+        total = sum(1 for _ in lines())
+        with atomic_text(path) as stream:
+            for done, pair in enumerate(work.found(full_windows(lines(), WINDOW_LINES)), start=1):
+                stream.write(work.line(pair))
+                counted(done, total)
 
 
 def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
@@ -161,50 +185,6 @@ def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
     if code := exit_code(arguments):
         raise StoppedError(maker.name, code)
     return str(RunFolder.of(training.config).model)
-
-
-def _pairs(plan: Augmentation, maker: Maker, model: Model, count: Count) -> Iterator[Pair]:
-    """Yield the pairs that a model makes of the lines it has to translate."""
-    total = sum(1 for _ in plan.lines(maker))
-    search: dict[str, Any] = {"n_best": 1}
-    if plan.method == DISTIL:
-        search = {"n_best": HYPOTHESES, "beam_size": HYPOTHESES}
-    if plan.is_sampled:
-        search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
-    way: dict[str, Any] = {"to": plan.to, "from_": plan.from_} if maker.given else {}
-    options = model.search_options(**search, **way)
-    # What is read first is ahead by what is being translated and scored.
-    read, lines = itertools.tee(plan.lines(maker))
-    found = model.translator(split=False).translate((line.text for line in read), options)
-    outputs = (
-        (line, _chosen(one, line.other if plan.method == DISTIL else ""))
-        for line, one in zip(lines, found, strict=True)
-    )
-    written, chosen = itertools.tee(outputs)
-    # Forced scores: those of a search leave out what it may not write, such as an empty line.
-    scores = model.iter_scores(((line.text, text) for line, text in written), **way)
-    for done, ((line, text), scored) in enumerate(zip(chosen, scores, strict=True), start=1):
-        here, there = maker.sides
-        pair = {here: line.text, there: text}
-        yield {
-            "source": plan.tag + pair["source"],
-            "target": pair["target"],
-            "from": maker.name,
-            "file": line.file,
-            "line": line.number,
-            "score": round(scored.score, 4),
-        }
-        count(f"{maker.name}: translating", done, total)
-
-
-def _chosen(found: Translation, reference: str) -> str:
-    """Return the hypothesis that comes nearest to what a person wrote, or else the likeliest."""
-    if not reference:
-        return found.text
-    from sacrebleu import sentence_chrf
-
-    texts = [one.text for one in found.hypotheses]
-    return max(texts, key=lambda text: float(sentence_chrf(text, [reference]).score))
 
 
 def _sift(plan: Augmentation) -> str:

@@ -23,6 +23,8 @@ def augment(
     tag: str = opt.option("TEXT", "Put this in front of each source a model made.", default=""),
     drop: float = opt.option("SHARE", "Share of the least likely pairs to drop.", default=0.02),
     limit: str | None = opt.option("TIME", "Limit for each training.", "--time"),
+    ray: opt.Ray = None,
+    ray_workers: opt.RayWorkers = None,
     overrides: opt.Set = None,
     data_dir: opt.DataDir = None,
     dry_run: bool = opt.switch("--dry-run", "Only say what would be done, and how long it takes."),
@@ -39,9 +41,9 @@ def augment(
     already, if they repeat themselves, if their lengths do not fit, or if they are among the least
     likely.
 
-    The command first says what it will do and how long that takes. It writes to
+    The command first says what it will do and how long that takes here. It writes to
     runs/NAME/augmented, and prints the name of a configuration that trains on the result. Run again
-    after a stop, it resumes.
+    after a stop, it resumes. With --ray, this machine trains, and a cluster translates.
 
     Example: nmt augment my.yaml --copies 2 --dry-run
 
@@ -51,7 +53,9 @@ def augment(
     from nmt_cli.augmentation.making import make, samples
     from nmt_cli.augmentation.plan import Augmentation
     from nmt_cli.config.reading import load_config
+    from nmt_cli.terminal.lines import Where
 
+    cluster = Where(ray=ray, ray_workers=ray_workers).cluster()
     opt.note_stand_in(config, "augment")
     loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
     plan = Augmentation(
@@ -72,7 +76,7 @@ def augment(
         for line in foretell(plan):
             console.note(line)
         return
-    path = make(plan, tell=console.note, progress=console.counting)
+    path = make(plan, cluster=cluster, tell=console.note, progress=console.counting)
     for pair in samples(plan, _SAMPLES):
         console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
     console.note(f"wrote {path}")

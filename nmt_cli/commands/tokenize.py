@@ -35,10 +35,9 @@ def tokenize(
     opt.note_stand_in(config, "tokenize")
     if encode:
         settings = opt.with_data_dir(overrides, data_dir)
-        if ray is not None:
+        if cluster := where.cluster():
             from nmt_cli.lines import on_ray
 
-            cluster = on_ray.Cluster(address=ray, workers=ray_workers)
             on_ray.encode(config, settings, cluster, store)
         _encode(config, settings, shard, store)
         return

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,9 +23,9 @@ from typing import Any
 from nmt_cli.api.model import Model, load
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import ConfigError, NmtError, TrainingError
-from nmt_cli.files import sha256_of
+from nmt_cli.files import remove_dir, sha256_of
 from nmt_cli.lines.work import Work
-from nmt_cli.parts import WINDOW_LINES, Division, Part
+from nmt_cli.parts import WINDOW_LINES, Division, Part, folder_of, join
 from nmt_cli.search.translator import full_windows
 
 AUTO = "auto"
@@ -108,16 +108,16 @@ class _Worker:
 
 def run(
     work: Work,
-    divisions: Iterable[Division],
+    divisions: Sequence[Division],
     cluster: Cluster,
     *,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> None:
-    """Make all parts of outputs that are not there.
+    """Make all parts of outputs that are not there, and put them together.
 
     Args:
         work: What to do with each line.
-        divisions: The outputs.
+        divisions: The outputs; their parts are gone in the end.
         cluster: Where.
         on_done: Called with how many lines are done, and of how many.
 
@@ -139,6 +139,9 @@ def run(
             on_done(done, total)
     finally:
         ray.shutdown()
+    for division in divisions:
+        join(division.output)
+        remove_dir(folder_of(division.output))
 
 
 def encode(
@@ -182,30 +185,46 @@ def _encode_share(
     encoding.encode(config, set=settings, shard=share, store=store)
 
 
-def _connected(cluster: Cluster) -> Any:
-    """Return Ray, connected to a cluster; `auto` starts one on this machine if there is none."""
+def check(cluster: Cluster) -> None:
+    """Raise NmtError if Ray is not installed, or nothing listens at the address of its cluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # the first of many is told
     try:
-        import ray
+        import ray  # noqa: F401
     except ImportError:
         hint = "pip install 'nmt-cli[ray]'"
         raise NmtError("--ray needs Ray, which is not installed", hint=hint) from None
     _check_reachable(cluster.address)
+
+
+def _connected(cluster: Cluster) -> Any:
+    """Return Ray, connected to a cluster; `auto` starts one on this machine if there is none."""
+    check(cluster)
+    import ray
+
     before = signal.getsignal(signal.SIGTERM)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     try:
-        try:
+        if cluster.address == AUTO:
+            _join_or_start(ray, include_dashboard=False, **quiet)
+        else:
             ray.init(address=cluster.address, **quiet)
-        except ConnectionError:
-            if cluster.address != AUTO:
-                raise
-            ray.init(include_dashboard=False, **quiet)
     except Exception as error:  # Ray itself raises nothing more exact
         reason = str(error).splitlines()[0]
         raise NmtError(f"--ray {cluster.address}: no cluster can be reached: {reason}") from error
     signal.signal(signal.SIGTERM, before)  # Ray's own prints a stack
     return ray
+
+
+def _join_or_start(ray: Any, **settings: Any) -> None:
+    """Connect to the cluster that `ray start` made this machine part of, else start one.
+
+    Ray's own "auto" takes any, such as that of another command, which ends with that.
+    """
+    try:
+        ray.init(**settings)
+    except ConnectionError:  # it is gone
+        ray.init(address="local", **settings)
 
 
 def _check_reachable(address: str) -> None:

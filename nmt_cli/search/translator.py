@@ -14,9 +14,9 @@ import itertools
 import math
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
@@ -433,16 +433,17 @@ def explain_pair(
 
 _MAX_LINES = 2048
 _MAX_CHARACTERS = 1 << 20
+_Item = TypeVar("_Item", bound=Sized)
 
 
-def full_windows(lines: Iterable[str], at_most: int | None = None) -> Iterator[list[str]]:
+def full_windows(lines: Iterable[_Item], at_most: int | None = None) -> Iterator[list[_Item]]:
     """Yield windows as large as they may be: for input that is all there.
 
     A few hundred lines `at_most` are enough for batches of similar lengths, and little time is lost
     before the first search and after the last one.
     """
     most = at_most or _MAX_LINES
-    window: list[str] = []
+    window: list[_Item] = []
     size = 0
     for line in lines:
         window.append(line)

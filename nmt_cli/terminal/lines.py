@@ -19,6 +19,7 @@ from nmt_cli.terminal import console
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
+    from nmt_cli.lines.on_ray import Cluster
     from nmt_cli.lines.work import Work
     from nmt_cli.parts import Division
     from nmt_cli.search.labeller import Labelled
@@ -184,6 +185,14 @@ class Where:
         if self.ray is None and self.ray_workers is not None:
             raise ConfigError("--ray-workers needs --ray")
 
+    def cluster(self, threads: int = 1) -> "Cluster | None":
+        """Return the cluster, if there is one; each of its processes has so many cores."""
+        if self.ray is None:
+            return None
+        from nmt_cli.lines.on_ray import Cluster
+
+        return Cluster(address=self.ray, workers=self.ray_workers, threads=threads)
+
 
 def run(what: str, work: "Work", source: Source, output: str | None, where: Where = Where()) -> Any:
     """Write a line of output for each line of a source.
@@ -201,8 +210,8 @@ def run(what: str, work: "Work", source: Source, output: str | None, where: Wher
     """
     found = destinations(source.file, output)
     pairs = [(source.of(file) if file else source, name) for file, name in found]
-    if where.ray is not None:
-        return _run_on_ray(what, work, pairs, where)
+    if cluster := where.cluster(work.model.options.threads or 1):
+        return _run_on_ray(what, work, pairs, cluster)
     last = None
     for one, file in pairs:
         if where.shard is not None:
@@ -251,23 +260,15 @@ def _run_share(what: str, work: "Work", source: Source, output: str | None, shar
 
 
 def _run_on_ray(
-    what: str, work: "Work", pairs: list[tuple[Source, str | None]], where: Where
+    what: str, work: "Work", pairs: list[tuple[Source, str | None]], cluster: "Cluster"
 ) -> None:
-    from nmt_cli.files import remove_dir
     from nmt_cli.lines import on_ray
-    from nmt_cli.parts import folder_of, join
 
-    cluster = on_ray.Cluster(
-        address=str(where.ray), workers=where.ray_workers, threads=work.model.options.threads or 1
-    )
     with contextlib.ExitStack() as stack:
         here = [(one, stack.enter_context(written(output))) for one, output in pairs]
         divisions = [_division("--ray", work, one, output) for one, output in here]
         with console.counting() as count:
             on_ray.run(work, divisions, cluster, on_done=functools.partial(count, what))
-        for division in divisions:
-            join(division.output)
-            remove_dir(folder_of(division.output))
     for (_, output), division in zip(pairs, divisions, strict=True):
         console.note(f"wrote {output if is_url(output) else division.output}")
 

@@ -1,5 +1,7 @@
 """`--ray` as a process, on a cluster of this machine: whole, killed, and with faulty input."""
 
+import functools
+import json
 import os
 import random
 import signal
@@ -146,6 +148,18 @@ def test_killed_processes_and_a_killed_command_cost_no_part(folder, toy_bundle, 
     assert _outputs(folder / "killed") == whole
 
 
+def test_two_commands_at_once_have_a_cluster_each(folder, toy_bundle, whole):
+    marks = ("fourth", "fifth")
+    processes = []
+    for mark in marks:
+        processes.append(_begin(folder, toy_bundle, f"{mark}/", mark=mark))
+        _wait_for(functools.partial(_workers, mark), processes[-1])
+    for mark, process in zip(marks, processes, strict=True):
+        _, told = process.communicate()
+        assert process.returncode == 0, told
+        assert _outputs(folder / mark) == whole
+
+
 def test_a_command_that_is_told_to_stop_says_nothing(folder, toy_bundle, whole):
     process = _begin(folder, toy_bundle, "stopped/", mark="third")
     _wait_for(lambda: _workers("third"), process)
@@ -173,6 +187,31 @@ def test_a_cluster_encodes_what_one_machine_encodes(run_nmt, toy_corpus, tmp_pat
     problem, hint = done[0].stderr.splitlines()  # the vocabulary comes first
     assert (problem, hint[:5]) == ("error: runs/toy: has no vocabulary of this text", "hint:")
     assert stored["many"] == stored["one"]
+
+
+def test_a_cluster_makes_the_pairs_that_one_machine_makes(toy_corpus, toy_bundle, tmp_path):
+    made = {}
+    for name, on_ray in {"here": (), "there": ("--ray", "auto", "--ray-workers", "2")}.items():
+        (folder := tmp_path / name).mkdir()
+        command = ["augment", str(toy_corpus / "toy.yaml"), "-m", str(toy_bundle), *on_ray]
+        command += ["--method", "distil"]
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *command],
+            cwd=folder,
+            env=os.environ | QUICK,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        made_by_model = folder / "runs" / "toy" / "augmented" / "forward-1.jsonl"
+        pairs = map(json.loads, made_by_model.read_text("utf-8").splitlines())
+        made[name] = [(pair.pop("score"), pair) for pair in pairs]
+        assert not made_by_model.with_name("forward-1.jsonl.parts").exists()
+    (scores, pairs), (others, other_pairs) = (zip(*made[name], strict=True) for name in made)
+    assert len(pairs) > 40
+    assert pairs == other_pairs
+    assert scores == pytest.approx(others, abs=1.5e-4)  # rounded; batches are others
 
 
 def test_scores_and_labels_too(run_nmt, folder, toy_bundle, label_bundle):
