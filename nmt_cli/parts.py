@@ -36,7 +36,8 @@ from nmt_cli.files import (
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _RECORD = re.compile(r"(\d+)-of-(\d+)[.]json")
 WINDOW_LINES = 512  # that are worked on together: enough for batches of similar lengths
-LINES = 10 * WINDOW_LINES  # of a part, where nobody says how many parts there are
+WINDOW_PAIRS = 2 * WINDOW_LINES  # that are scored together
+LINES = 8 * WINDOW_PAIRS  # of a part, where nobody says how many parts there are
 _WHOLE_WINDOWS = 4  # from so many windows a part on, parts differ in length by whole ones
 _INPUT, _LINES, _HASH = "input", "lines", "sha256"
 
@@ -137,8 +138,8 @@ class Division:
             digest.update(f"{item}\n".encode(errors="surrogatepass"))
         self.total = total
         self._number = number or max(1, -(-total // LINES))
-        has_windows = total >= _WHOLE_WINDOWS * WINDOW_LINES * self._number
-        self._unit = WINDOW_LINES if has_windows else 1
+        has_windows = total >= _WHOLE_WINDOWS * WINDOW_PAIRS * self._number
+        self._unit = WINDOW_PAIRS if has_windows else 1
         facts = {**made_with, _INPUT: digest.hexdigest()}
         self._facts: dict[str, Any] = json.loads(json.dumps(facts))  # as it will be read
 

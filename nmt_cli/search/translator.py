@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from nmt_cli.parts import WINDOW_PAIRS
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
@@ -336,7 +337,6 @@ def suppressed_ids(vocabulary: Subwords, words: Iterable[str]) -> tuple[tuple[in
 
 
 EXACT = 100  # percent: what a memory has for a text is for this very one
-_PAIRS = 2048  # that are scored together
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ def score_pairs(
     numbered = enumerate(pairs, start=1)
     heads = vocabularies.direction(*way)
     room = engine.max_length - 1 - max(map(len, heads))
-    while window := list(itertools.islice(numbered, _PAIRS)):
+    while window := list(itertools.islice(numbered, WINDOW_PAIRS)):
         sides = (
             vocabularies.source.encode_batch([pair[0] for _, pair in window]),
             vocabularies.target.encode_batch([pair[1] for _, pair in window]),
@@ -387,7 +387,7 @@ def score_pairs(
 def confidences(engine: Engine, found: Iterable[TextHypothesis]) -> Iterator[float | None]:
     """Yield the mean probability of each output's tokens, geometric; None where it has none."""
     remaining = iter(found)
-    while window := list(itertools.islice(remaining, _PAIRS)):
+    while window := list(itertools.islice(remaining, WINDOW_PAIRS)):
         parts = [part for hypothesis in window for part in hypothesis.parts]
         sides = [part.source for part in parts], [part.target for part in parts]
         rows = iter(engine.score(*sides) if parts else ())

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/ray_rounds.py MODEL TEXT [LINES [ROUNDS]]
 
-Translates LINES lines (default 100,000, at least 50,000), drawn from TEXT with a fixed seed, with
+Translates LINES lines (default 100,000, at least 90,000), drawn from TEXT with a fixed seed, with
 `nmt translate` and with `--ray auto` and two processes. In each of ROUNDS rounds (default 1) a
 process is killed twice and the command once, at random parts, and the same command ends the work.
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.parts import WINDOW_LINES, Division, Share, input_files, join, share_of
+from nmt_cli.parts import WINDOW_LINES, WINDOW_PAIRS, Division, Share, input_files, join, share_of
 from nmt_cli.search.translator import full_windows
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
@@ -204,15 +204,17 @@ def _parts_made_of(output, *ways):
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.integers(0, 30_000), st.integers(1, 9) | st.none())
+@given(st.integers(0, 50_000), st.integers(1, 9) | st.none())
 def test_large_parts_are_worked_on_in_the_windows_of_the_whole(total, number):
     lines = [str(place) for place in range(total)]
     division = Division(Path("out"), {}, lambda: lines, number)
     shares = division.with_items(division.missing())
-    windows = [window for _, part in shares for window in full_windows(part, WINDOW_LINES)]
-    assert [line for window in windows for line in window] == lines
-    if number is None or total >= 4 * WINDOW_LINES * number:
-        assert windows == [*full_windows(lines, WINDOW_LINES)]
+    parts = [part for _, part in shares]
+    assert [line for part in parts for line in part] == lines
+    if number is None or total >= 4 * WINDOW_PAIRS * number:
+        for most in (WINDOW_LINES, WINDOW_PAIRS):
+            windows = [window for part in parts for window in full_windows(part, most)]
+            assert windows == [*full_windows(lines, most)]
 
 
 def test_small_parts_are_equally_long():
