@@ -58,7 +58,7 @@ def test_what_is_too_long_is_cut_with_a_warning(vocabularies):
 
 
 def test_pairs_are_scored_as_they_are_read(vocabularies, monkeypatch):
-    monkeypatch.setattr(translator, "_PAIRS", 2)
+    monkeypatch.setattr(translator, "WINDOW_PAIRS", 2)
     read = []
 
     def endless():
