@@ -32,11 +32,10 @@ from nmt_cli.files import (
     sha256_of,
     write_text,
 )
+from nmt_cli.resources import WINDOW_PAIRS
 
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _RECORD = re.compile(r"(\d+)-of-(\d+)[.]json")
-WINDOW_LINES = 512  # that are worked on together: enough for batches of similar lengths
-WINDOW_PAIRS = 2 * WINDOW_LINES  # that are scored together
 LINES = 8 * WINDOW_PAIRS  # of a part, where nobody says how many parts there are
 _WHOLE_WINDOWS = 4  # from so many windows a part on, parts differ in length by whole ones
 _INPUT, _LINES, _HASH = "input", "lines", "sha256"

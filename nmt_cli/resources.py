@@ -8,6 +8,11 @@ import os
 import sys
 from pathlib import Path
 
+# Batches of similar lengths need so many lines at a time; more would only be more memory. Whoever
+# divides a text has to know: what shares a batch decides the last bits of probabilities.
+WINDOW_LINES = 512  # that are translated together
+WINDOW_PAIRS = 2 * WINDOW_LINES  # that are scored together
+
 RUNS_DIR = Path("runs")  # in the working folder: a folder for each run
 DEFAULT_FILE = "nmt.yaml"  # what `nmt init` writes
 

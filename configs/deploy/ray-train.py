@@ -27,10 +27,11 @@ class Machine:
         return f"{ray.util.get_node_ip_address()}:{PORT + index}"
 
     def train(self, folder: str, *arguments: str) -> int:
-        """Train, and return the exit code."""
+        """Train, and return the exit code, as a shell would: 128 and the signal that ended it."""
         command = [sys.executable, "-m", "nmt_cli", "train", *arguments]
         self._process = subprocess.Popen(command, cwd=folder)  # noqa: S603 - what was asked for
-        return self._process.wait()
+        code = self._process.wait()
+        return code if code >= 0 else 128 - code
 
     def stop(self) -> None:
         """Save a checkpoint and end."""

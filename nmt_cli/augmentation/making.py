@@ -33,7 +33,8 @@ from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.files import atomic_text, remove_dir, write_text
 from nmt_cli.lines import on_ray
-from nmt_cli.parts import WINDOW_LINES, Division
+from nmt_cli.parts import Division
+from nmt_cli.resources import WINDOW_LINES
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import full_windows
 from nmt_cli.text.corpus import Corpora

@@ -55,8 +55,8 @@ class Pairing(Work):
         written, chosen = itertools.tee(outputs)
         # Forced scores: those of a search leave out what it may not write, such as an empty line.
         scores = self.model.iter_scores(((line.text, text) for line, text in written), **self.way)
+        here, there = self.maker.sides
         for (line, text), scored in zip(chosen, scores, strict=True):
-            here, there = self.maker.sides
             pair = {here: line.text, there: text}
             yield {
                 "source": self.tag + pair["source"],

@@ -25,7 +25,8 @@ from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.files import remove_dir, sha256_of
 from nmt_cli.lines.work import Work
-from nmt_cli.parts import WINDOW_LINES, Division, Part, folder_of, join
+from nmt_cli.parts import Division, Part, folder_of, join
+from nmt_cli.resources import WINDOW_LINES
 from nmt_cli.search.translator import full_windows
 
 AUTO = "auto"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from nmt_cli.parts import WINDOW_PAIRS
+from nmt_cli.resources import WINDOW_PAIRS
 from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_of
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions

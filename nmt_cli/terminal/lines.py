@@ -119,7 +119,7 @@ class Lines:
 
     def windows(self) -> Iterable[list[str]]:
         """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
-        from nmt_cli.parts import WINDOW_LINES
+        from nmt_cli.resources import WINDOW_LINES
         from nmt_cli.search.translator import arriving_windows, full_windows
 
         if self.text and self.column is None:
@@ -229,12 +229,12 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
         file: See `Source.file`.
         output: What `--output` named.
     """
-    from nmt_cli.parts import input_files
-
     if output is None or not (output.endswith("/") or Path(output).is_dir()):
         return [(file, output)]
     if file in (None, "-"):
         raise ConfigError(f"--output {output} is a folder: name the files with --input")
+    from nmt_cli.parts import input_files
+
     files = input_files(str(file))
     names = [Path(one).name for one in files]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -245,7 +245,8 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
 
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:
-    from nmt_cli.parts import WINDOW_LINES, share_of
+    from nmt_cli.parts import share_of
+    from nmt_cli.resources import WINDOW_LINES
     from nmt_cli.search.translator import full_windows
 
     share = share_of(shard)

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import ConfigError, DataError
-from nmt_cli.parts import WINDOW_LINES, WINDOW_PAIRS, Division, Share, input_files, join, share_of
+from nmt_cli.parts import Division, Share, input_files, join, share_of
+from nmt_cli.resources import WINDOW_LINES, WINDOW_PAIRS
 from nmt_cli.search.translator import full_windows
 
 WORDS = ("red", "blue", "two", "dog", "fish", "house")
