@@ -26,7 +26,7 @@ def init(
     preset: str | None = opt.option("NAME", "Use the sizes of a bundled configuration."),
     recipe: str | None = opt.option("NAME", "Plan the training: best or fast."),
     noise: bool = opt.switch(
-        "--noise", "Train on some text with typing mistakes, in capitals, ..."
+        "--noise", "Train on some text with typing mistakes, in lower case, ..."
     ),
     yes: bool = opt.switch("--yes -y", "Replace the file if it exists."),
     json_schema: bool = opt.switch("--json-schema", "Print a JSON schema for editors."),

@@ -32,7 +32,7 @@ _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev 
 _SIZES = ("tokenizer", "model", "train")  # of a preset for any task
 _OF_TASK = ("decode", "chat", "classification")  # of a preset for the same task
 _CHAT_DECODE = {"sample": True, "temperature": 0.3, "top_p": 0.9}  # as configs/chat.yaml
-_NOISE = {"lower_case": 0.05, "capitals": 0.05, "final_punctuation": 0.1, "typos": 0.1}
+_NOISE = {"lower_case": 0.05, "final_punctuation": 0.1, "typos": 0.1}
 _SHOWN_LABELS = 8
 
 Tree = dict[str, Any]

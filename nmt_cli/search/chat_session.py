@@ -19,6 +19,7 @@ from typing import Any
 from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.search.engine import Engine, Hypothesis
 from nmt_cli.search.options import OF_LANGUAGES, ChatOptions, SearchOptions
+from nmt_cli.text.letter_case import in_usual_case
 from nmt_cli.text.special_tokens import BYTE_TOKENS, EOS_ID
 from nmt_cli.text.template import joiner, room_for_turn
 from nmt_cli.text.tokenizer import Subwords
@@ -152,7 +153,7 @@ class ChatSession:
         """Return what the user said as one line; warn when the model cannot read all of it."""
         text = _one_line(text)
         encoder, persona = self.vocabularies.source, self.options.persona
-        length = len(encoder.encode(text))
+        length = len(encoder.encode(in_usual_case(text, encoder)))
         room = room_for_turn(encoder.encode(persona) if persona else [], self.engine.max_length)
         if length > room:
             self.on_warning(
@@ -164,8 +165,9 @@ class ChatSession:
     def _source(self, turns: Sequence[str]) -> list[int]:
         """Return what the model sees of a conversation."""
         encoder, persona = self.vocabularies.source, self.options.persona
+        read = [in_usual_case(t, encoder) for t in turns[-(self.options.history_turns + 1) :]]
         return joiner(self.options.format, encoder)(
-            encoder.encode_batch(turns[-(self.options.history_turns + 1) :]),
+            encoder.encode_batch(read),
             persona=encoder.encode(persona) if persona else [],
             max_length=self.engine.max_length,
         )

@@ -20,6 +20,7 @@ from nmt_cli.resources import available_cores
 from nmt_cli.search.ctranslate2_engine import BATCH_TOKENS, as_numpy, cannot_load
 from nmt_cli.search.engine import Rows
 from nmt_cli.text.labels import Labels
+from nmt_cli.text.letter_case import in_usual_case
 from nmt_cli.text.template import join_texts
 from nmt_cli.text.tokenizer import Subwords
 
@@ -93,7 +94,8 @@ class Labeller:
 
     def _encode(self, sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[list[int], int]]:
         """Yield what the model reads of each example, and how many tokens its texts have."""
-        flat = iter(self._subwords.encode_batch([t.strip() for texts in sources for t in texts]))
+        read = [in_usual_case(t.strip(), self._subwords) for texts in sources for t in texts]
+        flat = iter(self._subwords.encode_batch(read))
         for texts in sources:
             rows = [next(flat) for _ in texts]
             ids = join_texts(rows, begins=self._begins, max_length=self._max_length)

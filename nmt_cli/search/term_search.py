@@ -93,6 +93,10 @@ class TermSearcher(Searcher):
         """See `Searcher.restart`."""
         self.engine.restart()
 
+    def places(self, source: str) -> list[tuple[int, int]]:
+        """Return the spans of characters in which a source has a term."""
+        return [term.span for term in self._terms.terms_in(source)]
+
     def uses(
         self, source: Sequence[int], target: Sequence[int], options: SearchOptions
     ) -> Iterator[TermUse]:

@@ -23,6 +23,7 @@ from nmt_cli.search.alignment import Matrix, word_attention, word_pairs, words_o
 from nmt_cli.search.engine import Engine, Found, Searcher
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.languages import Direction, Way
+from nmt_cli.text.letter_case import in_usual_case
 from nmt_cli.text.special_tokens import EOS_ID
 from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
@@ -162,12 +163,13 @@ class Translator:
     ) -> Iterator[Translation]:
         """Begin to translate a window; return what waits for its translations."""
         direction = self.vocabularies.direction(options.from_, options.to)
-        encoded = self.vocabularies.source.encode_batch([line.strip() for line in window])
+        texts = [self._as_read(line.strip()) for line in window]
+        encoded = self.vocabularies.source.encode_batch(texts)
         unasked = [self._unasked(line) for line in window]
         sentences = [
-            [] if is_done else self._sentences(line, ids, number, direction, options.from_)
-            for number, (line, ids, is_done) in enumerate(
-                zip(window, encoded, unasked, strict=True), start=first
+            [] if is_done else self._sentences(text, ids, number, direction, options.from_)
+            for number, (text, ids, is_done) in enumerate(
+                zip(texts, encoded, unasked, strict=True), start=first
             )
         ]
         cuts = [[cut for s in line for cut in s.cuts] for line in sentences]
@@ -180,6 +182,11 @@ class Translator:
                 yield done or self._translation(line, parts, results, options)
 
         return finish()
+
+    def _as_read(self, text: str) -> str:
+        """Return a text as the model reads it; the terms of a glossary stay as they are."""
+        fixed = self.terms.places(text) if self.terms else ()
+        return in_usual_case(text, self.vocabularies.source, fixed)
 
     def _unasked(self, line: str) -> Translation | None:
         """Return the translation of a line that needs no model: a blank one, or of the memory."""
@@ -228,13 +235,13 @@ class Translator:
         return finish
 
     def _sentences(
-        self, line: str, ids: list[int], number: int, direction: Direction, language: str | None
+        self, text: str, ids: list[int], number: int, direction: Direction, language: str | None
     ) -> list[_Sentence]:
         """Return a line's sentences; a line of usual length stays whole."""
         if self.splitter is None or not self.splitter.is_long(len(ids) + 1):
             return [_Sentence(self._cut(ids, number, direction), "")]
-        split = self.splitter.split(line.strip(), language)
-        several = [text for text, _ in split] if len(split) > 1 else []
+        split = self.splitter.split(text, language)
+        several = [sentence for sentence, _ in split] if len(split) > 1 else []
         encoded = self.vocabularies.source.encode_batch(several) if several else [ids]
         return [
             _Sentence(self._cut(row, number, direction), space)
@@ -368,7 +375,9 @@ def score_pairs(
     room = engine.max_length - 1 - max(map(len, heads))
     while window := list(itertools.islice(numbered, WINDOW_PAIRS)):
         sides = (
-            vocabularies.source.encode_batch([pair[0] for _, pair in window]),
+            vocabularies.source.encode_batch(
+                [in_usual_case(pair[0], vocabularies.source) for _, pair in window]
+            ),
             vocabularies.target.encode_batch([pair[1] for _, pair in window]),
         )
         for (number, _), *ids in zip(window, *sides, strict=True):
@@ -411,7 +420,8 @@ def explain_pair(
     """Return each word of a target line; words beyond what the model reads are left out."""
     before, forced = vocabularies.direction(*way)
     room = engine.max_length - 1 - max(len(before), len(forced))
-    read = [*before, *vocabularies.source.encode(source)[:room], EOS_ID]
+    ids = vocabularies.source.encode(in_usual_case(source, vocabularies.source))
+    read = [*before, *ids[:room], EOS_ID]
     written = [*forced, *vocabularies.target.encode(target)[:room], EOS_ID]
     (log_probs,) = engine.score([read], [written])
     (attention,) = engine.attention([read], [written])

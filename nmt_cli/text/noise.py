@@ -1,4 +1,4 @@
-"""Training text as people type it: in capitals, without the full stop, with typing mistakes.
+"""Training text as people type it: in lower case, without the full stop, with typing mistakes.
 
 A model that only ever saw tidy text breaks on such input. `data.noise` changes a share of the
 source texts, anew each epoch, and leaves their translations as they are. What it makes is a

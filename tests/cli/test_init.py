@@ -134,7 +134,7 @@ def test_noise_is_a_switch(run_nmt, folder):
     done = run_nmt("init", "--noise", cwd=folder)
     assert done.returncode == 0, done.stderr
     noise = load_config(str(folder / "nmt.yaml")).config.data.noise
-    assert noise.keys() == {"lower_case", "capitals", "final_punctuation", "typos"}
+    assert noise.keys() == {"lower_case", "final_punctuation", "typos"}
     assert sum(noise.values()) < 0.5
 
 

@@ -103,6 +103,13 @@ def test_the_model_sees_the_last_turns_with_their_speakers(vocabularies):
     assert session.turns == ["hello", "one", "how", "two", "fine", "three"]
 
 
+def test_a_turn_in_capitals_is_read_in_usual_case(vocabularies):
+    session, engine = session_of(vocabularies, ["one"])
+    session.reply("HOW ARE YOU")
+    assert engine.sources == [[USER_ID, *vocabularies.source.encode("how are you"), EOS_ID]]
+    assert session.turns == ["HOW ARE YOU", "one"]
+
+
 @pytest.mark.parametrize("persona", ["", "fine thanks"])
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_message_that_loses_its_beginning_is_told(vocabularies, persona, extra):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
+from nmt_cli.config.schema import TokenizerConfig
 from nmt_cli.errors import DataError, ModelFileError
 from nmt_cli.search.labeller import Labeller, given_labels, label_flags, pooled, probabilities
 from nmt_cli.search.loading import EngineOptions, load_labeller
 from nmt_cli.text.labels import Labels
 from nmt_cli.text.special_tokens import BOS_ID, EOS_ID
+from nmt_cli.text.tokenizer import Subwords
 
 SETTINGS = {
     "labels": ["a", "b", "c"], "multi_label": False, "separator": ";", "threshold": 0.5,
@@ -61,6 +63,12 @@ def labels_of(labeller, *lines) -> list[list[str]]:
 
 def test_every_line_gets_the_likeliest_label(labeller):
     assert labels_of(labeller(), "xa", "xc", "b") == [["a"], ["c"], ["b"]]
+
+
+def test_a_text_in_capitals_is_read_in_usual_case():
+    subwords = Subwords.train(["the old dog"] * 20, TokenizerConfig(vocab_size=300))
+    made = Labeller(LastToken(), subwords, SETTINGS, max_length=20)
+    assert made.encode([("THE OLD DOG",)]) == made.encode([("the old dog",)])
 
 
 def test_a_blank_line_gets_none_and_does_not_ask_the_model(labeller):

@@ -43,6 +43,15 @@ def test_a_score_is_the_sum_divided_by_the_length_to_the_alpha(vocabularies):
         assert engine.calls == [([[*vocabularies.source.encode("a"), EOS_ID]], [ids])]
 
 
+def test_a_source_in_capitals_is_read_as_in_a_search_and_a_target_as_it_is(vocabularies):
+    engine = CountingEngine()
+    rows = [("RED BIRD", "A")]
+    (found,) = score_pairs(engine, vocabularies, rows, length_penalty=1.0)
+    source, target = map(vocabularies.source.encode, ("red bird", "A"))
+    assert engine.calls == [([[*source, EOS_ID]], [[*target, EOS_ID]])]
+    assert found.source == "RED BIRD"
+
+
 def test_what_is_too_long_is_cut_with_a_warning(vocabularies):
     warnings = []
     rows = [("a", "a"), ("a", "a " * 9), ("a " * 9, "a")]

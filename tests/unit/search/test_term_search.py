@@ -49,6 +49,13 @@ def test_a_term_takes_the_place_of_a_word(model):
     assert [one.terms for one in found[:3]] == [[TermUse("dog", "vogel")], [], []]
 
 
+def test_terms_in_a_line_in_capitals(model):
+    (found,) = model.translate(["RED CAT SEES OLD DOG"], glossary=_glossary(dog="vogel"))
+    assert found.terms == [TermUse("dog", "vogel")]
+    (found,) = model.translate(["RED CAT SEES OLD DOG"], glossary=_glossary(DOG="vogel"))
+    assert [use.source for use in found.terms] == ["DOG"]
+
+
 def test_lines_without_a_term_are_as_without_a_glossary(model):
     lines = ["red cat", "old bird eats", "big cat"]
     found = model.translate(lines, glossary=_glossary(dog="vogel"))

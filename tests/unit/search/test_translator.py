@@ -71,6 +71,12 @@ def test_every_line_gives_its_translation_in_order(vocabularies):
     assert [t.hypotheses[0].text for t in found] == lines
 
 
+def test_a_line_in_capitals_is_read_in_usual_case(vocabularies):
+    (found,) = translate(EchoEngine(), vocabularies, [" THE OLD DOG SEES A RED BIRD "])
+    assert found.source == " THE OLD DOG SEES A RED BIRD "
+    assert found.text == " the old dog sees a red bird "
+
+
 @pytest.mark.parametrize("blank", ["", "   ", "\t", "\u3000"])
 def test_a_blank_line_stays_blank_without_asking(vocabularies, blank):
     engine = EchoEngine()
