@@ -70,7 +70,8 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         paths = [str(one.path.resolve()) for one in (self.bundle, *self.bundle.partners)]
-        return _reopened, (paths, self.options)
+        backward = self.bundle.backward
+        return _reopened, (paths, backward and str(backward.path.resolve()), self.options)
 
     def __enter__(self) -> Self:
         return self
@@ -266,6 +267,7 @@ class Model:
 def load(
     model: str | Path | Sequence[str | Path] | None = None,
     *,
+    backward: str | Path | None = None,
     on_warning: "Callable[[str], None]" = lambda _: None,
     on_note: "Callable[[str], None]" = lambda _: None,
     **options: Any,
@@ -276,6 +278,7 @@ def load(
         model: A model folder, a run folder, or a shared file; several are an ensemble, whose
             probabilities are averaged. None is what `$NMT_MODEL` names, otherwise the newest below
             `runs/`.
+        backward: A model of the other direction, which chooses among the hypotheses of a beam.
         on_warning: See `Model`.
         on_note: See `Model`.
         options: See `EngineOptions`: `engine`, `number_format`, `threads`, `device`.
@@ -284,13 +287,12 @@ def load(
         ConfigError: The value of an option is invalid.
         ModelFileError: There is no such model, or it is damaged.
     """
-    return Model(
-        find_bundle(model), EngineOptions(**options), on_warning=on_warning, on_note=on_note
-    )
+    bundle = find_bundle(model, backward=backward)
+    return Model(bundle, EngineOptions(**options), on_warning=on_warning, on_note=on_note)
 
 
-def _reopened(paths: list[str], options: EngineOptions) -> Model:
-    return Model(find_bundle(paths), options)
+def _reopened(paths: list[str], backward: str | None, options: EngineOptions) -> Model:
+    return Model(find_bundle(paths, backward=backward), options)
 
 
 def _one_line_each(texts: Iterable[str]) -> Iterator[str]:

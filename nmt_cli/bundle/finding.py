@@ -8,24 +8,33 @@ from pathlib import Path
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
 from nmt_cli.bundle.manifest import MANIFEST, read_manifest
-from nmt_cli.config.tasks import TASKS, TaskFacts
+from nmt_cli.config.tasks import TASKS, TRANSLATION, TaskFacts
 from nmt_cli.errors import ModelFileError, did_you_mean
 from nmt_cli.files import existing_dir
 from nmt_cli.resources import RUNS_DIR
 from nmt_cli.stores import fetched, is_url
 
 
-def find_bundle(model: str | Path | Sequence[str | Path] | None, *tasks: TaskFacts) -> Bundle:
+def find_bundle(
+    model: str | Path | Sequence[str | Path] | None,
+    *tasks: TaskFacts,
+    backward: str | Path | None = None,
+) -> Bundle:
     """Return the bundle that a command should use, for one of some tasks; none named is any.
 
     `model` is what the user gave: a bundle, a run folder or a shared file, or a URL of one; or
     several of these, which are an ensemble: the first with the others as its partners. None looks
-    at `$NMT_MODEL` and then takes the newest bundle of the right task below `runs/`.
+    at `$NMT_MODEL` and then takes the newest bundle of the right task below `runs/`. `backward` is
+    a model of the other direction.
 
     Raises:
         ModelFileError: There is none, it is damaged, or it is for another task; or the models of an
-            ensemble have different vocabularies.
+            ensemble have different vocabularies, or the backward model is not one.
     """
+    if backward is not None:
+        bundle, other = find_bundle(model, *tasks), find_bundle(backward, TRANSLATION)
+        _check_backward(bundle, other)
+        return replace(bundle, backward=other)
     tasks = tasks or tuple(TASKS.values())
     if model and not isinstance(model, str | Path):
         first, *others = [find_bundle(name, *tasks) for name in model]
@@ -73,6 +82,18 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
             f"{other.path}: has another vocabulary than {first.path}",
             hint="the models of an ensemble are trained on the same text with the same tokenizer "
             "section, and other seeds: nmt train my.yaml --set name=second --set seed=2",
+        )
+
+
+def _check_backward(bundle: Bundle, other: Bundle) -> None:
+    """Raise ModelFileError unless a model translates back, as far as is known."""
+    check_task(bundle, TRANSLATION)
+    ways = [(one.manifest.source_lang, one.manifest.target_lang) for one in (bundle, other)]
+    (source, target), way = ways
+    if all((*way, source, target)) and way != (target, source):
+        raise ModelFileError(
+            f"{other.path}: translates from {way[0]} to {way[1]}",
+            hint=f"--backward needs a model from {target} to {source}",
         )
 
 

@@ -56,6 +56,8 @@ class Bundle:
     path: Path
     manifest: Manifest
     partners: tuple["Bundle", ...] = ()  # the other models of an ensemble, if it is one
+    # the model of the other direction that chooses among hypotheses
+    backward: "Bundle | None" = None
 
     def verify(self) -> None:
         """Check the hash of every file; ModelFileError names the first one that changed."""
@@ -67,11 +69,17 @@ class Bundle:
 
     @property
     def identity(self) -> str:
-        """What tells this model from others: the hash of its weights, and those of its partners."""
+        """What tells this model from others: the hash of its weights, and those of its helpers."""
         files = self.manifest.files
         weights = [WEIGHTS] if WEIGHTS in files else sorted(n for n in files if n.endswith(".bin"))
         own = "+".join(files[name]["sha256"] for name in weights)
-        return "+".join([own, *(partner.identity for partner in self.partners)])
+        together = "+".join([own, *(partner.identity for partner in self.partners)])
+        return together if self.backward is None else f"{together}<{self.backward.identity}"
+
+    @property
+    def all(self) -> tuple["Bundle", ...]:
+        """This bundle, its partners, and last the model of the other direction."""
+        return self, *self.partners, *([] if self.backward is None else [self.backward])
 
     def check_files(self, is_wanted: Callable[[str], bool]) -> None:
         """Check that the wanted files are there with the right sizes and, if small, checksums.

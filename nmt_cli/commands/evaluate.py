@@ -10,6 +10,7 @@ from nmt_cli.terminal import options as opt
 
 def evaluate(
     model: opt.Models = None,
+    backward: opt.Backward = None,
     source: opt.Source = None,
     reference: opt.Reference = None,
     column: opt.PairColumns = None,
@@ -89,7 +90,7 @@ def evaluate(
     where: dict[str, Any] = {"engine": engine, "number_format": number_format}
     where |= {"threads": threads, "device": device}
     EngineOptions(**where)  # raises the error for a wrong value
-    bundle = find_bundle(model)
+    bundle = find_bundle(model, backward=backward)
     with console.counting() as tell:
         found = functions.evaluate(
             bundle,

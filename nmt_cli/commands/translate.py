@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def translate(
     text: list[str] | None = opt.argument("[TEXT]...", "Sentences to translate."),
     model: opt.Models = None,
+    backward: opt.Backward = None,
     input_file: opt.Input = None,
     output_file: opt.Output = None,
     to: opt.To = None,
@@ -101,6 +102,7 @@ def translate(
     loaded = opt.open_model(
         model,
         TRANSLATION,
+        backward,
         engine=engine,
         number_format=number_format,
         threads=threads,

@@ -366,9 +366,10 @@ def _labels_of(bundle: Bundle) -> tuple[Any, ...]:
 def _model_facts(bundle: Bundle) -> dict[str, str]:
     """Return what a model is, for people."""
     manifest = bundle.manifest
-    partners = "".join(f" and {partner.path}" for partner in bundle.partners)
+    others = "".join(f" and {partner.path}" for partner in bundle.partners)
+    others += f", chosen by {bundle.backward.path}" if bundle.backward else ""
     return {
-        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters){partners}",
+        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters){others}",
         "trained": f"best at step {manifest.training.get('step', 0):,}, "
         f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
     }

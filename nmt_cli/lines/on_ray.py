@@ -84,8 +84,15 @@ class _Folder:
 class _Worker:
     """A process on the cluster, which holds the model."""
 
-    def __init__(self, kind: type[Work], settings: dict[str, Any], options: dict[str, Any]) -> None:
-        self._kind, self._settings = kind, settings
+    def __init__(
+        self,
+        kind: type[Work],
+        settings: dict[str, Any],
+        options: dict[str, Any],
+        *,
+        has_backward: bool,
+    ) -> None:
+        self._kind, self._settings, self._has_backward = kind, settings, has_backward
         self._options, self._copies = options, contextlib.ExitStack()
         self._work: Work | None = None
 
@@ -97,7 +104,8 @@ class _Worker:
         if self._work is None:
             shared = ray.get(folders)
             paths = [self._copies.enter_context(folder.here()) for folder in shared]
-            model = load(paths, **self._options)
+            backward = paths.pop() if self._has_backward else None
+            model = load(paths, backward=backward, **self._options)
             self._work = self._kind(model=model, **self._settings)
         found = self._work.found(full_windows(items, WINDOW_LINES))
         return "".join(map(self._work.line, found))
@@ -242,10 +250,9 @@ def _check_reachable(address: str) -> None:
 
 
 def _shared(ray: Any, model: Model) -> list[Any]:
-    """Return references to the folders of a model or ensemble, which all machines can get."""
+    """Return references to the folders of a model's bundles, which all machines can get."""
     is_far = sum(node["Alive"] for node in ray.nodes()) > 1
-    bundles = (model.bundle, *model.bundle.partners)
-    return [ray.put(_Folder.of(one.path, with_files=is_far)) for one in bundles]
+    return [ray.put(_Folder.of(one.path, with_files=is_far)) for one in model.bundle.all]
 
 
 def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
@@ -265,7 +272,9 @@ def _started(ray: Any, work: Work, cluster: Cluster) -> list[Any]:
         max_task_retries=_RETRIES,
     )
     of_engine = vars(options) | {"threads": cluster.threads}
-    return [actor.remote(type(work), work.settings(), of_engine) for _ in range(number)]
+    has_backward = work.model.bundle.backward is not None
+    settings = type(work), work.settings(), of_engine
+    return [actor.remote(*settings, has_backward=has_backward) for _ in range(number)]
 
 
 def _made(

@@ -4,7 +4,7 @@ An engine's library is imported when it is chosen: CTranslate2's takes 20 ms, Te
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
@@ -97,6 +97,16 @@ def load_engine(
         ConfigError: There is no such device, or the engine has no number formats.
         ModelFileError: The bundle is damaged, or lacks what the engine needs.
     """
+    if bundle.backward is not None:
+        from nmt_cli.search.reranking import Reranker
+
+        backward = bundle.backward.load_vocabularies()
+        return Reranker(
+            load_engine(replace(bundle, backward=None), vocabularies, options, on_note=on_note),
+            vocabularies,
+            load_engine(bundle.backward, backward, options, on_note=on_note),
+            backward,
+        )
     engine = options.engine
     if bundle.partners:
         if options.is_asked and engine != "tensorflow":

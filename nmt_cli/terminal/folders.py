@@ -49,10 +49,9 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
     if wanted.page is not None:
         raise ConfigError(f"--html shows one document; {source} is a folder")
     names = _documents(source, output, wanted.kind)
-    models = (model.bundle, *model.bundle.partners)
     made_with = [
         *map(Path, filter(None, wanted.made_with)),
-        *(one.path / MANIFEST for one in models),
+        *(one.path / MANIFEST for one in model.bundle.all),
     ]
     written = failed = 0
     for number, name in enumerate(names, start=1):

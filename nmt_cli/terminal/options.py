@@ -72,6 +72,10 @@ Models = Annotated[
         "--model -m", "DIR", "A model or run folder; default: the newest. Several are an ensemble."
     ),
 ]
+Backward = Annotated[
+    str | None,
+    named("--backward", "DIR", "A model of the other direction chooses among hypotheses."),
+]
 Beam = Annotated[int | None, named("--beam", "N", "Beam size; 1 is greedy search.")]
 LengthPenalty = Annotated[
     float | None, named("--length-penalty", "A", "Length penalty; 0 favours short outputs.")
@@ -167,11 +171,18 @@ def note_stand_in(config: str | None, command: str) -> None:
             console.warn(f"{DEFAULT_FILE} is not used; to use it: nmt {command} {DEFAULT_FILE}")
 
 
-def open_model(model: str | Sequence[str] | None, task: TaskFacts, **options: Any) -> "api.Model":
+def open_model(
+    model: str | Sequence[str] | None,
+    task: TaskFacts,
+    backward: str | None = None,
+    /,
+    **options: Any,
+) -> "api.Model":
     """Return a model for a task, run as `EngineOptions` say; its messages go to the console."""
     from nmt_cli.api.model import Model
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.search.loading import EngineOptions
 
     where = EngineOptions(**options)
-    return Model(find_bundle(model, task), where, on_warning=console.warn, on_note=console.note)
+    bundle = find_bundle(model, task, backward=backward)
+    return Model(bundle, where, on_warning=console.warn, on_note=console.note)

@@ -243,6 +243,27 @@ def test_several_models_are_an_ensemble(run_nmt, toy_bundle, tmp_path):
     assert "TensorFlow float32, 2 models" in done.stderr
 
 
+def test_a_model_of_the_other_direction_chooses(run_nmt, toy_bundle, tmp_path):
+    backward = str(own_bundle(tmp_path, way=("de", "en")).path)
+    command = ("translate", "-m", str(toy_bundle), "--backward", backward, "--verbose")
+    done = run_nmt(*command, "red dog", "--n-best", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert "hypotheses chosen with another model" in done.stderr
+
+
+def test_what_does_not_translate_back_is_told(run_nmt, toy_bundle, label_bundle, tmp_path):
+    for backward, message in (
+        (str(toy_bundle), "translates from en to de"),
+        (str(label_bundle), "is a classification model, not for translation"),
+        ("nowhere", "nowhere: no such folder"),
+    ):
+        command = ("translate", "-m", str(toy_bundle), "--backward", backward)
+        done = run_nmt(*command, "red dog", cwd=tmp_path)
+        assert done.returncode == 4, done.stderr
+        assert message in done.stderr
+
+
 def test_what_cannot_be_an_ensemble_is_told(run_nmt, toy_bundle, label_bundle, tmp_path):
     first = own_bundle(tmp_path).path
     for arguments, code, message in (

@@ -12,7 +12,9 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 
-def own_bundle(folder: Path, task: str = "translation", **model) -> Bundle:
+def own_bundle(
+    folder: Path, task: str = "translation", way: tuple[str, str] = ("en", "de"), **model
+) -> Bundle:
     """Return a bundle of ours with random weights."""
     sizes = {"d_model": 16, "d_ff": 24, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 2}
     corpora = [{"source": "a", "target": "b"}]
@@ -20,7 +22,12 @@ def own_bundle(folder: Path, task: str = "translation", **model) -> Bundle:
         {
             "name": "own",
             "task": task,
-            "data": {"source_lang": "en", "target_lang": "de", "train": corpora, "dev": corpora},
+            "data": {
+                "source_lang": way[0],
+                "target_lang": way[1],
+                "train": corpora,
+                "dev": corpora,
+            },
             "tokenizer": {"vocab_size": 300, "joint": model.pop("joint", True)},
             "model": {**sizes, "max_length": 40, **model},
         }

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from small_bundles import own_bundle
 
 import nmt_cli
 from nmt_cli.errors import ConfigError, ModelFileError
@@ -122,6 +123,15 @@ def test_an_ensemble_is_loaded_and_pickled_as_its_paths(model):
     twin = pickle.loads(pickle.dumps(both))
     assert [one.path for one in twin.bundle.partners] == [model.bundle.path.resolve()]
     assert twin.translate(["red dog"])[0].text == model.translate(["red dog"])[0].text
+
+
+def test_a_model_with_one_for_the_other_direction_is_pickled_too(model, tmp_path):
+    backward = own_bundle(tmp_path, way=("de", "en"))
+    both = nmt_cli.load(model.bundle.path, backward=backward.path)
+    twin = pickle.loads(pickle.dumps(both))
+    assert twin.bundle.backward.path == backward.path.resolve()
+    assert twin.bundle.identity == both.bundle.identity != model.bundle.identity
+    assert twin.translate(["red dog"]) == both.translate(["red dog"])
 
 
 def test_an_ensemble_is_evaluated_with_options_of_search(model, toy_corpus):
