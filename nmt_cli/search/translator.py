@@ -185,8 +185,10 @@ class Translator:
 
     def _as_read(self, text: str) -> str:
         """Return a text as the model reads it; the terms of a glossary stay as they are."""
-        fixed = self.terms.places(text) if self.terms else ()
-        return in_usual_case(text, self.vocabularies.source, fixed)
+        source = self.vocabularies.source
+        if self.terms is None:
+            return in_usual_case(text, source)
+        return in_usual_case(text, source, self.terms.places)
 
     def _unasked(self, line: str) -> Translation | None:
         """Return the translation of a line that needs no model: a blank one, or of the memory."""
