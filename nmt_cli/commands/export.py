@@ -99,11 +99,11 @@ def _formats(
     loaded, dev = _dev(bundle, data_dir)
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]
-    rows = []
+    rows, beam_size = [], bundle.manifest.decode["beam_size"]
     for measured in measure_formats(bundle, dev, wanted, task_of(loaded.config.facts).measure):
         rows.append(asdict(measured))
         if not json:
-            console.result(describe(measured))
+            console.result(describe(measured, beam_size))
     auto = open_bundle(bundle.path).manifest.ctranslate2["auto"]
     if json:
         console.result_json({"path": str(bundle.path), "auto": auto, "formats": rows})
@@ -120,7 +120,7 @@ def _saved_model(bundle: "Bundle", target: Path, data_dir: str | None, *, json: 
     if json:
         console.result_json({"path": str(target)} | asdict(form))
     else:
-        console.result(describe(form))
+        console.result(describe(form, bundle.manifest.decode["beam_size"]))
 
 
 def _dev(bundle: "Bundle", data_dir: str | None) -> "tuple[LoadedConfig, list[Example]]":

@@ -4,7 +4,6 @@ A format of fewer bits loads and runs faster and rounds the weights. The fastest
 classifier accuracy, on dev is at most `MAX_LOSS` below float32's becomes the bundle's own choice.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -197,9 +196,10 @@ def _timed(
 ) -> Measured:
     """Return the size of a folder, and the speed and the score of what runs from it."""
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-    dev = list(dev)[:: math.ceil(len(dev) / _MAX_EXAMPLES) or 1]  # of all corpora
     if not dev:
         return Measured(name, size)
+    count = min(len(dev), _MAX_EXAMPLES)
+    dev = [dev[place * len(dev) // count] for place in range(count)]  # of all corpora
     seconds = []
     for _ in range(_PASSES):
         started = time.perf_counter()

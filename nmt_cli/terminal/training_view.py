@@ -98,7 +98,7 @@ class TrainingView:
             case Evaluated():
                 self._evaluated(event)
             case Exported():
-                console.note(f"exported {describe(event.measured)}")
+                console.note(f"exported {describe(event.measured, self._config.decode.beam_size)}")
             case Finished():
                 self._finished(event)
 
@@ -211,14 +211,14 @@ def _lowest(scores: "list[LabelScore]") -> str:
     return ", ".join(f"{score.label} {score.f1:.1f}" for score in order[:_NUM_LOWEST])
 
 
-def describe(measured: "Measured") -> str:
-    """Return one line about a number format of CTranslate2."""
+def describe(measured: "Measured", beam_size: int) -> str:
+    """Return one line about a number format, whose BLEU is that of a search with `beam_size`."""
     facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
     if measured.score is None or measured.lines_per_second is None:
         return facts
-    metric = "bleu" if measured.accuracy is None else "accuracy"
-    rate = f"{measured.lines_per_second:,.0f} lines/s"
-    return f"{facts}  dev {metric} {measured.score:.2f}  {rate}"
+    score = f"{measured.score:.2f}"
+    score = f"bleu {score} (beam {beam_size})" if measured.accuracy is None else f"accuracy {score}"
+    return f"{facts}  dev {score}  {measured.lines_per_second:,.0f} lines/s"
 
 
 def _smooth(average: float, value: float) -> float:

@@ -32,3 +32,19 @@ def test_of_the_good_ones_the_fastest_is_chosen():
         Measured("float16", 2.0, bleu=30.0, lines_per_second=999.0),  # not of this processor
     ]
     assert fastest(forms) == "int16"
+
+
+@pytest.mark.parametrize(("lines", "scored"), [(3, 3), (1000, 1000), (1014, 1000), (2500, 1000)])
+def test_a_thousand_lines_from_all_of_dev_are_scored(tmp_path, lines, scored):
+    seen = []
+
+    def score(outputs, some):
+        seen.append(some)
+        return {"bleu": 30.0}
+
+    dev = list(range(lines))
+    measured = number_formats._timed("int8", tmp_path, dev, lambda some: some, score)
+    assert measured.bleu == 30.0
+    assert len(set(seen[0])) == scored
+    assert seen[0][0] == 0
+    assert seen[0][-1] >= lines - 3
