@@ -9,6 +9,7 @@ from nmt_cli.config.tasks import CHAT, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
+from nmt_cli.terminal.number_formats import describe
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.folder import Bundle
@@ -94,7 +95,6 @@ def _formats(
     from nmt_cli.bundle.folder import open_bundle
     from nmt_cli.evaluation.number_formats import measure_formats
     from nmt_cli.tasks import task_of
-    from nmt_cli.terminal.training_view import describe
 
     loaded, dev = _dev(bundle, data_dir)
     supported = get_supported_compute_types("cpu")
@@ -103,7 +103,7 @@ def _formats(
     for measured in measure_formats(bundle, dev, wanted, task_of(loaded.config.facts).measure):
         rows.append(asdict(measured))
         if not json:
-            console.result(describe(measured, beam_size))
+            console.result(f"{measured.number_format:<13} {describe(rows[-1], beam_size)}")
     auto = open_bundle(bundle.path).manifest.ctranslate2["auto"]
     if json:
         console.result_json({"path": str(bundle.path), "auto": auto, "formats": rows})
@@ -113,14 +113,14 @@ def _formats(
 
 def _saved_model(bundle: "Bundle", target: Path, data_dir: str | None, *, json: bool) -> None:
     from nmt_cli.evaluation.number_formats import export_saved_model
-    from nmt_cli.terminal.training_view import describe
 
     _, dev = _dev(bundle, data_dir)
-    form = export_saved_model(bundle, dev, target)
+    form = asdict(export_saved_model(bundle, dev, target))
     if json:
-        console.result_json({"path": str(target)} | asdict(form))
+        console.result_json({"path": str(target)} | form)
     else:
-        console.result(describe(form, bundle.manifest.decode["beam_size"]))
+        facts = describe(form, bundle.manifest.decode["beam_size"])
+        console.result(f"{form['number_format']:<13} {facts}")
 
 
 def _dev(bundle: "Bundle", data_dir: str | None) -> "tuple[LoadedConfig, list[Example]]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import ConfigError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
+from nmt_cli.terminal.number_formats import describe
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
@@ -92,11 +93,7 @@ def _formats(manifest: "Manifest") -> dict[str, str]:
     """Return the number formats of CTranslate2: size, score and speed."""
     rows = {}
     for name, facts in manifest.ctranslate2.get("formats", {}).items():
-        text = f"{facts.get('megabytes', manifest.megabytes(name)):.1f} MB"
-        beam = f" (beam {manifest.decode['beam_size']})"
-        for metric, search in (("bleu", beam), ("accuracy", "")):
-            if facts.get(metric) is not None:
-                rate = f"{facts['lines_per_second']:,.0f} lines/s"
-                text += f", dev {metric} {facts[metric]:.2f}{search}, {rate}"
-        rows[name] = text + (" (used)" if name == manifest.ctranslate2["auto"] else "")
+        known = {"megabytes": manifest.megabytes(name)} | facts
+        used = " (used)" if name == manifest.ctranslate2["auto"] else ""
+        rows[name] = describe(known, manifest.decode["beam_size"]) + used
     return rows

@@ -9,6 +9,7 @@ import signal
 import textwrap
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -30,12 +31,12 @@ from nmt_cli.events import (
     Waiting,
 )
 from nmt_cli.terminal import console
+from nmt_cli.terminal.number_formats import describe
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Manifest
     from nmt_cli.config.schema import Config
     from nmt_cli.evaluation.label_judging import LabelScore
-    from nmt_cli.evaluation.number_formats import Measured
     from nmt_cli.training.run import Prepared
 
 
@@ -98,7 +99,9 @@ class TrainingView:
             case Evaluated():
                 self._evaluated(event)
             case Exported():
-                console.note(f"exported {describe(event.measured, self._config.decode.beam_size)}")
+                form = event.measured
+                facts = describe(asdict(form), self._config.decode.beam_size)
+                console.note(f"exported {form.number_format:<13} {facts}")
             case Finished():
                 self._finished(event)
 
@@ -209,16 +212,6 @@ def _lowest(scores: "list[LabelScore]") -> str:
     """Return the labels that are found worst, of those that some text has."""
     order = sorted((score for score in scores if score.support), key=lambda score: score.f1)
     return ", ".join(f"{score.label} {score.f1:.1f}" for score in order[:_NUM_LOWEST])
-
-
-def describe(measured: "Measured", beam_size: int) -> str:
-    """Return one line about a number format, whose BLEU is that of a search with `beam_size`."""
-    facts = f"{measured.number_format:<13} {measured.megabytes:8.1f} MB"
-    if measured.score is None or measured.lines_per_second is None:
-        return facts
-    score = f"{measured.score:.2f}"
-    score = f"bleu {score} (beam {beam_size})" if measured.accuracy is None else f"accuracy {score}"
-    return f"{facts}  dev {score}  {measured.lines_per_second:,.0f} lines/s"
 
 
 def _smooth(average: float, value: float) -> float:
