@@ -11,8 +11,8 @@ the output matrix and with its mean row. So smoothing needs no second pass over 
 
 A classifier with one label an example: softmax over the Y labels, against (1 - eps) at the right
 one plus eps / Y at each, times the weight of the right one. With several: Y decisions by sigmoid,
-against 1 - eps / 2 and eps / 2, the mean of all; the weight is that of the first of these. Both
-are summed over examples.
+against 1 - eps / 2 and eps / 2, the mean of all; the weight counts where an example has the label.
+Both are summed over examples.
 
 A loss takes a model, source ids [B, S] and target ids [B, T] int32, padded with 0, the label
 smoothing eps, and the seeds of the dropouts or None.
@@ -140,18 +140,19 @@ def _of_one(logits: Tensor, is_label: Tensor, eps: float, weights: Weights) -> T
 
 def _of_several(logits: Tensor, is_label: Tensor, eps: float, weights: Weights) -> Tensor:
     wanted = (1.0 - eps) * is_label + eps / 2
-    losses = tf.nn.weighted_cross_entropy_with_logits(wanted, logits, weights)
-    return tf.reduce_mean(losses, axis=1)
+    losses = tf.nn.sigmoid_cross_entropy_with_logits(wanted, logits)
+    return tf.reduce_mean((is_label * weights + 1.0 - is_label) * losses, axis=1)
 
 
 def balanced_weights(corpus: EncodedCorpus, num_labels: int, *, multi_label: bool) -> Weights:
     """Return a weight for each label [Y] by which seldom and frequent ones count alike.
 
     With one label an example it is N / (Y n), n of the N examples having the label, so that the
-    mean weight of an example is 1; with several, (N - n) / n. A label without examples weighs 1.
+    mean weight of an example is 1; with several, (N - n) / n. A label that no example has, or every
+    one, weighs 1.
     """
     counts = np.bincount(corpus.target, minlength=num_labels + 1)[1:]
     with_examples = np.maximum(counts, 1)
     of_one = len(corpus) / (num_labels * with_examples)
     weights = (len(corpus) - counts) / with_examples if multi_label else of_one
-    return np.where(counts, weights, 1.0).astype(np.float32)
+    return np.where(counts * weights, weights, 1.0).astype(np.float32)

@@ -155,7 +155,8 @@ def several_by_hand(logits, rows, eps, weights) -> float:
         for i, logit in enumerate(row):
             p = 1 / (1 + np.exp(-logit))
             wanted = (1 - eps) * (i in labels) + eps / 2
-            total -= (weights[i] * wanted * np.log(p) + (1 - wanted) * np.log(1 - p)) / 4
+            weight = weights[i] if i in labels else 1.0
+            total -= weight * (wanted * np.log(p) + (1 - wanted) * np.log(1 - p)) / 4
     return total
 
 
@@ -231,3 +232,23 @@ def test_balanced_weights_are_those_of_the_definition():
     assert one.tolist() == pytest.approx([5 / 12, 1.0, 5 / 3])
     several = balanced_weights(corpus, 3, multi_label=True)
     assert several.tolist() == pytest.approx([1 / 4, 1.0, 4.0])
+    everywhere = EncodedCorpus(none, np.zeros(3, np.int64), np.array([1, 1]), np.arange(3))
+    assert balanced_weights(everywhere, 1, multi_label=True).tolist() == [1.0]
+
+
+def test_balanced_weights_do_not_move_the_threshold_of_a_rare_label():
+    """Without the label, the best output is the smoothed 0.05, however much the label weighs."""
+    probabilities = np.linspace(0.01, 0.99, 99)
+    weights = np.array([99.0], np.float32)
+    for target, best in ((0, 0.05), (1, 0.95)):
+        sums = [_label_loss_at(p, target, weights) for p in probabilities]
+        assert probabilities[np.argmin(sums)] == pytest.approx(best, abs=1e-6)
+
+
+def _label_loss_at(probability, target, weights):
+    logits = tf.constant([[np.log(probability / (1 - probability))]], tf.float32)
+    model, source = (lambda _, random: logits), np.zeros((1, 1), np.int32)
+    labels = np.array([[target]], np.int32)
+    return float(
+        label_loss(model, source, labels, 0.1, None, multi_label=True, weights=weights).smoothed
+    )
