@@ -116,6 +116,15 @@ def annotated(side: Subwords, source: Row, terms: Sequence[Wanted]) -> Row:
 
 
 def token_places(vocabulary: Subwords, ids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the place of each token in the text that they write."""
-    lengths = [len(vocabulary.decode(ids[:count])) for count in range(len(ids) + 1)]
-    return list(pairwise(lengths))
+    """Return the place of each token in the text that they write.
+
+    Tokens that are the bytes of one character share its place.
+    """
+    begun = [vocabulary.decode(ids[:count]) for count in range(len(ids) + 1)]
+    # Where a character lacks bytes, the text is not as it will be.
+    whole = [count for count, text in enumerate(begun) if begun[-1].startswith(text)]
+    return [
+        (len(begun[first]), len(begun[after]))
+        for first, after in pairwise(whole)
+        for _ in range(first, after)
+    ]

@@ -97,6 +97,16 @@ def test_tokens_have_places():
     assert [(a, b) for a, b in token_places(SUBWORDS, [*ids, EOS_ID])][-2:] == [(9, 10), (10, 10)]
 
 
+@pytest.mark.parametrize("before", ["😀 ", "“", "¼", "ㅋㅋ "])
+def test_bytes_of_a_character_stay_together(before):
+    ids = [*SUBWORDS.encode(f"the {before}dogs"), EOS_ID]
+    start = len("the ") + len(before)
+    assert len(token_places(SUBWORDS, ids)) == len(ids)
+    made = SUBWORDS.decode(annotated(SUBWORDS, ids, [(start, start + 4, "hunde")]))
+    assert made.replace(" ", "") == f"the {before}<term>hunde</term>".replace(" ", "")
+    assert "\ufffd" not in SUBWORDS.decode(annotated(SUBWORDS, ids, [(4, 5, "hunde")]))
+
+
 def test_words_are_linked_one_to_one_and_given_in_a_usual_form():
     words = LinkedWords(PAIRS)
     found = {
