@@ -41,7 +41,10 @@ class _Words(NamedTuple):
 
 
 class MergeDropout:
-    """Splits the words of a corpus anew; `probability` is that of leaving out a possible merge."""
+    """Splits the words of a corpus anew; `probability` is that of leaving out a possible merge.
+
+    A side that would be too long for the model keeps its tokens.
+    """
 
     def __init__(self, encoder: Encoder, probability: float, seed: int) -> None:
         source = WordSplitter(encoder.source)
@@ -49,6 +52,7 @@ class MergeDropout:
         self._splitters = (source, source if joint else WordSplitter(encoder.target))
         self._probability = probability
         self._seed = seed
+        self._longest = encoder.max_length
 
     def change(self, corpus: EncodedCorpus, epoch: int, window: int) -> EncodedCorpus:
         """Return a window's examples, in memory, in the tokens of this epoch."""
@@ -66,15 +70,13 @@ class MergeDropout:
         new_ids, lengths = [], [np.zeros(1, np.int64)]
         for first in range(0, len(offsets) - 1, _BLOCK):
             bounds = offsets[first : first + _BLOCK + 1]
+            before = ids[bounds[0] : bounds[-1]], np.diff(bounds)
             found = self._splitters[number].split_again(
-                ids[bounds[0] : bounds[-1]],
-                np.diff(bounds),
-                self._probability,
-                seed_of_ways,
-                seed_of_choices + np.uint64(first),
+                *before, self._probability, seed_of_ways, seed_of_choices + np.uint64(first)
             )
-            new_ids.append(found[0].astype(ids.dtype))
-            lengths.append(found[1])
+            kept = _without_longer(_Words(*found), *before, self._longest)
+            new_ids.append(kept.ids.astype(ids.dtype))
+            lengths.append(kept.lengths)
         return np.concatenate(new_ids or [ids[:0]]), np.cumsum(np.concatenate(lengths))
 
 
@@ -221,6 +223,18 @@ class WordSplitter:
         pairs = left * self._size + right
         found = np.minimum(np.searchsorted(self._pairs, pairs), len(self._pairs) - 1)
         return np.where(self._pairs[found] == pairs, self._ranks[found], _NO_MERGE)
+
+
+def _without_longer(rows: _Words, ids_before: Ids, lengths_before: Indices, longest: int) -> _Words:
+    """Return rows with what stood before in place of those of more than `longest` tokens."""
+    is_longer = rows.lengths > longest
+    if not is_longer.any():
+        return rows
+    lengths = np.where(is_longer, lengths_before, rows.lengths)
+    starts = np.cumsum(rows.lengths) - rows.lengths
+    starts_before = len(rows.ids) + np.cumsum(lengths_before) - lengths_before
+    ids = np.concatenate((rows.ids, ids_before.astype(np.int64)))
+    return _Words(ids[ranges(np.where(is_longer, starts_before, starts), lengths)], lengths)
 
 
 def _hashes(words: _Words) -> Hashes:

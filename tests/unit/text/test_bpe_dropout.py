@@ -50,6 +50,23 @@ def test_nothing_left_out_is_the_same_corpus(subwords):
     assert again.source.dtype == np.uint16
 
 
+@pytest.mark.parametrize("block", [50_000, 2])
+def test_a_side_that_would_be_too_long_keeps_its_tokens(subwords, monkeypatch, block):
+    monkeypatch.setattr("nmt_cli.text.bpe_dropout._BLOCK", block)
+    corpus = corpus_of(subwords, LINES * 20)
+    shorter, longer = sorted({len(source) for source, _ in rows(corpus)})
+    encoder = Encoder(subwords, subwords, is_chat=False, persona=None, max_length=longer)
+    again = MergeDropout(encoder, 0.1, 1).change(corpus, 0, 0)
+    sides = [side for pair in rows(again) for side in pair]
+    before = [side for pair in rows(corpus) for side in pair]
+    assert max(map(len, sides)) <= longer
+    assert [subwords.decode(ids) for ids in sides] == [subwords.decode(ids) for ids in before]
+    assert {len(side) > len(old) for side, old in zip(sides, before, strict=True)} == {True, False}
+    # What is too long already is left out of training, and may stay so.
+    encoder = Encoder(subwords, subwords, is_chat=False, persona=None, max_length=shorter - 1)
+    assert rows(MergeDropout(encoder, 0.5, 1).change(corpus, 0, 0)) == rows(corpus)
+
+
 def test_blocks_do_not_lose_examples(subwords, monkeypatch):
     monkeypatch.setattr("nmt_cli.text.bpe_dropout._BLOCK", 3)
     corpus = corpus_of(subwords, LINES * 4)
