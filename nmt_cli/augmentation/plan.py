@@ -212,7 +212,7 @@ class Augmentation:
         source, target = self._way_of(maker)
         data = self._data(self.given, maker.sides)
         data |= {"test": [], "source_lang": source, "target_lang": target}
-        train = config.train.model_dump()
+        train = config.train.model_dump(exclude_unset=True)
         if not maker.is_forward:  # a model to start from is of the other direction
             train["from"] = None
         name, seed = f"{config.name}-{maker.name}", config.seed + maker.number
@@ -244,7 +244,7 @@ class Augmentation:
         return corpora | {"dir": str(self.folder.resolve()), "encoding": "utf-8"}
 
     def _config(self, values: dict[str, Any], data: dict[str, Any]) -> Config:
-        tree = self.loaded.config.model_dump()
+        tree = self.loaded.config.model_dump(exclude_unset=True)  # what else is of `train.from`
         return checked(tree | values | {"data": tree["data"] | data}, "nmt augment")
 
     def check_same(self) -> None:

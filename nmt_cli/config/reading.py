@@ -377,15 +377,19 @@ def to_yaml(
 ) -> str:
     """Write a configuration with every key, each followed by its help as a comment.
 
-    Dotted keys in `auto` are written so, and sections as a whole: their keys follow as comments.
-    `notes` has a line to write above a dotted key, or above the keys of a section.
+    With `train.from`, the keys of `model` and `tokenizer` that were not given are left out: the
+    model to start from has them. Dotted keys in `auto` are written so, and sections as a whole:
+    their keys follow as comments. `notes` has a line to write above a dotted key, or above the keys
+    of a section.
     """
     lines: list[str] = []
     for name, field in Config.model_fields.items():
         value = getattr(config, name)
         if isinstance(value, Section):
             lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}"]
-            lines += _section_lines(name, value, auto, notes)
+            may_omit = config.train.start is not None and name in ("model", "tokenizer")
+            keys = value.model_fields_set if may_omit else type(value).model_fields
+            lines += _section_lines(name, value, keys, auto, notes)
         else:
             lines.append(_yaml_line(name, value, field, ""))
     return "\n".join([*lines, ""])
@@ -402,12 +406,20 @@ def whole_sections(auto: Collection[str]) -> set[str]:
 
 
 def _section_lines(
-    name: str, section: Section, auto: Collection[str], notes: Mapping[str, str]
+    name: str,
+    section: Section,
+    keys: Collection[str],
+    auto: Collection[str],
+    notes: Mapping[str, str],
 ) -> list[str]:
+    if not keys:
+        return [f"{name}: {{}}"]
     is_whole = name in auto
     lines = [f"# {notes[name]}"] if name in notes else []
     lines += [*_WHOLE_SECTION, f"{name}: {AUTO}"] if is_whole else [f"{name}:"]
     for key, field in type(section).model_fields.items():
+        if key not in keys:
+            continue
         is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
         value = AUTO if is_open else getattr(section, key)
         lines += [f"  # {notes[f'{name}.{key}']}"] if f"{name}.{key}" in notes else []

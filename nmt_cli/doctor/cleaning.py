@@ -48,12 +48,12 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
         where = f"{finding.file}: " if finding.check == "files" else ""
         hint = "--fix only leaves rows out; fix this by hand first"
         raise DataError(f"{where}{finding.message}", hint=hint)
-    tree = config.model_dump()
+    tree = config.model_dump(exclude_unset=True)
     tree["name"] = f"{config.name}-clean"
     tree["data"] |= {"dir": ".", "encoding": "utf-8"}
     corpora = Corpora(config, data_dir)
     entries = {
-        split: iter([entry for entry in tree["data"][split] if entry["rows"] is None])
+        split: iter([entry for entry in tree["data"].get(split, []) if entry.get("rows") is None])
         for split in ("train", "dev", "test")
     }
     names: list[str] = []

@@ -2,7 +2,8 @@
 
 `train.stages` names the stages before the run itself. Each is a run with a folder of its own,
 `runs/NAME-stage-1` and so on, so that it stops and resumes like any other; one that has finished is
-not begun again. A stage of both directions learns the corpora and the same ones swapped, in one
+not begun again. No stage that is over is trained again, and no later one is deleted for it, unless
+the run starts over. A stage of both directions learns the corpora and the same ones swapped, in one
 model without tags, as the first stage of Bi-SimCut does.
 
 Reference: Gao et al. 2022, section 3.3 (arXiv 2206.02368).
@@ -15,9 +16,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.config.reading import LoadedConfig, checked, load_config
-from nmt_cli.config.schema import CorpusConfig
-from nmt_cli.errors import ModelFileError
+from nmt_cli.config.reading import AUTO, LoadedConfig, checked, fixed_keys, load_config
+from nmt_cli.config.schema import Config, CorpusConfig
+from nmt_cli.errors import ConfigError, ModelFileError
+from nmt_cli.training.checkpoint import changed_settings
 from nmt_cli.training.run_folder import RunFolder
 
 
@@ -31,7 +33,8 @@ class Stage(NamedTuple):
 
 def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
     """Return the configuration of each stage, in order; that of the run itself is the last."""
-    config, tree = loaded.config, loaded.config.model_dump()
+    config = loaded.config
+    tree = config.model_dump(exclude_unset=True)  # what is not given may be as `train.from` has it
     found, start = [], config.train.start
     for number, stage in enumerate(config.train.stages, start=1):
         name = f"{config.name}-stage-{number}"
@@ -79,21 +82,46 @@ def stages_left(loaded: LoadedConfig, *, is_fresh: bool) -> list[LoadedConfig]:
     Args:
         loaded: The configuration of the run.
         is_fresh: Do all of them again.
+
+    Raises:
+        ConfigError: A stage that is over had other settings, or one that has not begun comes before
+            one that has.
     """
     stages = stages_of(loaded)
-    while len(stages) > 1 and not is_fresh and has_finished(stages[0]):
-        stages.pop(0)
+    if is_fresh:
+        return stages
+    while len(stages) > 1 and is_over(stages[0]):
+        _check_same(stages.pop(0))
+    first, *others = (RunFolder.of(stage.config) for stage in stages)
+    for later in others:
+        if later.has_begun and not first.has_begun:
+            raise ConfigError(
+                f"{later.path} has begun, but not {first.path}, which comes before it",
+                hint="start over with --fresh, or give the run another name: --set name=NAME",
+            )
     return stages
 
 
-def has_finished(stage: LoadedConfig) -> bool:
-    """Return whether the run of a stage is over, and had these corpora and steps."""
+def _check_same(stage: LoadedConfig) -> None:
+    """Raise ConfigError when a stage that is over had other text, steps or training settings."""
     folder = RunFolder.of(stage.config)
-    if not is_over(stage) or not folder.config.is_file():
-        return False
-    begun = load_config(str(folder.config)).config
-    same_text = begun.data.train == stage.config.data.train
-    return same_text and begun.train.max_steps == stage.config.train.max_steps
+    had, has = (_settings(of) for of in (load_config(str(folder.config)).config, stage.config))
+    open_keys = {*stage.auto, *(name for name, value in has.items() if value == AUTO)}
+    if changed := [name for name in changed_settings(had, has) if name not in open_keys]:
+        raise ConfigError(
+            f"{folder.path} was trained with other settings: {', '.join(changed)}",
+            hint="set them back, give the run another name, or start over with --fresh",
+        )
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """Return what must be the same; model and vocabulary are compared when the next one starts."""
+    fixed = {name: value for name, value in fixed_keys(config).items() if _is_compared(name)}
+    return fixed | {"train.max_steps": config.train.max_steps}
+
+
+def _is_compared(name: str) -> bool:
+    return name == "seed" or name.startswith(("data.", "train."))
 
 
 def is_over(stage: LoadedConfig) -> bool:
@@ -107,7 +135,8 @@ def is_over(stage: LoadedConfig) -> bool:
 def _changed(
     loaded: LoadedConfig, name: str, train: dict[str, Any], data: dict[str, Any]
 ) -> LoadedConfig:
-    tree = loaded.config.model_dump() | {"name": name, "train": train, "data": data}
+    tree = loaded.config.model_dump(exclude_unset=True)
+    tree |= {"name": name, "train": train, "data": data}
     auto = loaded.auto - ({"train.max_steps"} if name != loaded.config.name else set())
     return replace(loaded, config=checked(tree, "train.stages"), auto=auto)
 

@@ -514,6 +514,11 @@ class TestToYaml:
                     re.MULTILINE,
                 )
 
+    def test_what_the_model_to_start_from_has_is_not_written(self, load):
+        text = to_yaml(load(GOOD + "train: {from: runs/a}\nmodel: {dropout: 0.2}\n"))
+        assert "\ntokenizer: {}\n" in text
+        assert load(text).model.model_fields_set == {"dropout"}
+
     def test_lists_are_short(self, load):
         text = to_yaml(load(GOOD))
         assert '  train: [{source: "a.en", target: "a.de"}]' in text

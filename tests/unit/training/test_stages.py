@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from nmt_cli.api.functions import train
 from nmt_cli.bundle.folder import open_bundle
-from nmt_cli.config.reading import load_config
+from nmt_cli.config.reading import load_config, to_yaml
 from nmt_cli.errors import ConfigError
 from nmt_cli.events import Finished, Started, StepDone
-from nmt_cli.training.stages import has_finished, stages_of, stages_to_do
+from nmt_cli.training.fine_tuning import follow_start, open_start
+from nmt_cli.training.stages import is_over, stages_left, stages_of, stages_to_do
 
 BOTH = "train.stages=[{max_steps: 4, both_directions: true}]"
 SHORT = ["train.max_steps=6", "train.eval_steps=6", "train.checkpoint_steps=2", BOTH]
@@ -49,7 +51,7 @@ def test_a_stopped_run_resumes_in_its_stage_and_ends_with_the_same_weights(confi
             if isinstance(event, StepDone) and event.step == stop_after:
                 break
     first, _ = stages_of(load_config(config, SHORT))
-    assert has_finished(first)
+    assert is_over(first)
     events = list(train(config, set=SHORT))
     assert [event.step for event in events if isinstance(event, Started)] == [4]
     whole, stopped = (
@@ -59,14 +61,46 @@ def test_a_stopped_run_resumes_in_its_stage_and_ends_with_the_same_weights(confi
         np.testing.assert_array_equal(array, stopped[name])
 
 
-def test_a_stage_that_was_changed_is_trained_again_and_what_follows_it_too(config):
+def test_a_stage_that_was_begun_again_resumes_and_what_follows_it_begins_again(config):
     list(train(config, set=SHORT))
     stop = iter([0, 1])
     list(train(config, set=SHORT, fresh=True, should_stop=lambda: next(stop, 1)))
     events = list(train(config, set=SHORT))
     assert [e.step for e in events if isinstance(e, Started)] == [1, 0]
-    longer = stages_of(load_config(config, [*SHORT, "train.stages.0.max_steps=8"]))
-    assert not has_finished(longer[0])
+
+
+def test_a_stage_that_was_changed_needs_fresh(config):
+    list(train(config, set=SHORT))
+    weights = Path("runs", "toy", "model", "model.safetensors").read_bytes()
+    for change in ("train.stages.0.max_steps=8", "train.label_smoothing=0.2", "seed=9"):
+        name = change.replace("stages.0.", "").split("=")[0]
+        with pytest.raises(ConfigError, match=f"toy-stage-1 was trained with other .*: {name}$"):
+            list(train(config, set=[*SHORT, change]))
+    assert Path("runs", "toy", "model", "model.safetensors").read_bytes() == weights
+    loaded = load_config(config, [*SHORT, "train.eval_steps=3"])  # one that may change
+    assert len(stages_left(loaded, is_fresh=False)) == 1
+
+
+def test_no_model_is_lost_for_a_stage_that_comes_before_it(config):
+    list(train(config, set=[*SHORT, "train.stages=[]"]))
+    model = Path("runs", "toy", "model")
+    with pytest.raises(ConfigError, match="runs/toy has begun, but not runs/toy-stage-1"):
+        list(train(config, set=SHORT))
+    assert model.is_dir()
+    assert len(stages_left(load_config(config, SHORT), is_fresh=True)) == 2
+
+
+def test_stages_keep_what_the_file_leaves_to_the_model_to_start_from(config, toy_bundle):
+    open_ = Path(config).with_name("open.yaml")
+    tree = yaml.safe_load(Path(config).read_text())
+    del tree["model"]
+    open_.write_text(yaml.safe_dump(tree))
+    first, _ = stages_of(load_config(str(open_), [*SHORT, f"train.from={toy_bundle}"]))
+    written = Path(config).with_name("written.yaml")
+    written.write_text(to_yaml(first.config, first.auto))
+    for stage in (first, load_config(str(written))):
+        followed, _ = follow_start(stage, open_start(stage.config, Path("runs")), lambda _: None)
+        assert followed.config.model.d_model == open_bundle(toy_bundle).manifest.model["d_model"]
 
 
 def test_each_stage_has_its_share_of_the_time(config, toy_bundle):
@@ -94,6 +128,7 @@ def test_a_dry_run_tells_of_the_stages_that_are_left(run_nmt, config):
     assert "then: toy-stage-2, 5 steps\nthen: toy, 6 steps" in done.stderr
 
     list(train(config, set=[*SHORT, "train.max_steps=1"]))
+    shutil.rmtree("runs/toy")
     settings += ["--set=train.max_steps=auto"]
     done = run_nmt("train", config, "--dry-run", *settings, cwd=Path())
     assert done.returncode == 0, done.stderr
