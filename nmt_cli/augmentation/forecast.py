@@ -45,6 +45,8 @@ def foretell(plan: Augmentation) -> list[str]:
     if not plan.is_fresh:
         plan.check_same()
     lines, seconds = Forecast(plan).making()
+    if len({corpus.weight for corpus in plan.loaded.config.data.train}) > 1:
+        lines.append("the weights of data.train do not apply to made pairs, which all weigh 1")
     return [*lines, f"together {_about(seconds)}, without the training that follows"]
 
 

@@ -39,6 +39,7 @@ from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import full_windows
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
+from nmt_cli.training.stages import is_over
 
 _SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
@@ -177,15 +178,18 @@ def _make_pairs(
 
 
 def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
-    """Train a model, or resume its training; return its folder."""
+    """Train a model, or resume its training unless it is over; return its folder."""
     training = plan.training(maker)
+    folder = str(RunFolder.of(training.config).model)
+    if is_over(training):  # perhaps since its time was up: there is no more
+        return folder
     path = plan.folder / f"{maker.name}.yaml"
     write_text(path, to_yaml(training.config, training.auto))
     arguments = ["train", str(path), *(["--time", plan.time_limit] if plan.time_limit else [])]
     tell(shlex.join(["nmt", *arguments]))
     if code := exit_code(arguments):
         raise StoppedError(maker.name, code)
-    return str(RunFolder.of(training.config).model)
+    return folder
 
 
 def _sift(plan: Augmentation) -> str:

@@ -1,17 +1,20 @@
 """Tests of nmt_cli/augmentation/making.py: what a given model makes, and that nobody else is in."""
 
+import json
 import shutil
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from nmt_cli.api.model import load
 from nmt_cli.augmentation.made_pairs import read_pairs
 from nmt_cli.augmentation.making import make
 from nmt_cli.augmentation.plan import Augmentation
 from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
-from nmt_cli.config.reading import load_config
+from nmt_cli.config.reading import load_config, to_yaml
 from nmt_cli.errors import ConfigError
+from nmt_cli.training.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -72,3 +75,35 @@ def test_a_model_with_another_number_format_alone_is_used_in_it(plan_of, toy_bun
     plan = plan_of(models=[str(bundle)])
     make(plan)
     assert len([*read_pairs([plan.pairs_of(plan.makers[0])])]) == 12
+
+
+def test_a_training_that_is_over_is_not_begun_again(plan_of, toy_bundle, monkeypatch):
+    monkeypatch.setattr("nmt_cli.augmentation.making.exit_code", pytest.fail)
+    plan = plan_of(method="diversify", models=[], time_limit="30m")
+    for maker in plan.makers:
+        shutil.copytree(toy_bundle, RunFolder.of(plan.training(maker).config).model)
+    make(plan)
+    assert all(plan.pairs_of(maker).is_file() for maker in plan.makers)
+
+
+def test_weights_that_made_pairs_do_not_have_are_told(plan_of):
+    plan, told = plan_of(), []
+    (corpus,) = plan.loaded.config.data.train
+    plain = {"source": corpus.source, "target": corpus.target}
+    settings = [f"data.train={json.dumps([plain, plain | {'weight': 0.5}])}"]
+    loaded = load_config(plan.loaded.name, settings)
+    make(replace(plan, loaded=loaded), tell=told.append)
+    assert any("weights of data.train do not apply" in line for line in told)
+
+
+def test_a_model_to_start_from_decides_what_the_file_leaves_open(plan_of, toy_bundle, toy_corpus):
+    tree = yaml.safe_load((toy_corpus / "toy.yaml").read_text())
+    tree |= {"train": tree["train"] | {"from": str(toy_bundle)}}
+    del tree["model"]
+    (toy_corpus / "start.yaml").write_text(yaml.safe_dump(tree))
+    plan = plan_of()
+    plan = replace(plan, loaded=load_config(str(toy_corpus / "start.yaml")))
+    written = toy_corpus / "written.yaml"
+    written.write_text(to_yaml(plan.training(plan.makers[0]).config))
+    assert "d_model" not in yaml.safe_load(written.read_text())["model"]
+    assert load_config(str(written)).config.train.start == str(toy_bundle)
