@@ -172,7 +172,7 @@ _VALUES: dict[Any, Any] = {
         **dict.fromkeys(
             ("step?", "pairs?", "long_source?", "sentences?", "finished_step?"), _WHOLE
         ),
-        "dev_loss?": (None, float),
+        **dict.fromkeys(("dev_loss?", "score?"), (None, float)),
         "fingerprint?": str,
         "imported?": {"source": str, "family": str, "revision": str},
     },

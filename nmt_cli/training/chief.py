@@ -27,7 +27,7 @@ from nmt_cli.tasks import task_of
 from nmt_cli.text.sentences import usual_sentences
 from nmt_cli.training.checkpoint import Checkpoints, Progress, average, step_of
 from nmt_cli.training.run import Prepared
-from nmt_cli.training.run_folder import EventLog, read_events
+from nmt_cli.training.run_folder import EventLog, bytes_to_end, read_events
 from nmt_cli.training.state import RunState
 from nmt_cli.training.step import Stepper
 from nmt_cli.training.tensorboard import Board
@@ -85,11 +85,23 @@ class Chief:
             self.saved_step = checkpoint.progress.step if checkpoint.is_regular else 0
         with os_errors_as(TrainingError, f"{self._folder.path}: cannot be written"):
             write_text(self._folder.config, to_yaml(self._config))
-            kept_bytes = None if self._is_finished() else self._state.progress.log_bytes
-            self._log = EventLog(self._folder.events, kept_bytes)
+            self._log = EventLog(self._folder.events, self._recall())
         if self._config.train.tensorboard:
             self._board = Board(self._folder.tensorboard, read_events(self._folder.events))
         return warnings
+
+    def _recall(self) -> int | None:
+        """Recall what happened since the checkpoint; return the bytes of the log that stay.
+
+        The end of a run has no checkpoint of its own, but its bundle knows the best score.
+        """
+        progress = self._state.progress
+        if not self._is_finished():
+            return progress.log_bytes
+        training = open_bundle(self._folder.model).manifest.training
+        progress.best_score = training.get("score", progress.best_score)
+        progress.best_step = training.get("step", progress.best_step)
+        return bytes_to_end(self._folder.events, progress.step)
 
     def record(self, event: Event) -> None:
         """Log an event; of the steps only some."""
@@ -149,6 +161,7 @@ class Chief:
                 "step": progress.step,
                 "pairs": len(sources),
                 "dev_loss": dev.loss,
+                "score": dev.score,
                 "fingerprint": self._prepared.fingerprint,
                 "long_source": int(np.quantile(sources, _USUAL)),
                 "sentences": self._sentences,

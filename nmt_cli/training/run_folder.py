@@ -117,6 +117,18 @@ class EventLog:
         fsync(self._path)
 
 
+def bytes_to_end(path: Path, step: int) -> int | None:
+    """Return the size of a log up to the last `Finished` of a step; None if it has none."""
+    size, found = 0, None
+    for line in path.read_bytes().splitlines(keepends=True) if path.is_file() else []:
+        size += len(line)
+        if b'"Finished"' in line:
+            with contextlib.suppress(ValueError):
+                event = json.loads(line)
+                found = size if (event["event"], event["step"]) == ("Finished", step) else found
+    return found
+
+
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the events of a log; lines that are no events are left out."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:

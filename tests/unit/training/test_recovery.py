@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
+from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
 from nmt_cli.errors import TrainingError
 from nmt_cli.events import (
+    Evaluated,
     Finished,
     MicroBatchesHalved,
     RolledBack,
@@ -255,3 +259,28 @@ def test_memory_that_is_too_small_for_one_pair_ends_training(prepare_run, memory
     with pytest.raises(TrainingError, match="too little memory, even for one pair") as caught:
         list(train(prepare_run()))
     assert "model.max_length" in caught.value.hint
+
+
+def test_a_finished_run_that_goes_on_keeps_its_best_model_and_its_log_whole(prepare_run):
+    often = "train.eval_steps=3"
+    list(train(prepare_run("train.max_steps=4", often)))
+    log, model = Path("runs/toy/events.jsonl"), Path("runs/toy/model")
+    finished = log.read_bytes()
+    training = open_bundle(model).manifest.training
+    assert training["score"] is not None
+
+    # The bundle may be an average, better than what checkpoints know of.
+    manifest = read_manifest(model / MANIFEST)
+    better = replace(manifest, training=training | {"score": 1e9})
+    (model / MANIFEST).write_text(as_text(better))
+    before = (model / "model.safetensors").read_bytes()
+    for event in (events := train(prepare_run("train.max_steps=100", often))):
+        if isinstance(event, Evaluated) and event.step == 6:  # before the next checkpoint
+            events.close()
+    assert len(log.read_bytes()) > len(finished)
+    list(train(prepare_run("train.max_steps=8", often)))
+    assert log.read_bytes().startswith(finished)
+    logged = [json.loads(line) for line in log.read_text().splitlines()]
+    steps = [event["step"] for event in logged if event["event"] == "Evaluated"]
+    assert steps.count(6) == 1
+    assert (model / "model.safetensors").read_bytes() == before
