@@ -176,6 +176,8 @@ class Batcher:
             if not queue:
                 del self._queues[options]
             self._characters -= sum(_weight(job.text) for job in jobs)
+            if self._characters:  # a request wakes one thread, however many batches it makes
+                self._changed.notify()
             return options, [job for job in jobs if not job.request.future.cancelled()]
 
     def _is_full(self, queue: list[_Job]) -> bool:

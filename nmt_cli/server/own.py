@@ -1,5 +1,6 @@
 """What no other dialect has: labels, scores, metrics, and a description of everything."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -103,16 +104,20 @@ async def openapi(_models: ServedModels, _query: Values) -> Any:
         definitions |= schema.pop("$defs", {})
         definitions[f"{answer.__module__.rpartition('.')[2]}.{body.__name__}"] = schema
         kind = "multipart/form-data" if body is files.FileBody else "application/json"
-        paths[path] = {
-            "post": {
-                "summary": (answer.__doc__ or "").partition("\n")[0],
-                "requestBody": {"content": {kind: {"schema": schema}}},
-                "responses": {"200": {"description": "The answer."}},
-            }
-        }
+        content = {kind: {"schema": schema}}
+        paths[path] = {"post": _described(answer, requestBody={"content": content})}
+    text = {"in": "path", "required": True, "schema": {"type": "string"}}
+    for path, answer in GETS.items():
+        names = re.findall(r"{(\w+)}", path)
+        paths[path] = {"get": _described(answer, parameters=[text | {"name": n} for n in names])}
     info = {"title": "nmt serve", "version": __version__}
     description = {"openapi": "3.1.0", "info": info, "paths": paths}
     return description | {"components": {"schemas": definitions}}
+
+
+def _described(answer: Callable[[ServedModels, Any], Any], **sent: Any) -> dict[str, Any]:
+    summary = (answer.__doc__ or "").partition("\n")[0]
+    return {"summary": summary, **sent, "responses": {"200": {"description": "The answer."}}}
 
 
 # What a path is answered by: values of a body for POST, those of path and query string for GET.

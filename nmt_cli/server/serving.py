@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.api.model import Model
@@ -14,7 +15,7 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.tasks import TRANSLATION, TaskFacts
 from nmt_cli.documents.inline import Inline
-from nmt_cli.documents.masking import with_marks
+from nmt_cli.documents.masking import MarkedTranslator
 from nmt_cli.errors import NmtError
 from nmt_cli.server import metrics
 from nmt_cli.server.batching import Batcher, held
@@ -79,15 +80,14 @@ class ServedModel:
             labeller = self.model.labeller
             return lambda texts, _options: [*labeller.label_windows([texts])]
         if self.facts.is_parallel:
-            translator = self.model.translator()
-            options = self.options(self.ways[0], 0)
-            list(translator.translate(["."], options))  # the first is slower
+            translator = MarkedTranslator(self.model, self.options(self.ways[0], 0))
+            translator.translate([Inline(".")])  # the first is slower
             written = metrics.TOKENS.labels(self.name)
 
             def translate(texts: list[Inline], options: Any) -> "list[list[Filled]]":
-                found = [*translator.translate([one.text for one in texts], options)]
-                written.inc(sum(len(line.tokens) for line in found))
-                return with_marks(self.model, texts, found)
+                found = replace(translator, options=options).translate(texts)
+                written.inc(sum(len(hypotheses[0].tokens) for hypotheses, _ in found))
+                return [filled for _, filled in found]
 
             return translate
         self.model.engine.restart()

@@ -1,5 +1,6 @@
 """Bundles of ours with random weights, of any architecture."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,13 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 
 def own_bundle(
-    folder: Path, task: str = "translation", way: tuple[str, str] = ("en", "de"), **model
+    folder: Path,
+    task: str = "translation",
+    way: tuple[str, str] = ("en", "de"),
+    unmade: Sequence[str] = (),
+    **model,
 ) -> Bundle:
-    """Return a bundle of ours with random weights."""
+    """Return a bundle of ours with random weights; `unmade` are tokens that no text makes."""
     sizes = {"d_model": 16, "d_ff": 24, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 2}
     corpora = [{"source": "a", "target": "b"}]
     config = Config.model_validate(
@@ -32,7 +37,8 @@ def own_bundle(
             "model": {**sizes, "max_length": 40, **model},
         }
     )
-    subwords = Subwords.train(["a red dog runs", "ein roter hund"] * 9, config.tokenizer)
+    lines = ["a red dog runs", "ein roter hund"] * 9
+    subwords = Subwords.train(lines, config.tokenizer, unmade=unmade)
     target = subwords if config.tokenizer.joint else Subwords.load(_save(subwords, folder))
     weights = _weights(config, subwords.vocab_size)
     save_bundle(

@@ -87,6 +87,19 @@ def test_above_its_limit_the_queue_refuses():
     assert found.submit(["c" * 40], "a").result(5) == ["c" * 40]
 
 
+def test_idle_threads_share_the_batches_of_one_request():
+    together = threading.Barrier(2)
+
+    def run(texts, _options):
+        together.wait(5)
+        return texts
+
+    found = batcher(run, threads=2, batch_characters=50)
+    time.sleep(0.05)  # both wait for texts now
+    assert found.submit(["a" * 40, "b" * 40], 0).result(9) == ["a" * 40, "b" * 40]
+    found.close()
+
+
 def test_a_text_alone_in_the_queue_may_be_larger_than_the_limit():
     assert batcher(shout, queue_characters=5).submit(["longer than that"], 0).result(5)
 

@@ -1,4 +1,4 @@
-"""Tests of nmt_cli/server/serving.py: models that are replaced, or gone."""
+"""Tests of nmt_cli/server/serving.py: words that stay; models that are replaced, or gone."""
 
 import asyncio
 import gc
@@ -6,12 +6,30 @@ import logging
 import shutil
 import weakref
 
+from small_bundles import own_bundle
+
+import nmt_cli
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.server.app import create
+from nmt_cli.server.libretranslate import TranslateBody, translate_texts
 from nmt_cli.server.openai import ChatBody, _whole
 from nmt_cli.server.serving import ServedModels
 from nmt_cli.server.settings import Settings
+from nmt_cli.text.special_tokens import PLACEHOLDERS
+
+
+def test_words_that_stay_are_placeholders_of_the_model_as_in_a_file(tmp_path):
+    path = own_bundle(tmp_path, unmade=PLACEHOLDERS).path
+    page = "<p>a red dog {name} runs</p>\n<p>a dog</p>"
+    (tmp_path / "a.html").write_text(page)
+    with nmt_cli.load(path) as model:
+        nmt_cli.translate_document(tmp_path / "a.html", tmp_path / "b.html", model)
+    models = ServedModels(Settings(models=[str(path)], engine=EngineOptions(threads=1)))
+    body = TranslateBody(q=page, source="en", target="de", format="html")
+    found = asyncio.run(translate_texts(models, body))
+    models.close()
+    assert found["translatedText"] == (tmp_path / "b.html").read_text()
 
 
 def test_a_request_of_several_replies_goes_on_with_the_model_it_has(toy_chat):
