@@ -154,7 +154,7 @@ def evaluate(
         source: A file of sources instead; needs `reference` or `columns`.
         reference: The file of references for `source`.
         columns: The two columns of `source` if it is a table: headings, or numbers from 1.
-        encoding: The encoding of these files.
+        encoding: The encoding of these files, and of those of outputs.
         compare: Other models, files of outputs, or settings such as "beam_size=1".
         noises: Kinds of `config.schema.NOISES`, such as "typos", under which to score it as well.
         glossary: A glossary, or its file, with which to score it as well.
@@ -198,6 +198,7 @@ def evaluate(
         examples=examples,
         language=target_lang or language,
         others=compare,
+        encoding=encoding,
         noises=noises,
         glossary=None if glossary is None else Glossary.of(glossary),
         options=where,

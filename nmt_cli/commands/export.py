@@ -75,11 +75,11 @@ def export(
     target = next((Path(value) for value in ways.values() if value is not None), bundle.path)
     with os_errors_as(ModelFileError, f"{target}: cannot be written"):
         if share is not None:
-            _share(bundle, target, formats, with_weights=with_weights)
+            _share(bundle, target, formats, with_weights=with_weights, json=json)
         elif app is not None:
-            _app(bundle, target, formats)
+            _app(bundle, target, formats, json=json)
         elif huggingface is not None:
-            _huggingface(bundle, target)
+            _huggingface(bundle, target, json=json)
         elif saved_model is not None:
             _saved_model(bundle, target, data_dir, json=json)
         else:
@@ -133,7 +133,7 @@ def _dev(bundle: "Bundle", data_dir: str | None) -> "tuple[LoadedConfig, list[Ex
 
 
 def _share(
-    bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool
+    bundle: "Bundle", target: Path, formats: list[str] | None, *, with_weights: bool, json: bool
 ) -> None:
     from nmt_cli.bundle.sharing import share
 
@@ -145,25 +145,34 @@ def _share(
     console.note(f"{target}: {size:.1f} MB, {number_format}, {weights} the weights")
     given = shlex.join(["nmt", shared.manifest.facts.command, "-m", str(target)])
     console.note(f"to use it: pip install nmt-cli, then {given}")
+    if json:
+        form = {"number_format": number_format, "has_weights": with_weights}
+        console.result_json({"path": str(target), "megabytes": size} | form)
 
 
-def _huggingface(bundle: "Bundle", target: Path) -> None:
+def _huggingface(bundle: "Bundle", target: Path, *, json: bool) -> None:
     from nmt_cli.pretrained.exporting import write_huggingface
 
     name = write_huggingface(bundle, target)
     size = sum(file.stat().st_size for file in target.iterdir()) / 1e6
     console.note(f"{target}: {size:.1f} MB, a {name} for transformers")
+    if json:
+        console.result_json({"path": str(target), "megabytes": size, "model": name})
 
 
-def _app(bundle: "Bundle", target: Path, formats: list[str] | None) -> None:
+def _app(bundle: "Bundle", target: Path, formats: list[str] | None, *, json: bool) -> None:
     from nmt_cli.bundle.app_file import this_machine, write_app
 
     bundle, number_format = _with_format(bundle, formats)
     write_app(bundle, target, number_format)
-    console.note(f"{target}: {target.stat().st_size / 1e6:.1f} MB, {number_format}")
+    size = target.stat().st_size / 1e6
+    console.note(f"{target}: {size:.1f} MB, {number_format}")
     console.note(f"it needs {this_machine()} and nothing else; to use it:")
     example = [] if bundle.manifest.facts.has_turns else ["your text"]
     console.note("  " + shlex.join(["python", target.name, *example]))
+    if json:
+        record = {"path": str(target), "megabytes": size, "number_format": number_format}
+        console.result_json(record)
 
 
 def _with_format(bundle: "Bundle", formats: list[str] | None) -> "tuple[Bundle, str]":

@@ -132,8 +132,11 @@ class Evaluation(Comparison):
 
     @cached_property
     def _from_worst(self) -> list[int]:
-        chrf = self.segment_scores[0]
-        return sorted(range(len(chrf)), key=chrf.__getitem__)
+        """The segments from 0, but for those where nothing is to be written and nothing was."""
+        first, chrf = self.results[0], self.segment_scores[0]
+        texts = zip(first.outputs, self._references(first), strict=True)
+        picked = [i for i, sides in enumerate(texts) if any(map(str.strip, sides))]
+        return sorted(picked, key=chrf.__getitem__)
 
     @property
     def worst(self) -> list[int]:

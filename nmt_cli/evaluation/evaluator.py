@@ -31,6 +31,7 @@ from nmt_cli.search.loading import (
 from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
 from nmt_cli.search.term_search import TermSearcher
 from nmt_cli.text.corpus import Corpora, Example
+from nmt_cli.text.labels import Labels
 from nmt_cli.text.languages import Way
 from nmt_cli.text.noise import CHANGES, with_noise
 from nmt_cli.text.shards import Encoder, build_encoder
@@ -69,10 +70,11 @@ class _System:
         settings = _model_facts(self.bundle)
         settings |= {"engine": self.engine.description, "search": _listed(search)}
         if self.session is not None:
-            seen = [self.seen_by(example) for example in examples]
+            whole = [example.has_source and example.has_target for example in examples]
+            seen = [self.seen_by(example) for example in itertools.compress(examples, whole)]
             facts["perplexity"] = perplexity(self.engine, self.encoder, seen)
-            facts |= asdict(diversity(outputs))
-            facts["latency_ms"] = 1e3 * statistics.median(seconds)
+            facts |= asdict(diversity([*itertools.compress(outputs, whole)]))
+            facts["latency_ms"] = 1e3 * statistics.median(itertools.compress(seconds, whole))
             settings["chat"] = _listed(asdict(self.session.options))
         return Result(self.name, outputs, facts, settings)
 
@@ -94,7 +96,10 @@ class _System:
         )
 
     def _outputs(self, examples: list[Example]) -> Iterator[list[str]]:
-        """Yield some outputs at a time; replies one by one, as in a conversation."""
+        """Yield some outputs at a time; replies one by one, as in a conversation.
+
+        A blank text has a blank output.
+        """
         if self.session is None:
             for start in range(0, len(examples), _DECODED_AT_A_TIME):
                 some = examples[start : start + _DECODED_AT_A_TIME]
@@ -102,7 +107,7 @@ class _System:
             return
         for example in examples:
             *self.session.turns, text = example.source
-            yield [self.session.reply(text).text]
+            yield [self.session.reply(text).text if text.strip() else ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +115,12 @@ class Evaluator:
     """What is evaluated, and how."""
 
     bundle: Bundle  # the model
-    examples: list[Example]  # one or more
+    examples: list[Example]  # one or more that have text on both sides, and maybe blank ones
     language: str  # code of the target language, or ""
     # what it is compared with: models, files of outputs, and settings for the same model such
     # as "beam_size=1,length_penalty=0.6"
     others: Sequence[str] = ()
+    encoding: str = UTF8  # of the files of outputs
     noises: Sequence[str] = ()  # kinds of noise under which the model is scored as well
     glossary: Glossary | None = None  # with which the model is scored as well
     options: EngineOptions = field(default_factory=EngineOptions)  # how and where models run
@@ -145,7 +151,7 @@ class Evaluator:
             )
         systems = [first, *map(self._other, self.others)]
         results = [
-            _read_outputs(system, corpus)
+            _read_outputs(system, len(self.examples), self.encoding)
             if isinstance(system, str)
             else system.run(self.examples, self.on_progress)
             for system in systems
@@ -176,10 +182,7 @@ class Evaluator:
         results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
         for text in self.others:
             if Path(text).is_file():
-                results.append(_read_outputs(text, corpus))
-                for number, output in enumerate(results[-1].outputs, start=1):
-                    if problem := first.labels.problem(output, Path(text), number):
-                        raise problem
+                results.append(self._read_labels(text, first.labels))
                 continue
             other = find_bundle(text, bundle.manifest.facts)
             if _labels_of(other) != _labels_of(bundle):
@@ -192,9 +195,27 @@ class Evaluator:
         return LabelComparison(results, corpus, first)
 
     def _judged(self, bundle: Bundle) -> Judged:
-        labeller, total = load_labeller(bundle, self.options), len(self.examples)
+        examples = [*itertools.compress(self.examples, self._are_labelled)]
+        labeller, total = load_labeller(bundle, self.options), len(examples)
         self.on_engine(described(labeller.scorer, bundle, self.options))
-        return judge(labeller, self.examples, lambda done: self.on_progress(done, total))
+        return judge(labeller, examples, lambda done: self.on_progress(done, total))
+
+    def _read_labels(self, file: str, labels: Labels) -> Result:
+        """Return the labels in a file of outputs, without those of examples that have none."""
+        found = _read_outputs(file, len(self.examples), self.encoding)
+        lines = itertools.compress(enumerate(found.outputs, start=1), self._are_labelled)
+        outputs = []
+        for number, output in lines:
+            if problem := labels.problem(output, Path(file), number):
+                raise problem
+            outputs.append(output)
+        return replace(found, outputs=outputs)
+
+    @property
+    def _are_labelled(self) -> list[bool]:
+        """Of each example whether it can be scored: it has a text, and a label."""
+        may_be_blank = self.bundle.manifest.classification["multi_label"]
+        return [e.has_source and (may_be_blank or e.has_target) for e in self.examples]
 
     def _load(
         self, name: str, bundle: Bundle, settings: Sequence[str], flags: Mapping[str, Any]
@@ -241,11 +262,13 @@ def evaluate_outputs(
     if glossary is not None and source is None:
         raise ConfigError("--glossary needs the source lines: --input")
     references = list(read_lines(reference, encoding=encoding))
+    if not references:
+        raise DataError(f"{reference}: has no lines")
     sources = list(read_lines(source, encoding=encoding)) if source is not None else None
     if sources is not None:
-        _check_lines(source, sources, reference, references)
+        _check_lines(source, len(sources), reference, len(references))
     corpus = Corpus(sources, references, language)
-    results = [_read_outputs(name, corpus) for name in files]
+    results = [_read_outputs(name, len(references), encoding) for name in files]
     if glossary is not None:
         results = with_terms(results, corpus, glossary)
     return Evaluation(results, corpus)
@@ -270,7 +293,7 @@ def with_terms(results: list[Result], corpus: Corpus, glossary: Glossary) -> lis
             continue
         pairs = zip(expected, result.outputs, strict=True)
         right = sum(term.match(output) is not None for terms, output in pairs for term in terms)
-        facts = {"terms": count, "terms_right": right / count if count else 1.0}
+        facts = {"terms": count} | ({"terms_right": right / count} if count else {})
         found.append(replace(result, facts=result.facts | facts))
     return found
 
@@ -296,7 +319,7 @@ def read_examples(
 
     `source` and `reference`, files in an encoding, take the place of the model's own text, which
     lies in `data_dir` if not where it was; of that text, a `way` takes one direction. With
-    `columns` the source is a table that has both.
+    `columns` the source is a table that has both. Each line of these files is an example.
 
     Raises:
         ConfigError: The model does not know a language of the way.
@@ -319,7 +342,8 @@ def read_examples(
     chat = loaded.config.chat.model_copy(update={"history_turns": _ALL_TURNS})
     corpora = Corpora(loaded.config.model_copy(update={"chat": chat}), loaded.data_dir)
     corpora.files(split)
-    examples = list(corpora.iter_split(split))
+    named = reference or source
+    examples = _of_lines(corpora, named) if is_given else list(corpora.iter_split(split))
     if languages.tokens and is_given:
         examples = [example._replace(way=way) for example in examples]
     elif languages.tokens and any(way):
@@ -337,16 +361,34 @@ def read_examples(
     return examples, ", ".join(targets) or bundle.manifest.target_lang
 
 
-def _read_outputs(file: str, corpus: Corpus) -> Result:
-    outputs = list(read_lines(file))
-    _check_lines(file, outputs, "the reference", corpus.references)
+def _of_lines(corpora: Corpora, file: str | None) -> list[Example]:
+    """Return the examples of files that were named, blank ones too: line N has the number N."""
+    (corpus,) = corpora.config.data.test
+    examples = list(corpora.iter_all(corpus))
+    if not examples:
+        raise DataError(f"{file}: has no {'rows' if corpus.columns else 'lines'}")
+    if not any(e.has_source and (corpora.may_be_blank or e.has_target) for e in examples):
+        raise DataError(f"{file}: no pair of lines has text on both sides")
+    return examples
+
+
+def _read_outputs(file: str, count: int, encoding: str) -> Result:
+    """Return the outputs in a file, as many as there are references.
+
+    What nmt wrote is UTF-8, whatever it read; others may be in the encoding.
+    """
+    try:
+        outputs = list(read_lines(file))
+    except DataError:
+        outputs = list(read_lines(file, encoding=encoding))
+    _check_lines(file, len(outputs), "the reference", count)
     return Result(file, outputs, settings={"file": file})
 
 
-def _check_lines(name: str | None, lines: list[str], other: str, other_lines: list[str]) -> None:
-    if len(lines) != len(other_lines):
+def _check_lines(name: str | None, count: int, other: str, other_count: int) -> None:
+    if count != other_count:
         raise DataError(
-            f"{name} has {len(lines)} lines, {other} has {len(other_lines)}",
+            f"{name} has {count} lines, {other} has {other_count}",
             hint="line N of one file must belong to line N of the other",
         )
 

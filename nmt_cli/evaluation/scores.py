@@ -109,9 +109,12 @@ def segment_scores(hypotheses: Sequence[str], references: Sequence[str]) -> list
 def scores_by_length(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], language: str
 ) -> list[LengthScore]:
-    """Return BLEU of short, longer and long sources, measured in words between spaces."""
+    """Return BLEU of short, longer and long sources, measured in words between spaces.
+
+    Those without a word are in no class.
+    """
     lengths = [len(source.split()) for source in sources]
-    found, shortest = [], 0
+    found, shortest = [], 1
     for longest in (*_LONGEST, None):
         picked = [i for i, n in enumerate(lengths) if shortest <= n <= (longest or n)]
         if picked:

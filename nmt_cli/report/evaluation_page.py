@@ -117,6 +117,8 @@ def _scores(evaluation: Comparison) -> str:
 def _by_length(evaluation: Evaluation) -> str:
     names = [result.name for result in evaluation.results]
     classes = evaluation.by_length
+    if not classes[0]:
+        return ""
     labels = [words_text(length) for length in classes[0]]
     bleus = [[length.bleu for length in found] for found in classes]
     series = list(zip(names, bleus, strict=True))

@@ -40,6 +40,16 @@ class Example(NamedTuple):
     target: str
     way: tuple[str, str] = ("", "")
 
+    @property
+    def has_source(self) -> bool:
+        """Whether the last turn that the model reads is not blank."""
+        return bool(self.source[-1].strip())
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the target is not blank."""
+        return bool(self.target.strip())
+
 
 class Row(NamedTuple):
     """An example and the line of its file, or of its two files, that it begins in (from 1)."""
@@ -222,18 +232,27 @@ class Corpora:
         return itertools.chain.from_iterable(map(self._read, self.config.data.train))
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
-        num_blank = 0
-        config = self.config
-        may_be_blank = config.facts.has_labels and config.classification.multi_label
-        way = config.data.way_of(corpus)
-        ways = {config.data.way_of(other) for other in config.data.train}
-        has_way = corpus.source_lang or corpus.target_lang or len(ways) > 1
-        for _, example in self._rows(corpus, _refuse, self._read_lines):
-            if example.source[-1].strip() and (may_be_blank or example.target.strip()):
-                yield example._replace(way=way) if has_way else example
+        num_blank, may_be_blank = 0, self.may_be_blank
+        for example in self.iter_all(corpus):
+            if example.has_source and (may_be_blank or example.has_target):
+                yield example
             else:
                 num_blank += 1
         self.num_blank[corpus.label] = num_blank
+
+    @property
+    def may_be_blank(self) -> bool:
+        """Whether a target may be: a text that can have several labels can have none."""
+        return self.config.facts.has_labels and self.config.classification.multi_label
+
+    def iter_all(self, corpus: CorpusConfig) -> Iterator[Example]:
+        """Yield the examples of one corpus, blank ones too; DataError as `iter_split` has it."""
+        data = self.config.data
+        way = data.way_of(corpus)
+        ways = {data.way_of(other) for other in data.train}
+        has_way = corpus.source_lang or corpus.target_lang or len(ways) > 1
+        for _, example in self._rows(corpus, _refuse, self._read_lines):
+            yield example._replace(way=way) if has_way else example
 
     def label_texts(self) -> Iterator[str]:
         """Yield the label text of every row of the training files, whichever split it is for."""

@@ -1,5 +1,6 @@
 """Tests of `nmt export --app`, a program in one file, and of `nmt` without TensorFlow."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -22,9 +23,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def program(toy_bundle, run_nmt, folder):
-    told = run_nmt("export", "-m", str(toy_bundle), "--app", "toy.pyz", cwd=folder)
+    told = run_nmt("export", "-m", str(toy_bundle), "--app", "toy.pyz", "--json", cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "python toy.pyz" in told.stderr
+    record, size = json.loads(told.stdout), (folder / "toy.pyz").stat().st_size
+    assert (record["path"], record["megabytes"]) == ("toy.pyz", size / 1e6)
     return folder / "toy.pyz"
 
 

@@ -217,6 +217,31 @@ def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_pat
     assert "y.txt:2: unknown label 'bat'. Did you mean 'bad'?" in done.stderr
 
 
+def test_lines_without_a_text_or_a_label_are_left_out_of_every_file(
+    run_nmt, label_bundle, tmp_path
+):
+    (tmp_path / "x.txt").write_text("the dog was sad\n\nthe dog was fine\nthe dog was great\n")
+    (tmp_path / "y.txt").write_text("bad\n\n\ngood\n")
+    (tmp_path / "z.txt").write_text("good\n\nso so\ngood\n")
+    files = ("--input", "x.txt", "--reference", "y.txt", "--compare", "z.txt", "--json")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["examples"] == 2
+    assert [system["accuracy"]["score"] for system in found["systems"]] == [100, 50]
+    (tmp_path / "z.txt").write_text("good\n\nso so\ngoood\n")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
+    assert "z.txt:4: unknown label 'goood'" in done.stderr
+
+
+def test_files_of_labels_are_in_the_encoding_that_is_given(run_nmt, label_bundle, tmp_path):
+    for name, text in (("x", "the dog was sad\n"), ("y", "bad\n")):
+        (tmp_path / name).write_bytes(text.encode("utf-16"))
+    files = ("--input", "x", "--reference", "y", "--compare", "y", "--encoding", "utf-16")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("option", ["--beam=2", "--set=top_k=2"])
 def test_options_of_search_are_refused(with_data, option):
     done = with_data("evaluate", option)

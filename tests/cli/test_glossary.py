@@ -82,6 +82,15 @@ def test_evaluate_gives_the_share_of_right_terms(run_nmt, toy_bundle, folder):
     assert json.loads(done.stdout)["terms_right"] == 1.0
 
 
+def test_no_term_has_no_share_of_right_ones(run_nmt, folder):
+    (folder / "in.txt").write_text("bird\n")
+    files = ("-i", "in.txt", "--hypotheses", "in.txt", "--reference", "in.txt")
+    done = run_nmt("evaluate", *files, "--glossary", "terms.tsv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "terms 0\n" in done.stdout
+    assert "terms_right" not in done.stdout
+
+
 def test_what_has_no_use_for_a_glossary(run_nmt, toy_chat, label_bundle, folder):
     for bundle in (toy_chat, label_bundle):
         pairs = ("-i", "in.txt", "--reference", "in.txt", "--glossary", "terms.tsv")

@@ -247,6 +247,70 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     assert "--split dev selects text of a model" in done.stderr
 
 
+def test_blank_lines_of_files_keep_their_places(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "s").write_text("red dog\n\nold cat\n")
+    (tmp_path / "r").write_text("rot hund\n\nalt vogel\n")
+    files = ("--input", "s", "--reference", "r", "--compare", "r", "--json")
+    done = run_nmt("evaluate", "-m", str(toy_bundle), *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["segments"] == 3
+    assert [sample["outputs"][1] for sample in record["samples"]] == ["rot hund", "", "alt vogel"]
+    assert record["samples"][1]["outputs"][0] == ""
+    for of in (("-m", str(toy_bundle)), ("--hypotheses", "r")):
+        done = run_nmt("evaluate", *of, *files[:4], "--json", cwd=tmp_path)
+        lines = [segment["line"] for segment in json.loads(done.stdout)["worst"]]
+        assert sorted(lines) == [1, 3]  # in a blank line there is nothing to do badly
+
+
+def test_a_chat_has_no_reply_to_a_blank_line(run_nmt, toy_chat, tmp_path):
+    records = []
+    for blank in ("", "\n"):
+        (tmp_path / "s").write_text(f"hello\n{blank}bye\n")
+        command = ["evaluate", "-m", str(toy_chat), "--input", "s", "--reference", "s"]
+        greedy = ("--set", "sample=false", "--compare", "sample=false", "--json")
+        done = run_nmt(*command, *greedy, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        records.append(json.loads(done.stdout))
+    without, with_blank = records
+    assert (without["segments"], with_blank["segments"]) == (2, 3)
+    assert with_blank["samples"][1]["outputs"] == ["", ""]
+    for fact in ("perplexity", "distinct_1", "mean_words", "most_frequent_share"):
+        assert with_blank["systems"][0][fact] == without["systems"][0][fact]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "x: has no lines"),
+        ("\n \n", "x: no pair of lines has text on both sides"),
+        ("a\tb\n", "x.tsv: has no rows"),
+    ],
+)
+def test_files_with_nothing_to_score_are_told(run_nmt, toy_bundle, tmp_path, content, told):
+    is_table = "\t" in content
+    (tmp_path / ("x.tsv" if is_table else "x")).write_text(content)
+    files = ("-i", "x.tsv", "--column", "a,b") if is_table else ("-i", "x", "--reference", "x")
+    done = run_nmt("evaluate", "-m", str(toy_bundle), *files, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, f"error: {told}\n")
+    if not content:
+        files = ("--hypotheses", "x", "--reference", "x")
+        done = run_nmt("evaluate", *files, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (3, f"error: {told}\n")
+
+
+def test_files_of_outputs_are_in_the_encoding_that_is_given(run_nmt, toy_bundle, tmp_path):
+    (tmp_path / "s").write_text("red dog\n")
+    (tmp_path / "r").write_bytes("schöner Hund\n".encode("cp1252"))
+    (tmp_path / "o").write_text("schöner Hund\n")  # as nmt writes it
+    files = ("-i", "s", "--reference", "r", "--compare", "o", "--encoding", "cp1252", "--json")
+    for of in (("-m", str(toy_bundle)), ("--hypotheses", "r")):
+        done = run_nmt("evaluate", *of, *files, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (sample,) = json.loads(done.stdout)["samples"]
+        assert sample["outputs"][1] == sample["reference"] == "schöner Hund"
+
+
 def test_a_compared_setting_takes_the_place_of_a_flag(run_nmt, toy_bundle, pairs, tmp_path):
     command = ["evaluate", "-m", str(toy_bundle), *pairs, "--beam", "3", "--max-length", "9"]
     others = ["--compare", "beam_size=1,max_length=2", "--compare", "top_k=4", "--json"]

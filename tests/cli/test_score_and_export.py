@@ -131,12 +131,28 @@ def test_a_saved_model_is_written_and_scored(run_nmt, toy_bundle, toy_corpus, tm
 
 def test_a_model_is_written_for_transformers(run_nmt, toy_bundle, tmp_path):
     for _ in range(2):  # the second one replaces the first
-        done = run_nmt("export", "-m", str(toy_bundle), "--huggingface", "hub", cwd=tmp_path)
+        options = ("--huggingface", "hub", "--json")
+        done = run_nmt("export", "-m", str(toy_bundle), *options, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "a PegasusForConditionalGeneration for transformers" in done.stderr
+        record = json.loads(done.stdout)
+        assert (record["path"], record["model"]) == ("hub", "PegasusForConditionalGeneration")
+        size = sum(file.stat().st_size for file in (tmp_path / "hub").iterdir())
+        assert record["megabytes"] == size / 1e6
     names = {"config.json", "generation_config.json", "model.safetensors", "README.md"}
     names |= {"tokenizer.json", "tokenizer_config.json"}
     assert {file.name for file in (tmp_path / "hub").iterdir()} == names
+
+
+@pytest.mark.parametrize("target", ["m.zip", "m"])
+def test_what_is_shared_has_a_path_and_a_size(run_nmt, toy_bundle, tmp_path, target):
+    options = ("--share", target, "--format", "float32", "--json")
+    done = run_nmt("export", "-m", str(toy_bundle), *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert (record["path"], record["number_format"]) == (target, "float32")
+    assert f"{target}: {record['megabytes']:.1f} MB, float32" in done.stderr
+    assert record["has_weights"] is False
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,11 @@ def test_tokenised_text_is_not_told_by_sacrebleu_itself(caplog):
 
 
 def test_scores_by_length_are_those_of_the_segments_of_that_length():
-    sources = ["a b", "a b c d e f", "a b c d e", " ".join("a" * 60)]
-    hypotheses = ["one two three four", "five", "six seven eight nine ten", "x y z u v"]
-    references = ["one two three four", "four", "six seven eight nine one", "x y z u w"]
+    sources = ["a b", "a b c d e f", "a b c d e", " ".join("a" * 60), ""]
+    hypotheses = ["one two three four", "five", "six seven eight nine ten", "x y z u v", ""]
+    references = ["one two three four", "four", "six seven eight nine one", "x y z u w", ""]
     short, longer, longest = scores_by_length(sources, hypotheses, references, "")
-    assert (short.shortest, short.longest, short.segments) == (0, 5, 2)
+    assert (short.shortest, short.longest, short.segments) == (1, 5, 2)
     picked = ([hypotheses[0], hypotheses[2]], [references[0], references[2]])
     assert short.bleu == corpus_scores(*picked, "")["bleu"].score
     assert (longer.shortest, longer.longest, longer.segments) == (6, 10, 1)

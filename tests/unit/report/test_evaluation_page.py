@@ -48,7 +48,7 @@ def test_the_chart_is_bleu_by_length():
     bleu = sacrebleu.corpus_bleu([BAD[i] for i in short], [[REFERENCES[i] for i in short]])
     assert page.of("figcaption") == ["BLEU by words of the source"]
     (drawing,) = [a for name, a in page.elements if name == "svg"]
-    assert f"bad 0-5 {bleu.score:.3g}, " in drawing["aria-label"]
+    assert f"bad 1-5 {bleu.score:.3g}, " in drawing["aria-label"]
     corners = [
         [float(y) for y in re.findall(r"[ML] [\d.]+ ([\d.]+)", a["d"] or "")]
         for name, a in page.elements
@@ -56,7 +56,7 @@ def test_the_chart_is_bleu_by_length():
     ]
     bars = [max(ys) - min(ys) for ys in corners]
     rows = page.of("section", "tbody", "td")
-    bleus = [float(text) for text in rows[rows.index("0 to 5") + 2 :: 3]]
+    bleus = [float(text) for text in rows[rows.index("1 to 5") + 2 :: 3]]
     assert len(bars) == len(bleus) == 6
     assert round(max(bars)) == 170  # from the axis to the top
     for bar, value in zip(bars, bleus, strict=True):
@@ -64,6 +64,13 @@ def test_the_chart_is_bleu_by_length():
     assert page_of(Result("bad", BAD), sources=None).of("figcaption") == [
         "BLEU by words of the reference"
     ]
+
+
+def test_of_several_directions_there_is_no_chart():
+    ways = [("de", "en"), ("en", "de")] * SIZE
+    corpus = Corpus(SOURCES, REFERENCES, "", ways[:SIZE])
+    page = Page(evaluation_page(Evaluation([Result("bad", BAD)], corpus)))
+    assert page.of("nav", "a")[:2] == ["Scores", "Samples"]
 
 
 def test_two_systems_have_p_values_and_stand_side_by_side():

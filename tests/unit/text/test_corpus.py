@@ -172,9 +172,24 @@ class TestTables:
         assert problem(file="b.csv")[0] == "b.csv:4: 1 columns, but column 2 is needed"
 
     @pytest.mark.parametrize("sign", [",", ";", "\t"])
-    def test_columns_of_a_csv_are_separated_as_those_of_its_first_line(self, put, read, sign):
+    def test_columns_of_a_csv_are_separated_by_any_of_three_signs(self, put, read, sign):
         put("a.csv", f'Q{sign}A\n"a, b; c"{sign}"d, e"\n')
         assert read(file="a.csv", columns=["Q", "A"]) == [("a, b; c", "d, e")]
+
+    def test_the_sign_gives_all_rows_the_same_number_of_columns(self, put, read):
+        put("a.csv", "Yes, a cat.;Ja, eine Katze.\nA dog.;Ein Hund.\n\n")
+        assert read(file="a.csv")[0] == ("Yes, a cat.", "Ja, eine Katze.")
+        rows = ['"a, b";"c, d"'] * 19 + ['"e']  # a text of two lines
+        put("b.csv", "\n".join([*rows, 'f";g\n']))
+        assert read(file="b.csv")[-1] == ("e f", "g")
+        put("c.csv", '"a, b";"c\nd"\ne;f;g\n')  # none does: the first line
+        assert read(file="c.csv") == [("a, b", "c d"), ("e", "f")]
+
+    @pytest.mark.parametrize("name", ["A.CSV", "A.TSV", "A.JSONL", "a.json"])
+    def test_a_name_may_end_in_capitals_and_json_is_json_lines(self, put, read, name):
+        row = {".CSV": '"a",b', ".TSV": "a\tb"}.get(name[1:], '{"source": "a", "target": "b"}')
+        put(name, f"{row}\n")
+        assert read(file=name) == [("a", "b")]
 
     def test_invalid_csv_is_told_with_its_line(self, put, problem):
         put("a.csv", 'a,b\nc,"d"e\n')
