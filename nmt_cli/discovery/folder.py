@@ -59,9 +59,13 @@ def discover(folder: Path, task: TaskFacts | None = None, file: str | None = Non
     None finds out the task that they are for, and looks at all files, not at one of that name.
     DataError: there are none, or the names do not tell which files belong together.
     """
-    every = sorted(path.name for path in folder.iterdir() if _is_text(path))
-    files = [name for name in every if file in (None, name)]
-    corpora = next(filter(None, _candidates(folder, files, task)), []) or _of_folders(folder, task)
+    if file is None:
+        files = sorted(path.name for path in folder.iterdir() if _is_text(path))
+    else:
+        files = [file] if _has_text(folder / file) else []
+    corpora = next(filter(None, _candidates(folder, files, task)), [])
+    if not corpora and file is None:
+        corpora = _of_folders(folder, task)
     if not corpora:
         raise _nothing(folder, files, task) if file is None else _not_in(folder / file, task)
     if all(corpus.split != "train" for corpus in corpora):
@@ -125,7 +129,12 @@ def _candidates(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
 
 def _is_text(path: Path) -> bool:
     """Return whether a file may be a corpus, from its name and its first bytes."""
-    return _may_be_text(path) and bool((head := _head(path)).strip()) and not _is_binary(head)
+    return _may_be_text(path) and _has_text(path)
+
+
+def _has_text(path: Path) -> bool:
+    head = _head(path)
+    return bool(head.strip()) and not _is_binary(head)
 
 
 def _is_binary(head: bytes) -> bool:
@@ -186,10 +195,12 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
         *_told([name for name, head in heads.items() if _is_binary(head)], "no text"),
     ]
     wanted = f"no {task.text if task else _ANY_TEXT} found"
-    if files and task:
+    if files and (task or not files[1:]):
         wanted += f" in {', '.join(files)}"
     elif files:
         seen.append(f"it is not clear which of {', '.join(files)} belong together")
+    if len(files) == 1:
+        seen = [*_fault(folder / files[0]), *seen]
     if folders:
         seen.append(f"there is text in {', '.join(folders)}, which nmt init does not search")
     hint = (task or TRANSLATION).text_hint
@@ -202,15 +213,17 @@ def _nothing(folder: Path, files: list[str], task: TaskFacts | None) -> DataErro
 def _not_in(path: Path, task: TaskFacts | None) -> DataError:
     """Return what to say of a file that was named, but has no corpus in it."""
     refuse_spreadsheet(path)
+    told = [f"{path}: no {task.text if task else _ANY_TEXT} found", *_fault(path)]
+    return DataError(": ".join(told), hint=(task or TRANSLATION).text_hint)
+
+
+def _fault(path: Path) -> list[str]:
+    """Return what is wrong with the first line of a file that is no row, if there is one."""
     problems: list[LineError] = []
     read_rows = json_records if suffix_of(path) == JSON_LINES else table_rows
     rows = read_rows(path, problems.append, read_leniently)
     collections.deque(rows, maxlen=0)
-    why = f": {problems[0]}" if problems else ""
-    return DataError(
-        f"{path}: no {task.text if task else _ANY_TEXT} found{why}",
-        hint=(task or TRANSLATION).text_hint,
-    )
+    return [str(problem) for problem in problems[:1]]
 
 
 def _told(files: list[str], what: str) -> list[str]:

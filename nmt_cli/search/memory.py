@@ -123,7 +123,7 @@ def _words(text: str) -> set[str]:
 
 
 def _pairs(path: Path, way: Way) -> Iterable[tuple[str, str]]:
-    kind = suffix_of(path).lower()
+    kind = suffix_of(path)
     if kind == ".tmx":
         return tmx_pairs(path, way)
     if kind == JSON_LINES:

@@ -3,7 +3,6 @@
 The format follows from the name, see `suffix_of`. What the fields mean is for `corpus.py` to say.
 """
 
-import contextlib
 import csv
 import itertools
 import json
@@ -15,14 +14,19 @@ from nmt_cli.errors import LineError
 TABLES = (".tsv", ".csv")
 JSON_LINES = ".jsonl"
 _FIELD_LIMIT = 1 << 24
+_HEAD = 20  # lines of a CSV that tell what separates its columns
 
 Report = Callable[[LineError], None]  # called with each line that is no record
 Reader = Callable[[Path], Iterator[str]]
 
 
 def suffix_of(file: Path | str) -> str:
-    """Return what a file's name ends in, as `.csv`; `.gz` behind that does not count."""
-    return Path(Path(file).name.removesuffix(".gz")).suffix
+    """Return what a file's name ends in, as `.csv`, in small letters; `.gz` does not count.
+
+    Many who write JSON lines call them `.json`.
+    """
+    suffix = Path(Path(file).name.removesuffix(".gz")).suffix.lower()
+    return JSON_LINES if suffix == ".json" else suffix
 
 
 def keep_bytes(raw: bytes) -> str:
@@ -38,7 +42,7 @@ def has_broken_bytes(text: str) -> bool:
 def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a TSV or CSV, each with the line that it begins in; empty ones too.
 
-    The columns of a CSV are separated as those of its first line: by commas, semicolons or tabs.
+    The columns of a CSV are separated by commas, semicolons or tabs, as its first lines tell.
     """
     lines = read(path)
     if suffix_of(path) != ".csv":
@@ -46,8 +50,8 @@ def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, 
             yield number, line.split("\t") if line else []
         return
     csv.field_size_limit(_FIELD_LIMIT)
-    head = next(lines, "")
-    lines = (line + "\n" for line in itertools.chain([head], lines))
+    head = list(itertools.islice(lines, _HEAD))
+    lines = (line + "\n" for line in itertools.chain(head, lines))
     reader = csv.reader(lines, delimiter=_delimiter(head), strict=True)
     while True:
         first = reader.line_num + 1
@@ -61,13 +65,26 @@ def table_rows(path: Path, report: Report, read: Reader) -> Iterator[tuple[int, 
         yield first, [" ".join(field.split("\n")) for field in row]
 
 
-def _delimiter(head: str) -> str:
-    """Return what separates the columns; Excel writes semicolons where numbers have commas."""
-    for sign in ",;\t":
-        with contextlib.suppress(csv.Error):  # is told where rows are read
-            if len(next(csv.reader([head], delimiter=sign))) > 1:
-                return sign
-    return ","
+def _delimiter(head: list[str]) -> str:
+    """Return what separates the columns; Excel writes semicolons where numbers have commas.
+
+    It gives all rows the same number of columns. Where no sign does, the first row decides.
+    """
+    widths = {sign: _widths(head, sign) for sign in ",;\t"}
+    even = [sign for sign, of in widths.items() if len(set(of)) == 1]
+    return next((sign for sign in (*even, *widths) if max(widths[sign][:1], default=0) > 1), ",")
+
+
+def _widths(head: list[str], sign: str) -> list[int]:
+    """Return how many columns each row has with a sign between them; 0 ends what is not CSV."""
+    reader = csv.reader((line + "\n" for line in head), delimiter=sign, strict=True)
+    widths = []
+    try:
+        for row in reader:
+            widths += [len(row)] if row else []
+    except csv.Error:  # is told where rows are read
+        widths += [0] if reader.line_num < len(head) else []  # the last row may be cut off
+    return widths
 
 
 def json_field(record: dict[str, object], key: str) -> object:

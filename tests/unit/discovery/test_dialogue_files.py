@@ -34,7 +34,7 @@ def test_dialogues_are_no_translation(tmp_path):
 @pytest.mark.parametrize("lines", [TURNS * 9, ["", *TURNS], ["one", ""] * 9])
 def test_other_text_is_no_dialogue(tmp_path, lines):
     write(tmp_path / "x.txt", lines)
-    with pytest.raises(DataError, match="clear which"):
+    with pytest.raises(DataError, match=r"table or dialogues found in x\.txt$"):
         discover(tmp_path)
 
 

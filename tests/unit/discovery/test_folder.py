@@ -189,7 +189,7 @@ def test_blank_lines_between_documents_are_no_rows(folder):
     ("files", "told"),
     [
         ({}, "no parallel text, table or dialogues found"),
-        ({"one_en": "en"}, "of one.en belong together"),
+        ({"one_en": "en"}, "no parallel text, table or dialogues found in one.en$"),
         ({"a_en": "en", "a_de": "de", "a_ko": "ko"}, "more than two files belong together"),
         ({"a_txt": "en", "b_txt": "de", "c_txt": "ko"}, "belong together"),
     ],
@@ -200,6 +200,38 @@ def test_what_cannot_be_found_out_says_what_to_type(folder, files, told):
     with pytest.raises(DataError, match=told) as caught:
         discover(folder)
     assert "nmt init --train SOURCE TARGET" in caught.value.hint
+
+
+def test_what_is_wrong_with_the_only_file_is_told(folder):
+    write(folder / "x.jsonl", ['{"en": "a"}', "{"])
+    for task in (None, CHAT):
+        with pytest.raises(DataError, match=r"found in x\.jsonl; .*x\.jsonl:2: not valid JSON"):
+            discover(folder, task)
+
+
+@pytest.mark.parametrize("name", ["dictionary.tsv", "README.tsv", ".pairs.tsv.gz", "PAIRS.TSV"])
+def test_a_file_that_is_named_may_be_called_anything(folder, name):
+    write(folder / name, [f"{d}\t{e}" for d, e in zip(GERMAN, ENGLISH, strict=True)])
+    found = discover(folder, file=name)
+    assert found.corpora["train"] == [{"file": name, "columns": [1, 2]}]
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "X.JSONL"])
+def test_json_lines_that_are_named_may_be_called_anything(folder, name):
+    records = [json.dumps({"de": d, "en": e}) for d, e in zip(GERMAN, ENGLISH, strict=True)]
+    write(folder / name, records)
+    found = discover(folder, file=name)
+    assert found.corpora["train"] == [{"file": name, "columns": ["de", "en"]}]
+
+
+def test_a_file_that_is_named_has_text_of_its_own(folder):
+    folder.mkdir()
+    for name, pair in (("a", "de"), ("b", "ko")):
+        for language in ("en", pair):
+            write(folder / name / f"train.{language}", TEXT[language])
+    write(folder / "x.txt", ENGLISH)
+    with pytest.raises(DataError, match=r"x\.txt: no parallel text"):
+        discover(folder, file="x.txt")
 
 
 def test_names_that_are_swapped_are_seen_through(folder):
