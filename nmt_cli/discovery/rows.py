@@ -34,11 +34,12 @@ def read_train(config: Config, data_dir: Path) -> TrainRows:
         files = corpora.files_of(corpus)
         try:
             for row in corpora.iter_rows(corpus, lambda problem: problems.append(str(problem))):
-                source, target = row.example.source[-1], row.example.target
+                example = row.example
+                source, target = example.source[-1], example.target
                 bad = files[:1] if has_broken_bytes(source) else []
                 bad += files[-1:] if has_broken_bytes(target) else []
                 problems.extend(f"{file}:{row.line}: not valid UTF-8" for file in bad[:1])
-                if source.strip() and target.strip():
+                if example.has_source and (corpora.may_be_blank or example.has_target):
                     number += 1
                     sample += [(source, target)] if number <= _SAMPLE else []
         except LineCountError as error:

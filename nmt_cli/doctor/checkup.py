@@ -23,7 +23,7 @@ from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import DataError
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
-from nmt_cli.text.languages import Languages
+from nmt_cli.text.languages import Way
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.records import has_broken_bytes
 from nmt_cli.text.statistics import count_tokens, describe_text
@@ -48,17 +48,15 @@ def check_up(
     """
     corpora = Corpora(loaded.config, loaded.data_dir)
     found, findings = _open(loaded.config, corpora)
-    sample, pairs = _sample(corpora, found, on_progress)
+    sample, pairs = _sample(corpora, [c for c in found if c.split == "train"], on_progress)
     if sample:
-        chunk = Chunk([e.source[-1] for e in sample], [e.target for e in sample])
-        languages = Languages.of(loaded.config).default
-        profile = build_profile(chunk, languages, is_chat=not loaded.config.facts.is_parallel)
-        findings += language_findings(chunk, languages)
+        profiles, of_languages = _profiles(corpora, found, sample, on_progress)
+        findings += of_languages
         config, vocabularies, learned = _vocabulary(loaded, vocabularies, sample, pairs)
         infos, counter = study_tokens(sample, vocabularies, config, learned=learned)
         findings += infos
         labels: Counts = {}
-        _test(corpora, found, profile, counter, on_progress, labels)
+        _test(corpora, found, profiles, counter, on_progress, labels)
         findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
         findings += _repeat_findings(found, config.facts)
     else:
@@ -75,34 +73,35 @@ def check_up(
 def _open(config: Config, corpora: Corpora) -> tuple[list[CorpusRows], list[Finding]]:
     """Return the corpora whose files are there, and an error for each file that is not."""
     found: list[CorpusRows] = []
-    missing: list[Finding] = []
+    absent = [file for file in (corpora.glossary,) if file and not file.is_file()]
     for split in SPLITS:
         for corpus in getattr(config.data, split):
             files = corpora.files_of(corpus)
-            absent = [file for file in files if not file.is_file()]
-            missing += [Finding("files", "error", "no such file", f) for f in absent]
-            if files and not absent:
+            lacking = [file for file in files if not file.is_file()]
+            absent += lacking
+            if files and not lacking:
                 is_dialogue = corpora.is_dialogue(corpus)
                 found.append(CorpusRows(split, corpus, files, is_dialogue))
-    return found, list(dict.fromkeys(missing))
+    missing = (Finding("files", "error", "no such file", file) for file in dict.fromkeys(absent))
+    return found, list(missing)
 
 
 def _sample(
-    corpora: Corpora, found: list[CorpusRows], on_progress: Progress
+    corpora: Corpora, read: list[CorpusRows], on_progress: Progress
 ) -> tuple[list[Example], int]:
-    """Return training pairs that lie evenly over all, and how many there are."""
+    """Return pairs that lie evenly over all of some corpora, and how many there are."""
 
     def readable(corpus: CorpusRows) -> Iterator[Example]:
         try:
             for row in corpora.iter_rows(corpus.config, lambda _: None):
                 example = row.example
-                if example.source[-1].strip() and example.target.strip():
+                if example.has_source and (corpora.may_be_blank or example.has_target):
                     yield example
         except DataError:
             return  # told when all rows are read
 
     def counted() -> Iterator[Example]:
-        examples = (e for c in found if c.split == "train" for e in readable(c))
+        examples = (example for corpus in read for example in readable(corpus))
         for number, example in enumerate(examples):
             if number % _CHUNK == 0:
                 on_progress("reading", number)
@@ -110,6 +109,31 @@ def _sample(
 
     sample, pairs = sample_evenly(counted())
     return [e for e in sample if not has_broken_bytes("".join((*e.source, e.target)))], pairs
+
+
+def _profiles(
+    corpora: Corpora, found: list[CorpusRows], sample: list[Example], on_progress: Progress
+) -> tuple[list[Profile], list[Finding]]:
+    """Return the profile that each corpus is tested by, and what is wrong with the named languages.
+
+    Corpora of the same languages have one, learned from a sample of their training text, or of
+    their dev or test text where they have no other. `sample` is one of all training text.
+    """
+    config = corpora.config
+    ways = [config.data.way_of(corpus.config) for corpus in found]
+    profiles: dict[Way, Profile] = {}
+    findings: list[Finding] = []
+    for way in dict.fromkeys(ways):
+        examples = sample
+        if len(set(ways)) > 1:
+            own = [corpus for corpus, other in zip(found, ways, strict=True) if other == way]
+            read = [corpus for corpus in own if corpus.split == "train"] or own
+            examples = _sample(corpora, read, on_progress)[0] or sample
+        chunk = Chunk([e.source[-1] for e in examples], [e.target for e in examples])
+        languages = (way[0], "") if config.facts.has_labels else way
+        profiles[way] = build_profile(chunk, languages, config)
+        findings += language_findings(chunk, languages)
+    return [profiles[way] for way in ways], findings
 
 
 def _vocabulary(
@@ -133,7 +157,7 @@ def _vocabulary(
 def _test(
     corpora: Corpora,
     found: list[CorpusRows],
-    profile: Profile,
+    profiles: list[Profile],
     counter: TokenCounter,
     on_progress: Progress,
     labels: Counts,
@@ -143,11 +167,11 @@ def _test(
     chunks = _chunks(corpora, found)
     if config.facts.has_labels:
         chunks = counted(chunks, labels, found, config.classification.label_separator)
-    for tested in map_in_order(build_tests, (profile, counter), chunks):
+    for tested in map_in_order(build_tests, (profiles, counter), chunks):
         found[tested.corpus].add(tested)
         done += len(tested.rows)
         on_progress("checking", done)
-    for corpus in found:
+    for corpus, profile in zip(found, profiles, strict=True):
         corpus.close()
         _find_shift(corpora, corpus, profile.lengths)
 

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,9 +23,16 @@ from nmt_cli.doctor.findings import BIT, CHECKS, Finding
 from nmt_cli.doctor.mojibake import has_lost_letters, repair
 from nmt_cli.doctor.result import CorpusRows, Report
 from nmt_cli.errors import DataError
-from nmt_cli.files import atomic_text
+from nmt_cli.files import atomic_text, open_bytes, write_bytes
 from nmt_cli.text.corpus import Corpora
-from nmt_cli.text.records import JSON_LINES, Reader, has_broken_bytes, suffix_of, table_rows
+from nmt_cli.text.records import (
+    JSON_LINES,
+    Reader,
+    has_broken_bytes,
+    suffix_of,
+    table_rows,
+    text_dialogues,
+)
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
@@ -39,8 +46,8 @@ _EXCERPT = 200
 def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tuple[Config, int, int]:
     """Write a cleaned copy of all corpora; return its configuration, rows left out, lines mended.
 
-    File names are relative to `data_dir`; the copies go to `out_dir`, with `dropped.tsv`, which the
-    configuration calls `.`.
+    File names are relative to `data_dir`; the copies go to `out_dir`, which the configuration calls
+    `.`, with the glossary and `dropped.tsv`.
 
     DataError: a corpus cannot be mended by leaving rows out; nothing is written.
     """
@@ -67,6 +74,10 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
             keys = ("source", "target") if len(new) == 2 else ("file",)
             next(entries[corpus.split]).update(zip(keys, new, strict=True))
             dropped, mended = dropped + copy.dropped, mended + copy.mended
+    if corpora.glossary is not None:
+        name = tree["data"]["glossary"] = _new_name(corpora.glossary, data_dir, names)
+        with open_bytes(corpora.glossary) as stream:
+            write_bytes(out_dir / name, stream.read())
     return Config.model_validate(tree), dropped, mended
 
 
@@ -124,17 +135,28 @@ class _Copy:
         if len(files) == 2:
             pairs = zip(*map(self._read, files), strict=True)
             for line, pair in enumerate(pairs, 1):
-                if (kept := self._judge(line, list(pair), _mend)) is not None:
+                if (kept := self._judge([line], list(pair), _mend)) is not None:
                     yield tuple(kept)
             return
         suffix = suffix_of(files[0])
-        lines = self._jsonl() if suffix == JSON_LINES else self._table(suffix == ".csv")
+        if suffix == JSON_LINES:
+            lines = self._jsonl()
+        elif self._corpus.is_dialogue:
+            lines = self._dialogues()
+        else:
+            lines = self._table(suffix == ".csv")
         yield from ((line,) for line in lines)
+
+    def _dialogues(self) -> Iterator[str]:
+        for dialogue, _ in text_dialogues(self._corpus.files[0], lambda _: None, self._read):
+            lines, turns = zip(*dialogue, strict=True)
+            if (kept := self._judge(lines, list(turns), _mend_turn)) is not None:
+                yield from (*kept, "")
 
     def _jsonl(self) -> Iterator[str]:
         for line, text in enumerate(self._read(self._corpus.files[0]), 1):
             if text.strip() and self._is_row(line, text):
-                yield from self._judge(line, [text], _mend_json) or ()
+                yield from self._judge([line], [text], _mend_json) or ()
 
     def _table(self, is_csv: bool) -> Iterator[str]:
         columns = self._corpus.config.columns or []
@@ -144,7 +166,7 @@ class _Copy:
                 yield _joined(fields, is_csv)
             elif not fields or not self._is_row(line, "\t".join(fields)):
                 continue
-            elif (kept := self._judge(line, fields, _mend)) is not None:
+            elif (kept := self._judge([line], fields, _mend)) is not None:
                 yield _joined(kept, is_csv)
 
     def _is_row(self, line: int, text: str) -> bool:
@@ -155,9 +177,13 @@ class _Copy:
         self._drop(line, "format", text)
         return False
 
-    def _judge(self, line: int, texts: list[str], mend: Callable[[str], str]) -> list[str] | None:
-        """Return what is kept of a row, mended where needed, or None."""
-        bits = self._bits.get(line, 0)
+    def _judge(
+        self, lines: Sequence[int], texts: list[str], mend: Callable[[str], str]
+    ) -> list[str] | None:
+        """Return what is kept of a row, or of a dialogue, mended where needed, or None."""
+        bits = 0
+        for line in lines:
+            bits |= self._bits.get(line, 0)
         if any(map(has_broken_bytes, texts)):  # perhaps in a column that nobody reads
             bits |= 1 << BIT["encoding"]
         if not bits:
@@ -166,7 +192,7 @@ class _Copy:
         still_bad = bits & ~_MENDABLE or any(map(_cannot_be_mended, mended))
         if still_bad and (bits & ~_MENDABLE or self._corpus.split == "train"):
             why = ",".join(check.name for bit, check in enumerate(CHECKS) if bits >> bit & 1)
-            self._drop(line, why, "\t".join(texts))
+            self._drop(lines[0], why, "\t".join(texts))
             return None
         self.mended += mended != texts
         return mended
@@ -190,6 +216,10 @@ def _mend(text: str) -> str:
     kinds, odd = kind_table(), CONTROL | INVISIBLE | PRIVATE
     text = "".join(sign for sign in repair(text) if not kinds[ord(sign)] & odd)
     return " ".join(filter(None, _NEEDLESS.split(text)))
+
+
+def _mend_turn(text: str) -> str:
+    return _mend(text) or text  # a blank line would end the dialogue
 
 
 def _mend_json(text: str) -> str:

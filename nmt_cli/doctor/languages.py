@@ -70,7 +70,7 @@ def script_of(language: str) -> str | None:
 def language_findings(chunk: Chunk, languages: tuple[str, str]) -> Iterator[Finding]:
     """Yield a warning for a side that is not in the language that the configuration names."""
     for name, language, side in zip(("source", "target"), languages, chunk.sides, strict=True):
-        key = f"data.{name}_lang is {language}"
+        key = f"{name}_lang is {language}"
         expected, shares = script_of(language), _script_shares(side)
         if expected and shares[NAMES.index(expected)] < MAIN_SCRIPT:
             most = int(shares[1:].argmax()) + 1

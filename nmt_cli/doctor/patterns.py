@@ -15,6 +15,7 @@ from nmt_cli.doctor.chunk import DIGIT, LINK, MARKUP, Chunk, Ints, Side
 from nmt_cli.doctor.findings import Marks
 
 SPELT_OUT = 100  # smaller numbers are often words on the other side
+MOST_DIGITS = 100  # of a number that are compared; Python reads no more than 4,300
 _NUMBER = re.compile(r"\d+(?:[.,'\u00a0\u202f\u2009]\d{3}(?!\d))+|\d+")
 _SEPARATORS = re.compile(r"\D")
 _COUNTING_WORD = re.compile(
@@ -51,7 +52,8 @@ def _significant(text: str) -> str:
 
 
 def _numbers(text: str) -> Counter[int]:
-    return Counter(int(_SEPARATORS.sub("", number)) for number in _NUMBER.findall(text))
+    digits = (_SEPARATORS.sub("", number)[:MOST_DIGITS] for number in _NUMBER.findall(text))
+    return Counter(map(int, digits))
 
 
 def _take_out_variants(ours: Counter[int], theirs: Counter[int]) -> None:

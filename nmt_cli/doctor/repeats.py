@@ -1,6 +1,7 @@
 """Pairs that stand more than once, within a split or in two of them, by hashes in arrays.
 
-Texts count as the same when their letters and digits are, whatever their case and punctuation.
+Texts count as the same when their letters and digits are, whatever their case and punctuation;
+labels when they are exactly the same.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +34,7 @@ class Repeats(NamedTuple):
 
 
 def pair_keys(source: Keys, target: Keys) -> Keys:
-    """Return [N] one hash of both sides; 0 where one of them has no letter or digit."""
+    """Return [N] one hash of both sides; 0 where one of them has none."""
     mixed = source * _ODD
     mixed = ((mixed << _TURN) | (mixed >> (_WIDTH - _TURN))) + target
     mixed[(source == 0) | (target == 0)] = 0
@@ -122,10 +123,11 @@ class SplitRows:
         )
 
     def place(self, row: int, side: int = 0) -> str:
-        """Return `file:line` of a side of a row."""
+        """Return `file:line` of a side of a row, the file as the configuration has it."""
         number = int(np.searchsorted(self._ends, row, side="right")) - 1
-        file, line = self._corpora[number].place(row - int(self._ends[number]), side)
-        return f"{file}:{line}"
+        corpus = self._corpora[number]
+        _, line = corpus.place(row - int(self._ends[number]), side)
+        return f"{corpus.names[-side]}:{line}"
 
     def mark(
         self, check: str, found: Repeats, describe: Callable[[int], str], side: int = 0

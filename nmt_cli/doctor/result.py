@@ -41,6 +41,12 @@ class CorpusRows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def names(self) -> list[str]:
+        """Its `files` as the configuration has them."""
+        named = (self.config.source, self.config.target, self.config.file)
+        return [name for name in named if name is not None]
+
     def add(self, tested: Tested) -> None:
         """Take what the tests found in the next rows."""
         self._parts.append(tested.rows)

@@ -66,8 +66,7 @@ def summary(loaded: "LoadedConfig", report: "Report") -> Iterator[str]:
         yield "good to know"
         for finding in infos:
             where = f"{_short(finding.file, loaded.data_dir)}: " if finding.file else ""
-            message = finding.message.replace(f"{loaded.data_dir}/", "")
-            yield from _wrapped(f"{where}{message}", width)
+            yield from _wrapped(f"{where}{finding.message}", width)
     yield ""
     yield _verdict(report)
 
@@ -104,11 +103,10 @@ def _group(
     yield _cut(f"{severity}: {titles.get(check, check)}{count}", width)
     for finding in findings[:_WORST]:
         place = _short(finding.file, data_dir) + (f":{finding.line}" if finding.line else "")
-        message = finding.message.replace(f"{data_dir}/", "")
         if finding.text:
-            yield _cut(f"  {place}  {message} | {_printable(finding.text)}", width)
+            yield _cut(f"  {place}  {finding.message} | {_printable(finding.text)}", width)
         else:
-            yield from _wrapped(f"{place}  {message}".strip(), width)
+            yield from _wrapped(f"{place}  {finding.message}".strip(), width)
     if len(findings) > _WORST:
         yield f"  ... and {len(findings) - _WORST:,} more (--json has them)"
 

@@ -42,6 +42,26 @@ def test_what_is_good_to_know_of_a_line_names_it(run_nmt, texts):
     assert "train.de:5  needless spaces" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("started_in", "config", "folder"),
+    [("conf", "my.yaml", ".."), (".", "conf/my.yaml", "conf/..")],
+)
+def test_a_file_that_a_message_names_is_where_it_says(run_nmt, texts, started_in, config, folder):
+    """In a command it stands as it is to be typed, elsewhere as the configuration has it."""
+    english = (texts / "train.en").read_text().splitlines()
+    german = (texts / "train.de").read_text().replace("Garten", "schönen Garten").splitlines()
+    english[60], german[60] = english[2], german[2]
+    (texts / "train.en").write_text("\n".join(english))
+    (texts / "train.de").write_bytes("\n".join(german).encode("cp1252"))
+    (texts / "conf").mkdir()
+    text = (texts / "my.yaml").read_text().replace("train.", "../train.")
+    (texts / "conf" / "my.yaml").write_text(text)
+    done = run_nmt("check", config, cwd=texts / started_in)
+    assert done.returncode == 3
+    assert "  ../train.en:61  as ../train.en:3\n" in done.stdout
+    assert f"iconv -f CP1252 -t UTF-8 {folder}/train.de > NEW" in " ".join(done.stdout.split())
+
+
 def test_without_errors_the_next_command_is_told(run_nmt, texts):
     done = run_nmt("check", "my.yaml", cwd=texts)
     assert done.returncode == 0, done.stderr

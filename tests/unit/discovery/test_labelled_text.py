@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from nmt_cli.config.reading import load_config
 from nmt_cli.config.tasks import CHAT, CLASSIFICATION, TRANSLATION
 from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import given_pair
+from nmt_cli.discovery.rows import read_train
 from nmt_cli.discovery.sides import UNNAMED_SHARE, few_short_values
 from nmt_cli.errors import DataError
 
@@ -125,3 +127,13 @@ def test_labels_are_few_and_short():
     assert few_short_values(["", *LABELS * 20], UNNAMED_SHARE) == tuple(sorted(LABELS))
     assert few_short_values(map(str, range(60)), UNNAMED_SHARE) == ()
     assert few_short_values(TEXTS[:1] * 60, UNNAMED_SHARE) == ()
+
+
+@pytest.mark.parametrize(("several", "number"), [("true", 60), ("false", 40)])
+def test_a_text_without_a_label_is_a_row_where_it_may_have_several(tmp_path, several, number):
+    write(tmp_path / "a.tsv", [f"{t}\t{['', 'good', 'bad'][n % 3]}" for n, t in enumerate(TEXTS)])
+    (tmp_path / "c.yaml").write_text(
+        "name: x\ntask: classification\ndata: {train: [{file: a.tsv}], dev: [{rows: 5}]}\n"
+        f"classification: {{multi_label: {several}}}\n"
+    )
+    assert read_train(load_config(str(tmp_path / "c.yaml")).config, tmp_path).number == number

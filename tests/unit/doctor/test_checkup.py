@@ -27,15 +27,25 @@ PAIRS = [(sentence(i), f"das {sentence(i).upper()} ist gut") for i in range(300)
 
 @pytest.fixture
 def examine(tmp_path):
-    """A function that checks the files of a folder by `data.train` and returns the report."""
+    """A function that checks the files of a folder by `data.train` and returns the report.
 
-    def examine(train: str, *, task: str = "translation", dev: str = "[{rows: 10}]", **files):
+    `more` are further lines of the configuration.
+    """
+
+    def examine(
+        train: str,
+        *,
+        task: str = "translation",
+        dev: str = "[{rows: 10}]",
+        more: str = "",
+        **files,
+    ):
         for name, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             (tmp_path / name.replace("__", ".")).write_bytes(data)
         (tmp_path / "c.yaml").write_text(
             f"name: x\ntask: {task}\ndata: {{train: {train}, dev: {dev}}}\n"
-            "tokenizer: {vocab_size: 400}\n"
+            f"tokenizer: {{vocab_size: 400}}\n{more}\n"
         )
         loaded = load_config(str(tmp_path / "c.yaml"))
         return check_up(loaded, None, on_progress=lambda *_: None)
@@ -103,6 +113,10 @@ class TestFiles:
         report = examine("[{source: a.en, target: a.de}, {file: b.tsv}]", b__tsv=tsv(PAIRS))
         assert tell(report, "error") == [("files", "a.en", None), ("files", "a.de", None)]
         assert len(report.corpora) == 1
+
+    def test_a_missing_glossary_is_told(self, examine):
+        report = examine("[{file: a.tsv}], glossary: terms.tsv", a__tsv=tsv(PAIRS))
+        assert tell(report, "error") == [("files", "terms.tsv", None)]
 
     def test_a_damaged_archive(self, examine):
         data = gzip.compress(tsv(PAIRS).encode())
@@ -193,6 +207,7 @@ class TestLabels:
              "as often; judge by macro-F1"),
             ("warning", "labels with fewer than 10 rows in train: glad (3)"),
             ("warning", "labels that look like one: 'Calm', 'calm'"),
+            ("warning", "texts of train with different labels: 1, such as a.tsv:8 and a.tsv:269"),
             ("info", "3 labels in train: calm 92.9%, Calm 5.9%, glad 1.1%"),
         ]  # fmt: skip
 
@@ -201,9 +216,55 @@ class TestLabels:
         pairs.append((PAIRS[7][0] + "!", "calm"))
         report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
         (_, message), _ = self.messages(report)
-        assert message.startswith("texts of train with different labels: 1, such as ")
-        assert "a.tsv:8 and" in message.replace(str(report.corpora[0].files[0].parent) + "/", "")
-        assert message.endswith("a.tsv:301")
+        places = "a.tsv:8 and a.tsv:301"
+        assert message == f"texts of train with different labels: 1, such as {places}"
+
+    @pytest.mark.parametrize("other", [["-1", "1"], ["?", "??"], ["C", "C#"]])
+    def test_labels_that_differ_in_signs_only_are_two(self, examine, other):
+        pairs = [(s, other[n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        pairs.append((PAIRS[7][0], other[0]))
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        assert "duplicate" not in {f.check for f in report.findings}
+        assert self.messages(report)[0][1].startswith("texts of train with different labels: 1,")
+
+    def test_several_labels_are_the_same_in_any_order(self, examine):
+        pairs = [(s, ["calm;glad", "sad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        pairs.append((PAIRS[0][0], "glad; calm"))
+        report = examine(
+            "[{file: a.tsv}]",
+            a__tsv=tsv(pairs), task="classification", more="classification: {multi_label: true}",
+        )  # fmt: skip
+        assert ("duplicate", "a.tsv", 301) in tell(report, "warning")
+        assert [severity for severity, _ in self.messages(report)] == ["info"]
+
+    @pytest.mark.parametrize("rare", ["?", "중립적인", "<b>none</b>", "so so so so", "x" * 99])
+    def test_a_rare_label_is_no_fault_whatever_it_is_made_of(self, examine, rare):
+        pairs = [(s, ["positive", "negative"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        pairs[::30] = [(s, rare) for s, _ in pairs[::30]]
+        report = examine(
+            "[{file: a.tsv}], target_lang: en",
+            a__tsv=tsv(pairs), task="classification", more="model: {max_length: 50}",
+        )  # fmt: skip
+        assert tell(report, "error", "warning") == []
+        assert not report.corpora[0].flagged.any()
+
+    def test_a_text_needs_a_label_unless_it_may_have_several(self, examine, tmp_path):
+        pairs = [(s, ["", "calm", "glad;calm"][n % 3]) for n, (s, _) in enumerate(PAIRS)]
+        files = {"a__tsv": tsv([*pairs, pairs[0]]), "d__tsv": tsv(pairs[1:90])}
+        one = examine("[{file: a.tsv}]", task="classification", **files)
+        assert [line for check, _, line in tell(one, "warning") if check == "empty"][:2] == [1, 4]
+        several = examine(
+            "[{file: a.tsv}]",
+            dev="[{file: d.tsv}]",
+            task="classification",
+            more="classification: {multi_label: true}",
+            **files,
+        )
+        assert not {"empty", "no-words"} & {f.check for f in several.findings}
+        assert ("duplicate", "a.tsv", 301) in tell(several, "warning")
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        clean(loaded.config, several, loaded.data_dir, tmp_path / "out")
+        assert (tmp_path / "out" / "d.tsv").read_text() == files["d__tsv"]
 
 
 def test_chunks_and_processes_change_nothing(examine, monkeypatch):
@@ -249,12 +310,38 @@ class TestTraits:
         assert not {"duplicate", "leakage"} & {f.check for f in report.findings}
 
 
+class TestLanguages:
+    def test_each_direction_is_tested_by_its_own_text(self, examine):
+        korean = [(s, f"오늘은 날씨가 참 좋네요 {s.split()[-1]}") for s, _ in PAIRS]
+        korean[9] = (korean[9][0], "Das ist heute aber ein schönes Wetter")
+        files = {"a__tsv": tsv(PAIRS), "b__tsv": tsv(korean), "d__tsv": tsv([("drei", "셋")])}
+        report = examine(
+            "[{file: a.tsv, source_lang: en, target_lang: de},"
+            " {file: b.tsv, source_lang: en, target_lang: ko}]",
+            dev="[{file: d.tsv, source_lang: de, target_lang: ko}]",  # a way that train has not
+            **files,
+        )
+        found = [finding for finding in tell(report, "warning", "info") if finding[0] == "script"]
+        assert found == [("script", "b.tsv", 10)]
+
+    def test_a_direction_whose_sides_are_swapped(self, examine):
+        korean = [(s, f"오늘은 날씨가 참 좋네요 {s.split()[-1]}") for s, _ in PAIRS]
+        report = examine(
+            "[{file: a.tsv, source_lang: en, target_lang: de},"
+            " {file: b.tsv, source_lang: ko, target_lang: en}]",
+            a__tsv=tsv(PAIRS), b__tsv=tsv(korean),
+        )  # fmt: skip
+        told = [f.message for f in report.findings if f.message.startswith("source_lang is ko")]
+        assert len(told) == 1
+        assert told[0].endswith("of its letters are Latin; are the sides swapped?")
+
+
 class TestRepeats:
     def test_duplicates_name_the_first(self, examine):
         pairs = [*PAIRS, (PAIRS[4][0].upper() + "!", PAIRS[4][1]), (PAIRS[5][0], "other")]
         report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs))
         (duplicate,) = [f for f in report.findings if f.check == "duplicate"]
-        assert (duplicate.line, duplicate.message.split("/")[-1]) == (301, "a.tsv:5")
+        assert (duplicate.line, duplicate.message) == (301, "as a.tsv:5")
 
     def test_duplicates_over_several_corpora(self, examine):
         report = examine(
@@ -339,6 +426,38 @@ class TestCleaning:
         config, *_ = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
         assert [config.data.train[0].file, config.data.dev[0].file] == ["a.tsv", "2-a.tsv"]
         assert (tmp_path / "out" / "2-a.tsv").read_text() == tsv(PAIRS)
+
+    def test_dialogues_of_a_text_file_stay_whole(self, examine, tmp_path):
+        dialogues = [
+            [s, f"I see, {n} times.", f"Why so {n}?", t] for n, (s, t) in enumerate(PAIRS[:100])
+        ]
+        for number, turn in ((3, "I <b>see</b>"), (5, "a\x07b house"), (7, "c  d house")):
+            dialogues[number][1] = turn
+        dialogues[8].append("A turn that nobody answers.")
+        text = "\n\n\n".join("\n".join(turns) for turns in dialogues)
+        dev = "Hello.\n\u200b\nAre you there?\nYes.\n\n"  # without its mark, a line is blank
+        report = examine(
+            "[{file: a.txt}]", dev="[{file: d.txt}]", task="chat", a__txt=f"\n{text}", d__txt=dev
+        )
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        _, dropped, mended = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        assert (dropped, mended) == (1, 2)
+        dialogues[5][1], dialogues[7][1] = "ab house", "c d house"
+        del dialogues[3]
+        copy = (tmp_path / "out" / "a.txt").read_text()
+        assert copy == "".join("\n".join(turns) + "\n\n" for turns in dialogues)
+        assert (tmp_path / "out" / "d.txt").read_text() == dev
+        (told,) = (tmp_path / "out" / "dropped.tsv").read_text().splitlines()[1:]
+        assert told.split("\t")[1:3] == ["20", "markup"]
+
+    def test_the_glossary_comes_along(self, examine, tmp_path):
+        files = {"a__tsv": tsv(PAIRS), "terms__tsv": "house\tHaus\n"}
+        report = examine(f"[{{file: a.tsv}}], glossary: {tmp_path / 'terms.tsv'}", **files)
+        loaded = load_config(str(tmp_path / "c.yaml"))
+        config, *_ = clean(loaded.config, report, loaded.data_dir, tmp_path / "out")
+        assert config.data.glossary == "terms.tsv"
+        Corpora(config, tmp_path / "out").check_files()
+        assert (tmp_path / "out" / "terms.tsv").read_text() == files["terms__tsv"]
 
     def test_files_out_of_step_are_not_touched(self, examine, tmp_path):
         from nmt_cli.errors import DataError

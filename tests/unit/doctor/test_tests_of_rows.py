@@ -59,6 +59,12 @@ def test_other_numbers(source, target):
     assert numbers_differ(target, source)
 
 
+@pytest.mark.parametrize("digits", [4301, 100_000])
+def test_numbers_longer_than_python_reads(digits):
+    assert numbers_differ("1" * digits, f"so {'1' * digits}.") is None
+    assert numbers_differ("1" * digits, "2" * digits)
+
+
 LATIN = st.text(st.sampled_from("abcXYZ äöüßéñçÄÖÜ ,.!?"), max_size=30)
 
 
