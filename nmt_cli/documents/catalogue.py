@@ -4,6 +4,7 @@ A text that is translated already stays as it is, unless all are asked for.
 """
 
 import io
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ _STORES = {
 # In these, a translation takes the place of the text.
 _IN_PLACE = (aresource.AndroidResourceUnit, properties.proppluralunit)
 _REFERENCE = re.compile(r"[@?][\w.:+]*/?[\w.]+\Z")  # of Android, to another resource
+_NO_ASCII = re.compile(r"[^\0-\x7f]")
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
 
 
@@ -36,6 +38,9 @@ class Page:
 
     def __init__(self, path: Path, *, with_translated: bool) -> None:
         self._store = _opened(path)
+        content = path.read_bytes()
+        is_java = isinstance(self._store, properties.javafile)
+        self._is_ascii = is_java and content.isascii() and rb"\u" in content
         self._units = [u for u in self._store.units if _is_wanted(u, with_translated)]
         self._forms = [[Message(text) for text in _sources(unit)] for unit in self._units]
         self.texts = [text for forms in self._forms for form in forms for text in form.texts]
@@ -51,7 +56,8 @@ class Page:
                 unit.xmlelement.tag = "item"
         written = io.BytesIO()
         self._store.serialize(written)
-        return written.getvalue()
+        content = written.getvalue()
+        return _escaped(content) if self._is_ascii else content
 
     @property
     def _plurals(self) -> int:
@@ -79,8 +85,13 @@ def _opened(path: Path) -> Any:
     return store
 
 
+def _escaped(content: bytes) -> bytes:
+    """Return a file for Java with an escape for each character that ASCII does not have."""
+    return _NO_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], content.decode()).encode()
+
+
 def _is_wanted(unit: Any, with_translated: bool) -> bool:
-    if not (unit.istranslatable() or _is_item(unit)) or not str(unit.source or "").strip():
+    if not (unit.istranslatable() or _is_item(unit)) or not "".join(_sources(unit)).strip():
         return False
     if isinstance(unit, aresource.AndroidResourceUnit) and _REFERENCE.match(str(unit.source)):
         return False
@@ -98,12 +109,12 @@ def _is_item(unit: Any) -> bool:
 def _sources(unit: Any) -> list[str]:
     """Return the texts of a unit: one, or its plural forms."""
     strings = getattr(unit.source, "strings", None)
-    return [str(one) for one in strings] if strings else [str(unit.source)]
+    return [str(one) for one in strings] if strings else [str(unit.source or "")]
 
 
 def _fill(unit: Any, forms: list[str], plurals: int) -> None:
-    """Give a unit its translation; a language with more plural forms repeats the last."""
+    """Give a unit its translation; more forms of a plural repeat the last, and one alone is it."""
     if len(forms) == 1 and not unit.hasplural():
         unit.target = forms[0]
         return
-    unit.target = (forms + forms[-1:] * plurals)[: max(plurals, 1)]
+    unit.target = (forms + forms[-1:] * plurals)[:plurals] if plurals > 1 else forms[-1:]

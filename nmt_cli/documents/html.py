@@ -15,25 +15,27 @@ from nmt_cli.documents.inline import Builder, Inline
 SPACE = re.compile(r"[ \t\n\f\r]+")  # what HTML shows as one space
 ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
 _KEPT = ("code", "kbd", "math", "samp", "var")
+_PASSED_OVER = ("script", "style", "pre", "textarea")
 _IN_SENTENCES = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
     "font", "i", "img", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong",
     "sub", "sup", "time", "tt", "u", "wbr", *_KEPT,
 }  # fmt: skip
-_BREAK = re.compile(r"<br[\s/>]", re.IGNORECASE)
-_ALONE = ("br", "img", "wbr")  # have no end
+BREAK = re.compile(r"<br[\s/>]", re.IGNORECASE)
+ALONE = ("br", "img", "wbr")  # have no end
 # What is not closed reaches to the end. Some tags are passed over with all that they hold, which is
 # not for readers, or not to be changed.
 _MARKUP = re.compile(
     rf"""
     (?P<whole> <!\[CDATA\[.*?(?:\]\]>|\Z) | <!(?!--).*?(?:>|\Z)
-      | (?i:<(?P<name>script|style|pre|textarea)(?![a-z]){ATTRIBUTES}(?<!/)>
+      | (?i:<(?P<name>{"|".join(_PASSED_OVER)})(?![a-z]){ATTRIBUTES}(?<!/)>
         .*?(?:</(?P=name)[^>]*+(?:>|\Z)|\Z)) )
     | (?P<point> <!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) | <%(?:(?!<%).){{0,300}}?%> )
     | (?P<tag> <(?P<slash>/?)(?P<of>[A-Za-z][A-Za-z0-9-]*){ATTRIBUTES}> )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_REFERENCE = re.compile(r"&[A-Za-z_][\w.-]*;")
 _ATTRIBUTE = re.compile(
     r"""(?<=\s)([^\s"'<>/=]++)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?"""
 )
@@ -47,7 +49,7 @@ _SIGN = re.compile("[\U00100000-\U0010fffd]")
 
 
 @dataclass(frozen=True)
-class _Markup:
+class Markup:
     """A tag, or what is passed over with all that it holds."""
 
     raw: str
@@ -66,6 +68,11 @@ class _Markup:
     def is_element(self) -> bool:
         """Whether it is a tag, or an element that stays as it is."""
         return bool(self.name) or self.words is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is markup at a place, or a tag without an end."""
+        return not self.name or self.name in ALONE or self.raw.endswith("/>")
 
     @property
     def begins(self) -> bool:
@@ -89,8 +96,8 @@ class Page:
             page, values = _without_values(page)
         mixed = {*_beside_text(page)} if is_xml else None
         pending, begin = "", 0
-        inner: list[_Markup] = []
-        for found in [*_markup(page), _Markup("", len(page), is_block=True)]:
+        inner: list[Markup] = []
+        for found in [*_markup(page), Markup("", len(page), is_block=True)]:
             is_known = mixed is None or not found.is_element
             if found.start in (mixed or ()) or (is_known and not found.is_block):
                 inner.append(found)
@@ -134,10 +141,10 @@ def _escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _markup(page: str) -> list[_Markup]:
-    """Return the markup of a page; an element that stays as it is is one with all that it holds."""
+def _markup(page: str) -> list[Markup]:
+    """Return the markup of a page."""
     found = [
-        _Markup(
+        Markup(
             one[0],
             one.start(),
             (one["of"] or "").lower(),
@@ -146,6 +153,11 @@ def _markup(page: str) -> list[_Markup]:
         )
         for one in _MARKUP.finditer(page)
     ]
+    return with_elements(page, found)
+
+
+def with_elements(page: str, found: Sequence[Markup]) -> list[Markup]:
+    """Return markup in which an element that stays as it is is one with all that it holds."""
     ends = _ends(found)
     made, number = [], 0
     while number < len(found):
@@ -158,7 +170,7 @@ def _markup(page: str) -> list[_Markup]:
     return made
 
 
-def _ends(found: Sequence[_Markup]) -> dict[int, int]:
+def _ends(found: Sequence[Markup]) -> dict[int, int]:
     """Return which tag ends an element that another one begins, by their numbers."""
     ends = {}
     open_: dict[str, list[int]] = {}
@@ -170,9 +182,9 @@ def _ends(found: Sequence[_Markup]) -> dict[int, int]:
     return ends
 
 
-def _kept_words(page: str, begin: _Markup, end: _Markup) -> str | None:
+def _kept_words(page: str, begin: Markup, end: Markup) -> str | None:
     """Return the words of an element that stays as it is; None if it does not."""
-    stays = begin.name in _KEPT or _has_to_stay(_attributes(begin.raw))
+    stays = begin.name in (*_KEPT, *_PASSED_OVER) or _has_to_stay(_attributes(begin.raw))
     if not stays and begin.name != "sup":
         return None
     words = SPACE.sub(" ", unescaped(_MARKUP.sub("", page[begin.end : end.start])))
@@ -201,7 +213,7 @@ def _without_values(page: str) -> tuple[str, list[str]]:
     return "".join([*parts, page[begin:]]), values
 
 
-def _values(tag: _Markup) -> Iterator[tuple[int, int]]:
+def _values(tag: Markup) -> Iterator[tuple[int, int]]:
     """Yield where a tag has a text for readers in quotes."""
     attributes = _attributes(tag.raw)
     is_button = tag.name == "input" and attributes.get("type", "").lower() in _BUTTONS
@@ -234,7 +246,7 @@ def _beside_text(page: str) -> Iterator[int]:
 
 
 def _inline(
-    page: str, start: int, end: int, inner: Sequence[_Markup]
+    page: str, start: int, end: int, inner: Sequence[Markup]
 ) -> tuple[str, Inline | None, str]:
     """Return a text between blocks, and the space around it; None if it has no word."""
     stretch = page[start:end]
@@ -246,8 +258,8 @@ def _inline(
     for found in inner:
         has_words = _add_text(made, page[begin : found.start]) or has_words
         begin = found.end
-        _add_markup(made, found)
-        if _BREAK.match(found.raw) and begin < core_end:  # ends a word, even without a space
+        add_markup(made, found, found.raw, found.name)
+        if BREAK.match(found.raw) and begin < core_end:  # ends a word, even without a space
             made.text += " "
             begin = core_end - len(page[begin:core_end].lstrip())
     has_words = _add_text(made, page[begin:core_end]) or has_words
@@ -257,17 +269,23 @@ def _inline(
 
 def _add_text(made: Builder, text: str) -> bool:
     """Add a text; return whether there is more than space in it."""
-    text = SPACE.sub(" ", unescaped(text))
-    made.text += text
+    begin = 0
+    for found in _REFERENCE.finditer(text):
+        if html.unescape(found[0]) == found[0]:  # only the file says what it stands for
+            made.text += SPACE.sub(" ", unescaped(text[begin : found.start()]))
+            made.keep(found[0], found[0])
+            begin = found.end()
+    made.text += SPACE.sub(" ", unescaped(text[begin:]))
     return bool(text.strip())
 
 
-def _add_markup(made: Builder, found: _Markup) -> None:
+def add_markup(made: Builder, found: Markup, raw: str, name: str) -> None:
+    """Add markup, what stands for it in the file, and the name by which its end knows it."""
     if found.words is not None:
-        made.keep(found.words, found.raw)
+        made.keep(found.words, raw)
     elif found.is_end:
-        made.close(found.name, found.raw)
-    elif not found.name or found.name in _ALONE or found.raw.endswith("/>"):
-        made.point(found.raw)
+        made.close(name, raw)
+    elif found.is_alone:
+        made.point(raw)
     else:
-        made.open(found.name, found.raw)
+        made.open(name, raw)

@@ -17,6 +17,9 @@ _WORD = re.compile(r"\S+")
 _NO_EDGE = r"\w<>{}%$@#/\\"  # characters that are no punctuation around a word
 _HEAD, _TAIL = re.compile(rf"[^{_NO_EDGE}]*"), re.compile(rf"[^{_NO_EDGE}]*\Z")
 _GAP = 1  # words of an output that may stand between others of a mark
+# Stands for a space in markup, where no line may end, until the lines of a text are made. It is no
+# character, so no text has it; it is none of SIGNS either.
+HARD_SPACE = "\ufdef"
 _DEEPEST = 50  # marks in one another; what is deeper is markup at a place
 
 
@@ -158,11 +161,11 @@ class Builder:
 
 
 @dataclass
-class _Node:
+class Node:
     """A mark, those in it, and the characters of the output that it gets."""
 
     mark: Mark
-    inner: "list[_Node]" = field(default_factory=list)
+    inner: "list[Node]" = field(default_factory=list)
     span: tuple[int, int] = (0, 0)
 
 
@@ -190,7 +193,7 @@ class _Filling:
 
     def result(self) -> Filled:
         """Return the output with all marks."""
-        roots = _tree(self._source.marks)
+        roots = tree(self._source.marks)
         nodes = _inner_first(roots)
         missing = [node for node in nodes if not (node.mark.is_kept and self._finds(node))]
         for node in missing:
@@ -203,7 +206,7 @@ class _Filling:
         _apart(roots)
         return Filled(self._written(roots, 0, len(self._output)), self._guessed)
 
-    def _finds(self, node: _Node) -> bool:
+    def _finds(self, node: Node) -> bool:
         """Return whether words that stay are in the output as they were; take their place then.
 
         Of several places it is the one nearest to where they belong.
@@ -246,7 +249,7 @@ class _Filling:
         before = bisect_left(self._taken, (end,))
         return not before or self._taken[before - 1][1] <= start
 
-    def _around(self, node: _Node) -> tuple[int, int]:
+    def _around(self, node: Node) -> tuple[int, int]:
         """Return the characters of the output that belong to a mark, with those of inner marks."""
         mark = node.mark
         own = range(bisect_right(self._ends, mark.start), bisect_left(self._starts, mark.end))
@@ -272,6 +275,10 @@ class _Filling:
         if self._output[start:end] == self._source.text[first:last]:
             return start + max(0, mark.start - first), start + min(mark.end, last) - first
         outside = mark.start - first, last - mark.end
+        others = self._source.text[first : mark.start] + self._source.text[mark.end : last]
+        if mark.is_kept and any(map(str.isalnum, others)):  # what these became stays, too
+            place = end if outside[0] > 0 else start
+            return place, place
         if len(own) == 1 and max(outside) > 0:
             span = self._inside(start, end, mark, is_behind=outside[0] > 0)
             if span is not None:
@@ -323,7 +330,7 @@ class _Filling:
             return after - len(word) + len(head)
         return after - len(tail) if word.endswith(tail) else after
 
-    def _written(self, nodes: list[_Node], start: int, end: int) -> str:
+    def _written(self, nodes: list[Node], start: int, end: int) -> str:
         """Return the output between two characters, with the marks there."""
         parts = []
         for node in nodes:
@@ -369,13 +376,13 @@ def _length(found: re.Match[str] | None) -> int:
     return len(found[0]) if found else 0
 
 
-def _tree(marks: Sequence[Mark]) -> list[_Node]:
+def tree(marks: Sequence[Mark]) -> list[Node]:
     """Return the outermost marks, each with those in it."""
-    roots: list[_Node] = []
-    open_: list[_Node] = []
+    roots: list[Node] = []
+    open_: list[Node] = []
     for mark in marks:
         del open_[mark.depth :]
-        node = _Node(mark)
+        node = Node(mark)
         (open_[-1].inner if open_ else roots).append(node)
         open_.append(node)
     return roots
@@ -386,11 +393,11 @@ def _joins(char: str) -> bool:
     return char.isalnum() and (char < "\u0e00" or "\u1e00" <= char < "\u2000")
 
 
-def _inner_first(nodes: list[_Node]) -> list[_Node]:
+def _inner_first(nodes: list[Node]) -> list[Node]:
     return [one for node in nodes for one in (*_inner_first(node.inner), node)]
 
 
-def _apart(nodes: list[_Node]) -> None:
+def _apart(nodes: list[Node]) -> None:
     """Put marks that stand beside each other in the order of the output, and cut what overlaps."""
     nodes.sort(key=lambda node: node.span)
     for left, right in pairwise(nodes):

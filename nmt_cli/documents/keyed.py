@@ -19,6 +19,7 @@ ENDINGS = (".json", ".yaml", ".yml")
 _JSON_TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with the second part it is a key
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # of a text of YAML, in front of it
 _HALF = re.compile("[\ud800-\udfff]")  # of a character, which no text has
+_LINE_ENDS = re.compile(r"(?<=[^\n])\n+")  # between two lines
 _SPECIAL = re.compile(r"[,\[\]{}]")  # between brackets
 _TEXT = "tag:yaml.org,2002:str"
 
@@ -70,7 +71,7 @@ class Page:
         if text == value.text:
             return raw
         if value.style in ("|", ">"):
-            return _block(raw, value, text)
+            return _block(raw, value, text) or _in_quotes(raw, text)
         if value.style == "'" and "\n" not in text:
             return "'" + text.replace("'", "''") + "'"
         if value.style == "" and _is_plain(text, value.is_in_brackets):
@@ -91,7 +92,7 @@ def _of_json(text: str) -> Iterator[_Value]:
 
 def _of_yaml(text: str) -> Iterator[_Value]:
     """Yield the values of all documents of a file, of which one with several names comes once."""
-    loader = yaml.SafeLoader(text)
+    loader = yaml.SafeLoader(text.removeprefix("\ufeff"))  # no place counts it
     waiting: list[tuple[Any, bool]] = []
     while loader.check_node():
         waiting.append((loader.get_node(), False))
@@ -125,12 +126,33 @@ def _is_plain(text: str, is_in_brackets: bool) -> bool:
         return False
 
 
-def _block(raw: str, value: _Value, text: str) -> str:
-    """Return a text in lines, as those of a value, which are indented."""
+def _block(raw: str, value: _Value, text: str) -> str | None:
+    """Return a text in lines, as those of a value, which are indented; None if it cannot be.
+
+    Where lines are folded (`>`), those beside indented ones have other line ends.
+    """
     head, _, rest = raw.partition("\n")
     body = rest.rstrip()
-    first = value.text.lstrip("\n").split("\n")[0].split(" ")[0]
-    indent = body.lstrip("\n").partition(first)[0]
-    between = "\n" if value.style == "|" else "\n\n"
-    rows = [f"{indent}{row}" if row else "" for row in text.rstrip("\n").split("\n")]
-    return f"{head}\n{between.join(rows)}{rest[len(body) :]}"
+    indent = _indent(body)[len(_indent(value.text)) :]
+    lines = text.rstrip("\n")
+    if value.style == ">":
+        lines = _LINE_ENDS.sub(r"\g<0>\n", lines)
+    rows = [f"{indent}{row}" if row else "" for row in lines.split("\n")]
+    end = "\r\n" if head.endswith("\r") else "\n"
+    made = f"{head}\n{end.join(rows)}{rest[len(body) :]}"
+    try:
+        return made if yaml.safe_load(f"a: {made}") == {"a": text} else None
+    except yaml.YAMLError:
+        return None
+
+
+def _indent(text: str) -> str:
+    """Return the space before the first line of a text that has any other character."""
+    return next(row for row in text.split("\n") if row.strip()).partition(text.split()[0])[0]
+
+
+def _in_quotes(raw: str, text: str) -> str:
+    """Return a text in quotes in place of lines, with their comment and their end."""
+    head = raw.partition("\n")[0].rstrip()
+    comment = head[len(head.split()[0]) :]
+    return json.dumps(text, ensure_ascii=False) + comment + raw[len(raw.rstrip()) :]

@@ -11,8 +11,8 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.token import Token
 
 from nmt_cli.documents import html
-from nmt_cli.documents.inline import Inline
-from nmt_cli.documents.markdown_inline import HARD_SPACE, marked
+from nmt_cli.documents.inline import HARD_SPACE, Inline
+from nmt_cli.documents.markdown_inline import marked
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)\n.*?\n\1(?:\n|\Z)", re.DOTALL)
 # What begins another block where it begins a line.

@@ -11,9 +11,9 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline.balance_pairs import processDelimiters
 from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 
-from nmt_cli.documents.inline import Builder, Inline
+from nmt_cli.documents.html import ALONE
+from nmt_cli.documents.inline import HARD_SPACE, Builder, Inline
 
-HARD_SPACE = "\uf8ff"  # one that is no place for a line to end: in the address of a link
 _LINK_BEGIN = re.compile(r"!?\[(?!\^)")  # but no footnote
 _NO_LINK = re.compile(r"`[^`]*`|!\[[^\[\]]*\](?:\([^()]*\))?")
 _LINK_TARGET = re.compile(
@@ -21,7 +21,6 @@ _LINK_TARGET = re.compile(
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
 )
 _LINK_LABEL = re.compile(r"\[([^\[\]]*)\]")
-_ALONE = ("br", "img", "wbr")  # tags that have no end
 
 
 class _Kind(Enum):
@@ -118,7 +117,7 @@ def _add_tag(made: Builder, tag: str) -> None:
     name = tag.strip("</>").split()[0].lower()
     if tag.startswith("</"):
         made.close(name, tag)
-    elif name in _ALONE or tag.endswith("/>"):
+    elif name in ALONE or tag.endswith("/>"):
         made.point(tag)
     else:
         made.open(name, tag)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.api.model import Model
 from nmt_cli.config.limits import OPTIONS
-from nmt_cli.documents.inline import Alignment, Filled, Inline, Mark
+from nmt_cli.documents.inline import HARD_SPACE, Alignment, Filled, Inline, Mark
 from nmt_cli.documents.remembered import remembered
 from nmt_cli.search.memory import Memory
 from nmt_cli.search.options import SearchOptions
@@ -244,19 +244,8 @@ def _unchanged(text: Inline) -> tuple[Translation, list[Filled]]:
 
 def _name(mark: str) -> str:
     """Return words or markup as people can read them."""
-    name = " ".join(mark.split())
+    name = " ".join(mark.replace(HARD_SPACE, " ").split())
     return name if name and name.isprintable() else "markup"
-
-
-def with_marks(
-    model: Model, texts: Sequence[Inline], found: Sequence[Translation]
-) -> list[list[Filled]]:
-    """Return all hypotheses of each text, best first, with the text's marks, put over its words."""
-    rows = [line.hypotheses for line in found]
-    return [
-        [text.filled(h.text, how) for h, how in zip(row, ways, strict=True)]
-        for text, row, ways in zip(texts, rows, _alignments(model, texts, rows), strict=True)
-    ]
 
 
 def _alignments(

@@ -11,7 +11,7 @@ from nmt_cli.documents.inline import Inline
 
 _ARGUMENT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?")
 _CHOICE = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
-_COUNT = re.compile("#")
+_COUNT = re.compile(r"(?<![A-Za-z0-9\"'=/&])#")  # others are in addresses, colours and `&#39;`
 
 
 class Message:

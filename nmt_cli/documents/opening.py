@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from nmt_cli.documents import plain
 from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.tags import keeping
 from nmt_cli.errors import ConfigError, DataError, NmtError
 
 HTML, MARKDOWN, SUBTITLES, CATALOGUE = "html", "markdown", "subtitles", "catalogue"
@@ -76,7 +77,7 @@ class KeepingPage(Generic[Whole]):
 
     def __init__(self, page: Page[Whole], words: re.Pattern[str]) -> None:
         self._page = page
-        self.texts = [text.keeping(words) for text in page.texts]
+        self.texts = keeping(page.texts, words)
 
     def filled(self, texts: Sequence[str]) -> Whole:
         """See `Page.filled`."""
@@ -182,10 +183,12 @@ def _catalogue(path: Path, with_translated: bool) -> Document:
     ending = path.suffix.lower()
     if ending in keyed.ENDINGS:
         return keyed.Page(path)
-    if b"<!ENTITY" in path.read_bytes():  # they can name other files, or grow without end
+    content = path.read_bytes()
+    if b"<!ENTITY" in content:  # they can name other files, or grow without end
         raise DataError(f"{path}: defines entities, which are not read")
     reader = xliff.Page if ending in xliff.ENDINGS else catalogue.Page
-    return reader(path, with_translated=with_translated)
+    page: Document = reader(path, with_translated=with_translated)
+    return _ReturningPage(page) if _has_returns(content.decode("latin-1")) else page
 
 
 class _TextFile:
@@ -203,7 +206,7 @@ class _TextFile:
             raise DataError(
                 f"{path}: not valid {name} (byte {error.start + 1})", hint=hint
             ) from error
-        self._has_returns = "\r\n" in text
+        self._has_returns = _has_returns(text)
         self._page = _page(text.replace("\r\n", "\n"), kind)
         self.texts: Sequence[Inline] = self._page.texts
 
@@ -212,6 +215,23 @@ class _TextFile:
         text = self._page.filled(texts)
         text = text.replace("\n", "\r\n") if self._has_returns else text
         return self._mark + text.encode(self._encoding, "xmlcharrefreplace")
+
+
+class _ReturningPage:
+    """A document whose reader writes line feeds alone; its lines end as those of the file did."""
+
+    def __init__(self, page: Document) -> None:
+        self._page = page
+        self.texts = page.texts
+
+    def filled(self, texts: Sequence[str]) -> bytes:
+        """See `Page.filled`."""
+        return re.sub(rb"\r?\n", b"\r\n", self._page.filled(texts))
+
+
+def _has_returns(text: str) -> bool:
+    """Return whether most lines end in a carriage return and a line feed."""
+    return 2 * text.count("\r\n") > text.count("\n")
 
 
 def _declared(page: bytes) -> str:

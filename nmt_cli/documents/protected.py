@@ -1,11 +1,12 @@
-"""Words of a plain text that stay as they are: addresses, code, placeholders of programs."""
+"""Words of a plain text that stay as they are: addresses, code, placeholders of programs, tags."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.inline import Filled, Inline
 from nmt_cli.documents.masking import MarkedTranslator
+from nmt_cli.documents.tags import keeping
 from nmt_cli.errors import ConfigError
 from nmt_cli.lines.work import Translating
 from nmt_cli.search.translator import Translation
@@ -29,8 +30,9 @@ def protector(patterns: Iterable[str] = ()) -> re.Pattern[str]:
 
 
 def protected(text: str, words: re.Pattern[str]) -> Inline:
-    """Return a text with marks for the words that stay."""
-    return Inline(text).keeping(words)
+    """Return a text with marks for its tags, and for the words that stay."""
+    (marked,) = keeping([Inline(text)], words)
+    return marked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +50,23 @@ class ProtectedTranslating(Translating):
         number = 0
         for window in windows:
             texts = [protected(line, words) for line in window]
-            for found, _ in translator.translations(texts, [*map(_is_open, texts)]):
+            results = translator.translations(texts, [*map(_is_open, texts)])
+            for line, (found, filled) in zip(window, results, strict=True):
                 number += 1
+                found = _with_tags(line, found, filled)
                 for what in found.guessed:
                     self.model.on_warning(
                         f"line {number}: check {what}: no word of the translation belongs to it"
                     )
                 self.on_found(found)
                 yield found
+
+
+def _with_tags(line: str, found: Translation, filled: Sequence[Filled]) -> Translation:
+    """Return the translation of a line as it is, with its tags."""
+    both = zip(found.hypotheses, filled, strict=True)
+    hypotheses = [replace(hypothesis, text=one.text) for hypothesis, one in both]
+    return replace(found, source=line, hypotheses=hypotheses)
 
 
 def _is_open(text: Inline) -> bool:

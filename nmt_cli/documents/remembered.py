@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from nmt_cli.documents.inline import Inline, Mark
+from nmt_cli.documents.inline import HARD_SPACE, Inline, Mark
 from nmt_cli.search.memory import Memory
 from nmt_cli.search.tmx import CODE
 
@@ -27,7 +27,7 @@ class _Code(NamedTuple):
 def remembered(memory: Memory, text: Inline) -> tuple[str, str] | None:
     """Return the translation that a memory has for a text: without markup, and for the file."""
     texts, codes = _cut(text)
-    for signs in ([code.raw for code in codes], [CODE] * len(codes)):
+    for signs in ([c.raw.replace(HARD_SPACE, " ") for c in codes], [CODE] * len(codes)):
         target = memory.exact(_joined(texts, signs))
         parts = None if target is None else _parts(target, signs)
         if parts is not None:

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from nmt_cli.documents.inline import Builder, Inline
+from nmt_cli.documents.inline import HARD_SPACE, Builder, Inline
 
 _TIMES = re.compile(r"^.*-->.*$", re.MULTILINE)
 # What ends a subtitle: a blank line, the number of the next one, or the end.
@@ -45,7 +45,8 @@ class Page:
             shares = _shared(other, [len(one) for one in originals])
             for (start, end), original, share in zip(spans, originals, shares, strict=True):
                 above = f"{original}\n" if own else ""
-                parts += [self._text[begin:start], above, _laid_out(share, original)]
+                below = _laid_out(share, original).replace(HARD_SPACE, " ")
+                parts += [self._text[begin:start], above, below]
                 begin = end
         return "".join([*parts, self._text[begin:]])
 
@@ -73,9 +74,12 @@ def _grouped(texts: Sequence[str]) -> Iterator[list[int]]:
     """Yield the numbers of subtitles that hold a sentence together."""
     group: list[int] = []
     for number, text in enumerate(texts):
+        is_speech = _TURN.match(text)
+        if group and is_speech:
+            yield group
+            group = []
         group.append(number)
         plain = _TAG.sub("", text)
-        is_speech = _TURN.match(text)
         if _SENTENCE_END.search(plain) or len(group) == _MOST or is_speech:
             yield group
             group = []
@@ -91,13 +95,13 @@ def _inline(texts: Sequence[str]) -> Inline:
     for tag in _TAG.finditer(raw):
         made.text += raw[begin : tag.start()]
         begin = tag.end()
-        name = tag["name"]
+        name, markup = tag["name"], tag[0].replace(" ", HARD_SPACE)
         if name is None:
-            made.point(tag[0])
-        elif tag[0].startswith("</"):
-            made.close(name, tag[0])
+            made.point(markup)
+        elif markup.startswith("</"):
+            made.close(name, markup)
         else:
-            made.open(name, tag[0])
+            made.open(name, markup)
     made.text += raw[begin:]
     return made.inline()
 

@@ -69,16 +69,23 @@ def _named(texts: Sequence[str]) -> str | None:
     """Return the file that texts name, or None: they are sentences."""
     if len(texts) == 1 and len(texts[0]) < _LONGEST and Path(texts[0]).is_file():
         return texts[0]
-    if not all(map(_NAME.fullmatch, texts)):
-        return None
-    from nmt_cli.documents.opening import LINES, kind_of
-
-    if any(kind_of(one) == LINES for one in texts):
+    if not (all(map(_NAME.fullmatch, texts)) and all(map(_is_document, texts))):
         return None
     if len(texts) == 1:
         raise DataError(f"{texts[0]}: no such file")
     told = f"{', '.join(texts)}: name one document, or several by a pattern"
     raise ConfigError(told, hint=f"-i '*{Path(texts[0]).suffix}' -o FOLDER/")
+
+
+def _is_document(name: str) -> bool:
+    """Return whether a name is that of a document, also of a kind that is not read."""
+    from nmt_cli.documents.opening import LINES, check_name, kind_of
+
+    try:
+        check_name(Path(name))
+    except DataError:
+        return True
+    return kind_of(name) != LINES
 
 
 def check_unused(options: Mapping[str, object], on: str) -> None:
@@ -91,18 +98,18 @@ def translate(model: "Model", options: "SearchOptions", wanted: Wanted) -> None:
     """Translate documents.
 
     Raises:
-        ConfigError: There is no output, or see `translate_document`, also for other errors.
+        ConfigError: There is no output, or two have one name, or see `translate_document`, also for
+            other errors.
     """
     from nmt_cli.documents.opening import output_name
 
     if wanted.output in (None, "-"):
         raise ConfigError(f"{wanted.file} is a document: name the file to write with --output")
-    files = destinations(wanted.file, wanted.output)
+    files = destinations(wanted.file, wanted.output, output_name)
     if wanted.page is not None and len(files) > 1:
         raise ConfigError(f"--html shows one document; {wanted.file} names {len(files)}")
     for file, output in files:
-        name = str(output) if output == wanted.output else output_name(str(output))
-        translate_one(model, options, wanted, Path(str(file)), name)
+        translate_one(model, options, wanted, Path(str(file)), str(output))
 
 
 def translate_one(

@@ -8,6 +8,7 @@ from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.stores import is_url
 from nmt_cli.terminal import console
 from nmt_cli.terminal.documents import Wanted, check_unused, translate, translate_one
+from nmt_cli.terminal.lines import check_apart
 
 if TYPE_CHECKING:
     from nmt_cli.api.model import Model
@@ -35,7 +36,8 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
     A translation that is there, and newer than all that it is made of, stays.
 
     Raises:
-        ConfigError: There is no other folder to write to, or one page for all is wanted.
+        ConfigError: There is no other folder to write to, two documents would have one name there,
+            or one page for all is wanted.
         DataError: There is no document, or some could not be translated.
     """
     from nmt_cli.bundle.manifest import MANIFEST
@@ -49,13 +51,15 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
     if wanted.page is not None:
         raise ConfigError(f"--html shows one document; {source} is a folder")
     names = _documents(source, output, wanted.kind)
+    made_names = [output_name(str(name)) for name in names]
+    check_apart([str(source / name) for name in names], made_names, str(output))
     made_with = [
         *map(Path, filter(None, wanted.made_with)),
         *(one.path / MANIFEST for one in model.bundle.all),
     ]
     written = failed = 0
-    for number, name in enumerate(names, start=1):
-        path, made = source / name, output / output_name(str(name))
+    for number, (name, made_name) in enumerate(zip(names, made_names, strict=True), start=1):
+        path, made = source / name, output / made_name
         if _is_newest(made, [path, *made_with]):
             continue
         one = wanted._replace(kind=kind_of(name, wanted.kind))

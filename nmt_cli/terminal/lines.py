@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
@@ -222,12 +222,15 @@ def run(what: str, work: "Work", source: Source, output: str | None, where: Wher
     return last
 
 
-def destinations(file: str | None, output: str | None) -> list[tuple[str | None, str | None]]:
+def destinations(
+    file: str | None, output: str | None, name_of: Callable[[str], str] = str
+) -> list[tuple[str | None, str | None]]:
     """Return each input with its output: all files of a folder, or one of all files.
 
     Args:
         file: See `Source.file`.
         output: What `--output` named.
+        name_of: Returns how the output of a file of that name is called in a folder.
     """
     if output is None or not (output.endswith("/") or Path(output).is_dir()):
         return [(file, output)]
@@ -236,12 +239,21 @@ def destinations(file: str | None, output: str | None) -> list[tuple[str | None,
     from nmt_cli.parts import input_files
 
     files = input_files(str(file))
-    names = [Path(one).name for one in files]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ConfigError(f"--output {output}: several inputs are called {twice[0]}")
-    if is_url(output):
-        return [(one, output + Path(one).name) for one in files]
-    return [(one, str(Path(output) / Path(one).name)) for one in files]
+    names = [name_of(Path(one).name) for one in files]
+    check_apart(files, names, output)
+    made = [output + name if is_url(output) else str(Path(output) / name) for name in names]
+    return [*zip(files, made, strict=True)]
+
+
+def check_apart(files: Sequence[str], names: Sequence[str], output: str) -> None:
+    """Raise ConfigError if two files have one name in the folder of their outputs."""
+    file_of: dict[str, str] = {}
+    for file, name in zip(files, names, strict=True):
+        if (other := file_of.setdefault(name, file)) != file:
+            raise ConfigError(
+                f"--output {output}: several inputs are called {name} there: {other}, {file}",
+                hint="rename one of them",
+            )
 
 
 def _run_share(what: str, work: "Work", source: Source, output: str | None, shard: str) -> Any:

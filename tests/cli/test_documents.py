@@ -123,6 +123,16 @@ def test_a_pdf_file_becomes_another_kind(run_nmt, toy_bundle, folder):
     assert done.stderr.endswith("wrote out/e.docx: 3 texts\n")
 
 
+@pytest.mark.parametrize("files", ["in", "in/*"])
+def test_a_pdf_file_does_not_take_the_place_of_a_word_document(run_nmt, toy_bundle, folder, files):
+    (folder / "in" / "e.docx").write_bytes(b"")
+    (folder / "e.pdf").rename(folder / "in" / "e.pdf")
+    done = _translate(run_nmt, toy_bundle, folder, "-i", files, "-o", "out/")
+    told = ": several inputs are called e.docx there: in/e.docx, in/e.pdf\n"
+    assert (done.returncode, told in done.stderr) == (2, True)
+    assert not (folder / "out").exists()
+
+
 def test_the_kind_can_be_said(run_nmt, toy_bundle, folder):
     as_lines = ("-i", "in/b.md", "--from-format", "lines", "-o", "out")
     assert _translate(run_nmt, toy_bundle, folder, *as_lines).returncode == 0
@@ -144,6 +154,7 @@ def test_own_patterns_stay(run_nmt, toy_bundle, folder):
     [
         (("in/b.md",), 2, "in/b.md is a document: name the file to write with --output"),
         (("in/c.md", "-o", "x.md"), 3, "in/c.md: no such file"),
+        (("in/c.doc", "-o", "x.doc"), 3, "in/c.doc: no such file"),
         (("in/a.html", "in/b.md", "-o", "x/"), 2,
          "in/a.html, in/b.md: name one document, or several by a pattern"),
         (("in/b.md", "-o", "x.txt"), 2, "x.txt: the format does not change; name it *.md"),
@@ -191,5 +202,7 @@ def test_words_of_lines_stay_too(run_nmt, toy_bundle, folder, engine):
     assert (done.returncode, "--align: no effect with --protect" in done.stderr) == (2, True)
     done = _translate(run_nmt, toy_bundle, folder, "red cat", "--protect", "(")
     assert (done.returncode, "a pattern of words to protect: " in done.stderr) == (2, True)
-    done = _translate(run_nmt, toy_bundle, folder, "red X-3", "--protect", r"X-\d+", "--json")
-    assert '"source": "red X-3"' in done.stdout
+    line = "red <b>cat</b> X-3"
+    done = _translate(run_nmt, toy_bundle, folder, line, "--protect", r"X-\d+", "--json")
+    assert f'"source": "{line}"' in done.stdout
+    assert re.search(r'"text": "[^"]*<b>katze</b>', done.stdout), done.stdout

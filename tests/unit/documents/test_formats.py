@@ -218,6 +218,29 @@ def test_a_catalogue_keeps_what_people_translated(tmp_path):
     assert "Done" in _texts(everything)
 
 
+@pytest.mark.parametrize(
+    ("plurals", "forms"),
+    [(1, ["%d Dateien"]), (2, ["Eine Datei", "%d Dateien"]), (0, ["%d Dateien"])],
+)
+def test_a_language_with_one_form_has_that_of_many(tmp_path, plurals, forms):
+    content = (
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+        f'"Plural-Forms: nplurals={plurals}; plural=0;\\n"\n\n'
+        'msgid "One file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n'
+    )
+    made = _opened(tmp_path, "a.po", content).filled(["Eine Datei", "%d Dateien"])
+    assert po.pofile.parsestring(made).units[-1].target.strings == forms
+
+
+def test_a_single_form_of_android_is_translated(tmp_path):
+    content = (
+        '<resources><plurals name="a"><item quantity="other">%d b</item></plurals></resources>'
+    )
+    document = _opened(tmp_path, "strings.xml", content)
+    assert _texts(document) == ["", "%d b"]
+    assert b'<item quantity="other">%d c</item>' in document.filled(["", "%d c"])
+
+
 def test_translations_by_a_machine_are_not_approved(tmp_path):
     document = _opened(tmp_path, "a.xlf", XLIFF)
     assert _texts(document) == ["Open", "A red car < %s"]
@@ -276,9 +299,19 @@ def _word(tmp_path):
         ("a.yml", "a: &b one\nc: *b\nd: !x two\n---\ne: |\n   f g\n\n     h\ni: >-\n  j\n  k\n",
          ["one", "f g", "", "  h", "", "j k"],
          "a: &b ONE\nc: *b\nd: !x two\n---\ne: |\n   F G\n\n     H\ni: >-\n  J K\n"),
+        ("a.yaml", "\ufeffa: one\nb: two\n", ["one", "two"], "\ufeffa: ONE\nb: TWO\n"),
+        ("a.yaml", "a: |2\n    one\n  two\nb: c\n", ["  one", "two", "", "c"],
+         "a: |2\n    ONE\n  TWO\nb: C\n"),
+        ("a.yaml", "a: >\n\n  one\n  two\n\n\n  three\nb: c\n",
+         ["", "one two", "", "three", "", "c"], "a: >\n\n  ONE TWO\n\n\n  THREE\nb: C\n"),
+        ("a.yaml", "a: > # b\n  one\n    two\n\n  three\n\nc: d\n",
+         ["one", "  two", "", "three", "", "d"], 'a: "ONE\\n  TWO\\n\\nTHREE\\n" # b\n\nc: D\n'),
+        ("a.yaml", "a: |-\r\n  one\r\n  two\r\n", ["one", "two"], "a: |-\r\n  ONE\r\n  TWO\r\n"),
         ("a.json", '{"a": "{n, plural, =0 {no {x}} other {# dogs {y, select, a {b} z {}}!}} c"}',
          ["", "no {x}", "# dogs ", "b", "", "!", " c"],
          '{"a": "{n, plural, =0 {NO {x}} other {# DOGS {y, select, a {B} z {}}!}} C"}'),
+        ("a.json", '{"a": "{n, plural, other {# <a href=\'#x\'>dogs&#39;</a> c}}"}',
+         ["", "# dogs&#39; c", ""], None),
         ("a.json", '{"a": "{n, plural, what is} this"}', ["{n, plural, what is} this"], None),
     ],
 )  # fmt: skip
@@ -439,6 +472,9 @@ def _reversed(document):
         ("<w:r><t>One two.</t><w:br/><t>Three</t><w:tab/><t>four five</t></w:r>",
          ["One two.", "Three", "four five"],
          ["two. One", "<br>", "Three", "<tab>", "five four"]),
+        # tags that are words, beside formatting
+        (f"<w:r><t>a &lt;b&gt;</t></w:r><w:r>{_BOLD}<t>big</t></w:r>"
+         "<w:r><t>&lt;/b&gt; dog</t></w:r>", ["a big dog"], ["dog <b>", "big", "</b> a"]),
         # what was inserted is text, what was deleted is not
         ('<w:r><t>a </t></w:r><w:ins w:id="1"><w:r><t>new</t></w:r></w:ins><w:del w:id="2"><w:r>'
          "<w:delText>old</w:delText></w:r></w:del><w:r><t> day</t></w:r>",
@@ -502,9 +538,27 @@ def test_footnotes_are_translated(tmp_path):
     assert _texts(again) == ["Ein Text", "Eine Notiz"]
 
 
-def test_returns_at_line_ends_stay(tmp_path):
-    content = SRT.replace("\n", "\r\n")
-    assert _unchanged(_opened(tmp_path, "a.srt", content)).decode() == content
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.srt", SRT),
+        ("a.po", PO.replace('msgstr ""\n', 'msgstr "x"\n')),
+        ("a.properties", "# note\nhello=Hello {0}\n\nx=y\n"),
+        ("a.xlf", XLIFF.replace("</source>", '</source><target state="translated">x</target>')),
+    ],
+)
+def test_returns_at_line_ends_stay(tmp_path, name, content):
+    made = _unchanged(_opened(tmp_path, name, content.replace("\n", "\r\n"))).decode()
+    assert made.count("\r\n") == made.count("\n") >= content.count("\n") - 1
+    made = _unchanged(_opened(tmp_path, name, content.replace("\n", "\r\n", 1))).decode()
+    assert made.count("\r\n") <= 1
+
+
+@pytest.mark.parametrize(("kept", "made"), [("\\u00e9", "\\u00fc\\ud83d\\ude00"), ("é", "ü😀")])
+def test_a_file_for_java_in_ascii_stays_so(tmp_path, kept, made):
+    document = _opened(tmp_path, "a.properties", f"a=no {kept}\nb=c\n", with_translated=True)
+    assert _texts(document) == ["no é", "c"]
+    assert document.filled(["ü😀", "c"]).decode() == f"a={made}\nb=c\n"
 
 
 def _bomb():
@@ -685,6 +739,38 @@ def test_subtitles_without_blank_lines_keep_their_numbers(tmp_path):
     cues = "1\n00:00:01,000 --> 00:00:02,000\nA dog\n2\n00:00:03,000 --> 00:00:04,000\nruns.\n"
     document = _opened(tmp_path, "a.srt", cues)
     assert (_texts(document), _unchanged(document).decode()) == (["A dog runs."], cues)
+
+
+def _cue(number, text):
+    return f"{number}\n00:00:0{number},000 --> 00:00:0{number},900\n{text}\n\n"
+
+
+def test_a_tag_of_subtitles_is_never_cut(tmp_path):
+    tag = '<font size="20" color="#ff0000">'
+    cues = (
+        _cue(1, f"{tag}A</font> man in a") + _cue(2, f"{tag}red</font> shirt") + _cue(3, "sings.")
+    )
+    document = _opened(tmp_path, "a.srt", cues)
+    assert _unchanged(document).decode() == cues
+    (text,) = document.texts
+    output = "Ein Mann in einem roten Hemd singt immer wieder das gleiche sehr alte Lied."
+    pairs = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
+    made = document.filled([text.filled(output, Alignment(pairs)).text]).decode()
+    assert made.count(f"{tag}Ein</font>") == made.count(f"{tag}roten</font>") == 1
+    voice = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Mary Ann Smith>A dog\nruns.\n"
+    assert _unchanged(_opened(tmp_path, "a.vtt", voice)).decode() == voice
+
+
+def test_a_dash_of_a_speaker_begins_a_sentence(tmp_path):
+    cues = _cue(1, "Who is there") + _cue(2, "- A dog runs.") + _cue(3, "and so on")
+    document = _opened(tmp_path, "a.srt", cues)
+    assert _texts(document) == ["Who is there", "A dog runs.", "and so on"]
+    assert _unchanged(document).decode() == cues
+
+
+def test_a_private_character_of_markdown_stays(tmp_path):
+    content = '# \uf8ff one [two](x "a b")\n'
+    assert _unchanged(_opened(tmp_path, "a.md", content)).decode() == content
 
 
 def test_a_sound_is_no_part_of_a_sentence(tmp_path):

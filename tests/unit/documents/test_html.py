@@ -80,6 +80,14 @@ def test_what_has_to_stay_stays():
     assert Page(page).filled([text.unchanged().text]) == page
 
 
+@pytest.mark.parametrize("is_xml", [False, True])
+def test_references_that_only_the_file_knows_stay(is_xml):
+    page = "<p>one &foo; <b>two&a.b-c;</b> &amp;foo; &lt; three</p>"
+    (text,) = Page(page, is_xml=is_xml).texts
+    assert text.text == "one &foo; two&a.b-c; &foo; < three"
+    assert Page(page, is_xml=is_xml).filled([text.unchanged().text]) == page
+
+
 def test_attributes_are_written_where_they_were():
     page = Page("<img alt='one' title=\"1\"> two <a title='three'>four</a>")
     assert [text.text for text in page.texts] == [" two four", "one", "three"]

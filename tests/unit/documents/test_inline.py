@@ -59,6 +59,20 @@ def test_words_that_stay_are_there_once_whatever_the_model_wrote():
     assert filled.guessed == ["%d"]
 
 
+@pytest.mark.parametrize(
+    ("text", "kept", "output", "expected"),
+    [
+        ("{n}dogs run", "{n}", "Hunde laufen", "{n} Hunde laufen"),
+        ("the dogs{n} run", "{n}", "die Hunde laufen", "die Hunde {n} laufen"),
+        ("see v{x y}a now", "{x y}", "sieh Version an jetzt", "sieh Version an {x y} jetzt"),
+        ("is it ({n})?", "{n}", "ist es (Zahl)?", "ist es ({n})?"),  # no letters beside it
+    ],
+)
+def test_words_in_a_word_take_no_place_of_it(text, kept, output, expected):
+    pairs = [(word, word) for word in range(len(text.split()))]
+    assert Inline(text, [_kept(text, kept)]).filled(output, Alignment(pairs)).text == expected
+
+
 def test_the_same_words_twice_are_there_twice():
     text = "%s and %s"
     marks = [Mark(0, 2, is_kept=True), Mark(7, 9, is_kept=True)]
@@ -137,7 +151,7 @@ def test_nothing_is_lost_in_any_output(text, output, pairs):
         ("%s of %(n)d, %1$s, 100% sure", ["%s", "%(n)d", "%1$s"]),
         ("{name} ${home} {{ x }} {0}", ["{name}", "${home}", "{{ x }}", "{0}"]),
         ("use ``x = 1`` or :ref:`that <y>`", ["``x = 1``", ":ref:`that <y>`"]),
-        ("a <b>bold</b> &amp; more", ["<b>", "</b>", "&amp;"]),
+        ("a <word> &amp; more", ["<word>", "&amp;"]),
         ("no word stays", []),
         ("ACME-12 too", ["ACME-12"]),
     ],

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.documents.html import Page as Html
-from nmt_cli.documents.inline import Inline
+from nmt_cli.documents.inline import HARD_SPACE, Inline
 from nmt_cli.documents.markdown import Page as Markdown
 from nmt_cli.documents.protected import protected, protector
 from nmt_cli.documents.remembered import _cut, _joined, remembered
+from nmt_cli.documents.subtitles import Page as Subtitles
 from nmt_cli.search.memory import Memory
 from nmt_cli.search.tmx import CODE
 
@@ -31,6 +32,9 @@ def _html(text: str) -> Inline:
          f"eins {CODE} zwei {CODE}drei", "eins  zwei drei", "eins <img> zwei <br>drei"),
         (Markdown("see **this** `x`").texts[0], "see **this** `x`", "siehe **dies** `x`!",
          "siehe dies `x`!", "siehe **dies** `x`!"),
+        (Subtitles('-->\n<font size="2">red</font> car').texts[0], '<font size="2">red</font> car',
+         '<font size="2">rotes</font> Auto', "rotes Auto",
+         f'<font{HARD_SPACE}size="2">rotes</font> Auto'),
         (protected(" room %s ", WORDS), "room %s", "Raum %s", " Raum %s ", " Raum %s "),
         (protected("room %s", WORDS), f"room {CODE}", f"Raum {CODE}", "Raum %s", "Raum %s"),
     ],
