@@ -39,7 +39,7 @@ def read_train(config: Config, data_dir: Path) -> TrainRows:
                 bad = files[:1] if has_broken_bytes(source) else []
                 bad += files[-1:] if has_broken_bytes(target) else []
                 problems.extend(f"{file}:{row.line}: not valid UTF-8" for file in bad[:1])
-                if example.has_source and (corpora.may_be_blank or example.has_target):
+                if example.is_whole(may_lack_target=corpora.may_lack_target):
                     number += 1
                     sample += [(source, target)] if number <= _SAMPLE else []
         except LineCountError as error:

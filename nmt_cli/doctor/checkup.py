@@ -90,12 +90,13 @@ def _sample(
     corpora: Corpora, read: list[CorpusRows], on_progress: Progress
 ) -> tuple[list[Example], int]:
     """Return pairs that lie evenly over all of some corpora, and how many there are."""
+    may_lack_target = corpora.may_lack_target
 
     def readable(corpus: CorpusRows) -> Iterator[Example]:
         try:
             for row in corpora.iter_rows(corpus.config, lambda _: None):
                 example = row.example
-                if example.has_source and (corpora.may_be_blank or example.has_target):
+                if example.is_whole(may_lack_target=may_lack_target):
                     yield example
         except DataError:
             return  # told when all rows are read

@@ -38,9 +38,7 @@ class Page:
 
     def __init__(self, path: Path, *, with_translated: bool) -> None:
         self._store = _opened(path)
-        content = path.read_bytes()
-        is_java = isinstance(self._store, properties.javafile)
-        self._is_ascii = is_java and content.isascii() and rb"\u" in content
+        self._is_ascii = isinstance(self._store, properties.javafile) and _is_escaped(path)
         self._units = [u for u in self._store.units if _is_wanted(u, with_translated)]
         self._forms = [[Message(text) for text in _sources(unit)] for unit in self._units]
         self.texts = [text for forms in self._forms for form in forms for text in form.texts]
@@ -83,6 +81,12 @@ def _opened(path: Path) -> Any:
     if kind is po.pofile and "charset=CHARSET" in str(store.header() or ""):
         store.updateheader(content_type="text/plain; charset=UTF-8")
     return store
+
+
+def _is_escaped(path: Path) -> bool:
+    """Return whether a file for Java has escapes in place of all that ASCII does not have."""
+    content = path.read_bytes()
+    return content.isascii() and rb"\u" in content
 
 
 def _escaped(content: bytes) -> bytes:

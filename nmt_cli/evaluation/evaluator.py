@@ -70,7 +70,7 @@ class _System:
         settings = _model_facts(self.bundle)
         settings |= {"engine": self.engine.description, "search": _listed(search)}
         if self.session is not None:
-            whole = [example.has_source and example.has_target for example in examples]
+            whole = [example.is_whole() for example in examples]
             seen = [self.seen_by(example) for example in itertools.compress(examples, whole)]
             facts["perplexity"] = perplexity(self.engine, self.encoder, seen)
             facts |= asdict(diversity([*itertools.compress(outputs, whole)]))
@@ -214,8 +214,8 @@ class Evaluator:
     @property
     def _are_labelled(self) -> list[bool]:
         """Of each example whether it can be scored: it has a text, and a label."""
-        may_be_blank = self.bundle.manifest.classification["multi_label"]
-        return [e.has_source and (may_be_blank or e.has_target) for e in self.examples]
+        may_lack_target = self.bundle.manifest.classification["multi_label"]
+        return [e.is_whole(may_lack_target=may_lack_target) for e in self.examples]
 
     def _load(
         self, name: str, bundle: Bundle, settings: Sequence[str], flags: Mapping[str, Any]
@@ -367,7 +367,7 @@ def _of_lines(corpora: Corpora, file: str | None) -> list[Example]:
     examples = list(corpora.iter_all(corpus))
     if not examples:
         raise DataError(f"{file}: has no {'rows' if corpus.columns else 'lines'}")
-    if not any(e.has_source and (corpora.may_be_blank or e.has_target) for e in examples):
+    if not any(e.is_whole(may_lack_target=corpora.may_lack_target) for e in examples):
         raise DataError(f"{file}: no pair of lines has text on both sides")
     return examples
 

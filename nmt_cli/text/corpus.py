@@ -40,15 +40,9 @@ class Example(NamedTuple):
     target: str
     way: tuple[str, str] = ("", "")
 
-    @property
-    def has_source(self) -> bool:
-        """Whether the last turn that the model reads is not blank."""
-        return bool(self.source[-1].strip())
-
-    @property
-    def has_target(self) -> bool:
-        """Whether the target is not blank."""
-        return bool(self.target.strip())
+    def is_whole(self, *, may_lack_target: bool = False) -> bool:
+        """Return whether no side is blank; of a source with several turns, the last one counts."""
+        return bool(self.source[-1].strip() and (may_lack_target or self.target.strip()))
 
 
 class Row(NamedTuple):
@@ -232,17 +226,17 @@ class Corpora:
         return itertools.chain.from_iterable(map(self._read, self.config.data.train))
 
     def _read(self, corpus: CorpusConfig) -> Iterator[Example]:
-        num_blank, may_be_blank = 0, self.may_be_blank
+        num_blank, may_lack_target = 0, self.may_lack_target
         for example in self.iter_all(corpus):
-            if example.has_source and (may_be_blank or example.has_target):
+            if example.is_whole(may_lack_target=may_lack_target):
                 yield example
             else:
                 num_blank += 1
         self.num_blank[corpus.label] = num_blank
 
     @property
-    def may_be_blank(self) -> bool:
-        """Whether a target may be: a text that can have several labels can have none."""
+    def may_lack_target(self) -> bool:
+        """Whether a target may be blank: a text that can have several labels can have none."""
         return self.config.facts.has_labels and self.config.classification.multi_label
 
     def iter_all(self, corpus: CorpusConfig) -> Iterator[Example]:
