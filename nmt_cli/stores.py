@@ -2,7 +2,8 @@
 
 The rest of nmt sees files alone. What is read is copied into the user's cache, once for each state
 of the store. What is written is a file first; it is put into the store when it is whole. There an
-object appears whole or not at all, so the one that says that others are there is put last.
+object appears whole or not at all, so the one that says that others are there is put last. A folder
+(file://) does the same: what is written gets its name at the end.
 
 fsspec does the rest, with the package for the kind of store, which also finds the credentials. It
 is imported when there is a URL.
@@ -17,6 +18,7 @@ import re
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +28,7 @@ from nmt_cli.files import atomic_dir, os_errors_as
 from nmt_cli.resources import user_cache_dir
 
 OBJECTS, INDEX = "objects", "nmt-run.json"  # of a run: its files by their hashes, and their names
+_WRITING = ".writing-"  # in the name of what is not whole yet
 _MODEL, _MANIFEST = "model/", "bundle.json"  # of a run, what a command uses
 _PAUSES = (1.0, 4.0)  # seconds before what failed is tried again
 _STATES = ("ETag", "etag", "LastModified", "updated", "mtime", "created")  # what stores tell
@@ -73,7 +76,8 @@ class Store:
         except ImportError:
             hint = "pip install 'nmt-cli[stores]'"
             raise ConfigError(f"{url}: needs fsspec, which is not installed", hint=hint) from None
-        options = {"auto_mkdir": True} if url.startswith("file:") else {}
+        self._is_folder = url.startswith("file:")
+        options = {"auto_mkdir": True} if self._is_folder else {}
         try:
             self._fs, self._path = fsspec.url_to_fs(self.url, **options)
         except (ImportError, ValueError) as error:
@@ -130,7 +134,8 @@ class Store:
         """Copy files to names in the folder, in this order, and see that they have arrived."""
 
         def send(name: str, file: Path) -> None:
-            self._fs.put_file(str(file), self._at(name))
+            with self._whole(name) as path:
+                self._fs.put_file(str(file), path)
             self._fs.invalidate_cache()
             if self._fs.info(self._at(name))["size"] != file.stat().st_size:
                 raise OSError(f"{name} has not arrived whole")
@@ -150,7 +155,12 @@ class Store:
 
     def write(self, name: str, content: bytes) -> None:
         """Put a small object."""
-        self._tried(lambda: self._fs.pipe_file(self._at(name), content))
+
+        def put() -> None:
+            with self._whole(name) as path:
+                self._fs.pipe_file(path, content)
+
+        self._tried(put)
 
     def create(self, name: str, content: bytes) -> bool:
         """Put a small object unless there is one; return whether there was none.
@@ -208,6 +218,21 @@ class Store:
     def _at(self, name: str) -> str:
         return f"{self._path}/{name}" if name else str(self._path)
 
+    @contextlib.contextmanager
+    def _whole(self, name: str) -> Iterator[str]:
+        """Give the path to write for a name; in a folder another one, renamed at the end."""
+        path = self._at(name)
+        if not self._is_folder:
+            yield path
+            return
+        above, _, last = path.rpartition("/")
+        beside = Path(above, f".{last}{_WRITING}{uuid.uuid4().hex}")
+        try:
+            yield str(beside)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
     def _tried(self, call: Callable[[], _T]) -> _T:
         for pause in (*_PAUSES, None):
             try:
@@ -242,7 +267,7 @@ def fetched(url: str, kind: type[NmtError] = DataError, *, is_model: bool = Fals
     parts = url.split("/")
     first = next((n for n, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
     store, pattern = Store("/".join(parts[:first]), kind), "/".join(parts[first:])
-    found = store.list(pattern)
+    found = {name: one for name, one in store.list(pattern).items() if _WRITING not in name}
     if INDEX in found:
         found = store.indexed(store.index())
     if _MODEL + _MANIFEST in found:

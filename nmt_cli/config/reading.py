@@ -388,7 +388,8 @@ def to_yaml(
         if isinstance(value, Section):
             lines += ["", f"# {(type(value).__doc__ or '').splitlines()[0]}"]
             may_omit = config.train.start is not None and name in ("model", "tokenizer")
-            keys = value.model_fields_set if may_omit else type(value).model_fields
+            said = value.model_fields_set | _open_keys(name, auto)
+            keys = said if may_omit else type(value).model_fields
             lines += _section_lines(name, value, keys, auto, notes)
         else:
             lines.append(_yaml_line(name, value, field, ""))
@@ -414,17 +415,22 @@ def _section_lines(
 ) -> list[str]:
     if not keys:
         return [f"{name}: {{}}"]
-    is_whole = name in auto
+    is_whole, open_keys = name in auto, _open_keys(name, auto)
     lines = [f"# {notes[name]}"] if name in notes else []
     lines += [*_WHOLE_SECTION, f"{name}: {AUTO}"] if is_whole else [f"{name}:"]
     for key, field in type(section).model_fields.items():
         if key not in keys:
             continue
-        is_open = (is_whole and key in auto_keys()[name]) or f"{name}.{key}" in auto
-        value = AUTO if is_open else getattr(section, key)
+        value = AUTO if key in open_keys else getattr(section, key)
         lines += [f"  # {notes[f'{name}.{key}']}"] if f"{name}.{key}" in notes else []
         lines.append(_yaml_line(key, value, field, "#  " if is_whole else "  "))
     return lines
+
+
+def _open_keys(section: str, auto: Collection[str]) -> set[str]:
+    """Return the keys of a section that say `auto`, which may say so as a whole."""
+    keys = auto_keys().get(section, [])
+    return {key for key in keys if section in auto or f"{section}.{key}" in auto}
 
 
 def _yaml_line(name: str, value: Any, field: FieldInfo, indent: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from nmt_cli import stores
@@ -214,6 +215,31 @@ def test_what_cannot_be_put_stays_on_the_disk(monkeypatch):
         Path(here).write_text("rot")
     folder = Path(caught.value.hint.split()[-1])
     assert (folder / "out").read_text() == "rot"
+
+
+@pytest.mark.parametrize("call", ["put_file", "pipe_file"])
+def test_in_a_folder_half_of_a_file_is_never_seen(tmp_path, monkeypatch, call):
+    def half(_, first, second, **__):
+        path = first if call == "pipe_file" else second
+        Path(path).write_bytes(b"ne")
+        raise KeyboardInterrupt
+
+    store, file = Store(f"file://{tmp_path}/store", DataError), tmp_path / "new"
+    file.write_bytes(b"new")
+    store.write("index", b"old")
+    monkeypatch.setattr(LocalFileSystem, call, half)
+    with pytest.raises(KeyboardInterrupt):
+        store.put({"index": file}) if call == "put_file" else store.write("index", b"new")
+    assert store.read("index") == b"old"
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["index"]
+
+
+def test_what_a_killed_process_left_in_a_folder_is_not_copied(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "a.en").write_bytes(b"dog")
+    (store / ".b.en.writing-1").write_bytes(b"ca")
+    assert [path.name for path in fetched(f"file://{store}").iterdir()] == ["a.en"]
 
 
 def test_only_one_creates():

@@ -519,6 +519,12 @@ class TestToYaml:
         assert "\ntokenizer: {}\n" in text
         assert load(text).model.model_fields_set == {"dropout"}
 
+    def test_an_open_key_is_written_with_a_model_to_start_from(self, load):
+        config = load(GOOD + "train: {from: runs/a}\n")
+        text = to_yaml(config, ["tokenizer.vocab_size"])
+        assert "\n  vocab_size: auto  " in text
+        assert "\n  joint: " not in text
+
     def test_lists_are_short(self, load):
         text = to_yaml(load(GOOD))
         assert '  train: [{source: "a.en", target: "a.de"}]' in text
