@@ -8,6 +8,7 @@ back-translation (arXiv 1511.06709); Edunov et al. 2018, sampling (arXiv 1808.09
 al. 2019, tags (arXiv 1906.06442); Kim and Rush 2016, interpolation (arXiv 1606.07947, section 3.3).
 """
 
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,8 @@ class Maker(NamedTuple):
     @property
     def name(self) -> str:
         """What its files and its run are called."""
+        if self.given:
+            return f"model-{self.number}"
         return f"{'forward' if self.is_forward else 'backward'}-{self.number}"
 
     @property
@@ -75,8 +78,8 @@ class Augmentation:
     loaded: LoadedConfig  # the configuration of the text, and of the models to train
     method: str  # one of `METHODS`
     copies: int = 1  # how many models to train in each direction that the method needs
-    # models to use instead of trained ones, as `nmt_cli.load` takes them; to distil, they are one
-    # ensemble
+    # models to use instead of trained ones, or to diversify beside them, as `nmt_cli.load` takes
+    # them; to distil, they are one ensemble
     models: Sequence[str] = ()
     # the language that these translate to, where they know several; `from_` what from
     to: str | None = None
@@ -105,8 +108,8 @@ class Augmentation:
         data, mono = self.loaded.config.data, self.monolingual
         if self.method not in METHODS:
             raise ConfigError(f"--method must be one of {', '.join(METHODS)}")
-        if self.copies < 1:
-            raise ConfigError(f"--copies must be at least 1 (it is {self.copies})")
+        if self.copies < (least := int(not self.models)):
+            raise ConfigError(f"--copies must be at least {least} (it is {self.copies})")
         if not 0 <= self.drop <= _MOST_DROPPED:
             raise ConfigError(f"--drop must be 0 to {_MOST_DROPPED} (it is {self.drop:g})")
         if not self.loaded.config.facts.is_parallel:
@@ -120,8 +123,6 @@ class Augmentation:
             raise ConfigError(f"--sample cannot be combined with --method {DISTIL}")
         if len({data.way_of(corpus) for corpus in data.train}) > 1:
             raise ConfigError("nmt augment is for text of one direction, and there are several")
-        if self.models and self.method == DIVERSIFY:
-            raise ConfigError(f"--method {DIVERSIFY} trains its models; --model is for the others")
         if (self.to or self.from_) and not self.models:
             raise ConfigError("--to and --from are for a --model that knows several languages")
 
@@ -132,9 +133,10 @@ class Augmentation:
         bundle = find_bundle(maker.given, TRANSLATION)
         languages = bundle.manifest.known_languages
         there, wanted = languages.way(self.from_, self.to), self._way_of(maker)
-        # Who names languages may know that the model has other codes for those of the text.
-        known = {*languages.source, *languages.target}
-        known |= set() if self.to or self.from_ else {*wanted}
+        # Who names languages may know that the model has other codes for those of the text; but to
+        # diversify, these tell the direction.
+        may_differ = (self.to or self.from_) and self.method != DIVERSIFY
+        known = {*languages.source, *languages.target} | (set() if may_differ else {*wanted})
         told = ((a, b) for a, b in zip(there, wanted, strict=True) if a and b)
         if any(a != b and b in known for a, b in told):
             raise ConfigError(
@@ -169,17 +171,26 @@ class Augmentation:
         """The pairs that are worth learning from."""
         return self.folder / "made.jsonl"
 
-    @property
+    @functools.cached_property
     def makers(self) -> list[Maker]:
         """The models, in the order in which they are trained and used."""
-        each = [self.models] if self.method == DISTIL else [[model] for model in self.models]
-        given: Sequence[Sequence[str]] = each if self.models else [()] * self.copies
-        ways = {DIVERSIFY: (True, False), DISTIL: (True,), BACK_TRANSLATE: (False,)}
-        return [
-            Maker(is_forward, number, model)
-            for number, model in enumerate(given, start=1)
-            for is_forward in ways[self.method]
-        ]
+        ways = {DIVERSIFY: (True, False), DISTIL: (True,), BACK_TRANSLATE: (False,)}[self.method]
+        if self.models and self.method == DISTIL:
+            return [Maker(True, 1, self.models)]
+        given = [Maker(self._is_forward(m), n, [m]) for n, m in enumerate(self.models, start=1)]
+        if self.models and self.method == BACK_TRANSLATE:
+            return given
+        trained = range(1, self.copies + 1)
+        return [*given, *(Maker(is_forward, n, ()) for n in trained for is_forward in ways)]
+
+    def _is_forward(self, model: str) -> bool:
+        """Return whether a given model shall translate as the text does, and not back."""
+        if self.method == BACK_TRANSLATE:
+            return False
+        languages = find_bundle([model], TRANSLATION).manifest.known_languages
+        source, target = languages.way(self.from_, self.to)
+        data = self.loaded.config.data
+        return (target, source) != data.way_of(data.train[0])
 
     @property
     def is_beside(self) -> bool:

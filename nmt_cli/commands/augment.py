@@ -14,8 +14,8 @@ def augment(
     method: str = opt.option(
         "NAME", "Method: diversify, back-translate or distil.", default="diversify"
     ),
-    copies: int = opt.option("K", "Models to train per direction.", default=1),
-    models: list[str] | None = opt.option("MODEL", "Use this model; train none.", "--model -m"),
+    copies: int = opt.option("K", "Models to train per direction, unless given.", default=1),
+    models: list[str] | None = opt.option("MODEL", "Use this model.", "--model -m"),
     to: str | None = opt.option("CODE", "The language that --model translates to."),
     from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
     monolingual: str | None = opt.option("FILE", "Lines of one language to translate."),
@@ -32,7 +32,8 @@ def augment(
 ) -> None:
     """Make more training text from your text.
 
-    diversify trains models in both directions on the text and adds their translations of it.
+    diversify trains models in both directions on the text and adds their translations of it, and
+    those of each --model, which may translate in either direction (--copies 0 trains none).
     back-translate takes --monolingual text in the target language, and adds it with the
     translations that a model of the other direction makes. distil replaces each translation by one
     that a model makes: of its five best, the one most like the original. With --monolingual text

@@ -123,10 +123,29 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
     other = f"--model={toy_bundle.parent}"  # the same: an ensemble that decides as one of it does
     done = run_nmt("augment", "toy.yaml", model, other, *options, cwd=project)
     assert done.returncode == 0, done.stderr
-    assert f"forward-1: use {toy_bundle} and {toy_bundle.parent}; translate" in done.stderr
+    assert f"model-1: use {toy_bundle} and {toy_bundle.parent}; translate" in done.stderr
     made = made_in(project)
-    assert set(made) == {"given-1.jsonl", "dev.jsonl", "forward-1.jsonl", "made.jsonl"}
+    assert set(made) == {"given-1.jsonl", "dev.jsonl", "model-1.jsonl", "made.jsonl"}
     assert "given-1" not in (project / "toy-augmented.yaml").read_text("utf-8")
+
+
+def test_given_models_of_both_directions_diversify(run_nmt, project, toy_bundle):
+    back = shutil.copytree(toy_bundle, project / "back") / "bundle.json"
+    manifest = json.loads(back.read_text("utf-8"))
+    manifest |= {"source_lang": manifest["target_lang"], "target_lang": manifest["source_lang"]}
+    del manifest["crc32"]
+    back.write_text(json.dumps(manifest), "utf-8")
+    languages = ["--set=data.source_lang=en", "--set=data.target_lang=de"]
+    options = [f"--model={toy_bundle}", "--model=back", "--copies=0", "--drop=0", *languages]
+    done = run_nmt("augment", "toy.yaml", *options, *OPTIONS, cwd=project)
+    assert done.returncode == 0, done.stderr
+    made = made_in(project)
+    assert {"model-1.jsonl", "model-2.jsonl"} <= set(made)
+    given = [json.loads(line) for line in made["given-1.jsonl"].splitlines()]
+    for name, side in (("model-1.jsonl", "source"), ("model-2.jsonl", "target")):
+        pairs = [json.loads(line) for line in made[name].splitlines()]
+        assert [pair[side] for pair in pairs] == [pair[side] for pair in given]
+    assert "given-1" in (project / "toy-augmented.yaml").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +154,6 @@ def test_text_of_one_language_and_a_teacher(run_nmt, project, toy_corpus, toy_bu
         (["--method=magic"], "--method must be one of diversify, back-translate, distil"),
         (["--method=back-translate"], "--monolingual FILE and --method back-translate go together"),
         (["--monolingual=x"], "--monolingual FILE and --method back-translate go together"),
-        (["-m", "x"], "--method diversify trains its models"),
         (["--method=distil", "--sample"], "--sample cannot be combined with --method distil"),
         (["--time=never"], "never"),
         (["--copies=0"], "--copies must be at least 1 (it is 0)"),
