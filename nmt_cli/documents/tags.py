@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from nmt_cli.documents.html import BREAK, Markup, add_markup, with_elements
 from nmt_cli.documents.inline import Builder, Inline, Node, tree
 
-_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>")
+_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*|\d{1,3})(?:\s[^<>]*)?/?>")
 # Elements of HTML that end a word, even without a space; `un<b>seen</b>` is one word.
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt",

@@ -40,7 +40,7 @@ PROTECTED = (
     r"\{\s*\w+\s*,\s*(?:number|date|time)\b[^{}\n]*\}",
     r"\$t\([^()\n]*\)",  # the text of another key, in catalogues of i18next, and of Vue
     r"@(?:\.\w{1,20})?:[\w.]*\w",
-    r"</?[A-Za-z][^<>]*>",
+    r"</?(?:[A-Za-z][^<>]*|\d{1,3}\s?/?)>",  # react-i18next numbers its tags
     r"&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
 )
 _STAYING = re.compile("|".join((*PROTECTED, NUMBER)))

@@ -24,6 +24,7 @@ TAG = re.compile("<[^<>]*>")
         ("un<b>seen</b> <a href='/?a=1'>link</a>", "unseen link", []),
         ("see <x id='1'/> and <img src='a'>", "see  and ", []),
         ("<b>{name}</b> has %s", "{name} has %s", ["{name}", "%s"]),
+        ("see <0>the <1>red</1> dog</0>.<2/>", "see the red dog.", []),
         # the end of a block, and a break, end a word
         ("<h1>One</h1><p>two<br>three</p>four", "One two three four", []),
         ("<li>one <li>two", "one two", []),
@@ -33,6 +34,7 @@ TAG = re.compile("<[^<>]*>")
         ("<script>a = 'b'</script> runs", "a = 'b' runs", ["a = 'b'"]),
         # no tags
         ("a < b and c>d", "a < b and c>d", []),
+        ("I <3 you > me, <5> times", "I <3 you > me, <5> times", ["<5>"]),
         ("open <file> of <user>.", "open <file> of <user>.", ["<file>", "<user>"]),
         ("ask <a@b.org>, <http://b.org/>", "ask <a@b.org>, <http://b.org/>", None),
         ("use `<b>` and `</b>`", "use `<b>` and `</b>`", ["`<b>`", "`</b>`"]),
