@@ -19,7 +19,10 @@ from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.config.reading import AUTO, LoadedConfig, checked, fixed_keys, load_config
 from nmt_cli.config.schema import Config, CorpusConfig
 from nmt_cli.errors import ConfigError, ModelFileError
-from nmt_cli.training.checkpoint import changed_settings
+from nmt_cli.files import sha256_of
+from nmt_cli.text.corpus import Corpora
+from nmt_cli.training.checkpoint import changed_settings, saved_settings
+from nmt_cli.training.run import text_hashes
 from nmt_cli.training.run_folder import RunFolder
 
 
@@ -107,7 +110,11 @@ def _check_same(stage: LoadedConfig) -> None:
     folder = RunFolder.of(stage.config)
     had, has = (_settings(of) for of in (load_config(str(folder.config)).config, stage.config))
     open_keys = {*stage.auto, *(name for name, value in has.items() if value == AUTO)}
-    if changed := [name for name in changed_settings(had, has) if name not in open_keys]:
+    text = text_hashes(Corpora(stage.config, stage.data_dir), sha256_of)
+    saved = saved_settings(folder.checkpoints)
+    changed = [name for name in changed_settings(had, has) if name not in open_keys]
+    changed += changed_settings({name: saved.get(name, now) for name, now in text.items()}, text)
+    if changed:
         raise ConfigError(
             f"{folder.path} was trained with other settings: {', '.join(changed)}",
             hint="set them back, give the run another name, or start over with --fresh",

@@ -81,6 +81,16 @@ def test_a_stage_that_was_changed_needs_fresh(config):
     assert len(stages_left(loaded, is_fresh=False)) == 1
 
 
+def test_other_text_needs_fresh_even_in_the_same_files(config, tmp_path):
+    folder = shutil.copytree(Path(config).parent, tmp_path / "text")
+    options = {"config": str(folder / "toy.yaml"), "set": SHORT}
+    list(train(**options))
+    text = folder / "train.de"
+    text.write_text(text.read_text("utf-8").replace("hund", "Hund"), "utf-8")
+    with pytest.raises(ConfigError, match=r"stage-1 was .* other .*: the training text$"):
+        list(train(**options))
+
+
 def test_no_model_is_lost_for_a_stage_that_comes_before_it(config):
     list(train(config, set=[*SHORT, "train.stages=[]"]))
     model = Path("runs", "toy", "model")
