@@ -20,7 +20,7 @@ SOURCES = {
     ),
     "train": (
         "rate and warm-up: Vaswani et al. 2017, arXiv 1706.03762; muon: Jordan et al. 2024; "
-        "batch and steps: measured on Multi30k (configs/multi30k-en-de.yaml)"
+        "batch and steps: tuned on Multi30k (tests/benchmarks/EXPERIMENTS.md)"
     ),
 }
 _COPIES = 2

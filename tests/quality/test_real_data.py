@@ -40,10 +40,10 @@ def test_the_sample_chat_answers_what_it_was_asked_in_five_minutes(run_nmt, tmp_
 
 
 @pytest.mark.skipif("NMT_REAL_DATA" not in os.environ, reason="needs NMT_REAL_DATA=FOLDER")
-def test_multi30k_reaches_39_bleu(run_nmt, tmp_path):
+def test_multi30k_reaches_its_bleu(run_nmt, tmp_path):
     folder = Path(os.environ["NMT_REAL_DATA"], "multi30k").resolve()
     info, seconds = train_and_describe(
         run_nmt, tmp_path, "multi30k-en-de", "--set", f"data.dir={folder}"
     )
-    assert info["scores"]["test"]["bleu"]["score"] >= 39
+    assert info["scores"]["test"]["bleu"]["score"] >= 39.5
     assert seconds < 2 * 3600

@@ -44,7 +44,7 @@ def test_the_keys_that_may_be_auto_are_those_it_knows():
     assert known == {"tokenizer.vocab_size", *PRESETS}
 
 
-def test_multi30k_gets_about_what_its_own_configuration_says():
+def test_multi30k_gets_what_was_tuned_on_it():
     config = choose(CONFIG, set(PRESETS), situation(29_000))[0]
     model = config.model
     assert (model.d_model, model.d_ff, model.num_heads) == (128, 256, 4)
