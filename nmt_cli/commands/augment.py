@@ -14,8 +14,8 @@ def augment(
     method: str = opt.option(
         "NAME", "Method: diversify, back-translate or distil.", default="diversify"
     ),
-    copies: int = opt.option("K", "Models to train per direction, unless given.", default=1),
-    models: list[str] | None = opt.option("MODEL", "Use this model.", "--model -m"),
+    copies: int = opt.option("K", "Models to train per direction.", default=1),
+    models: list[str] | None = opt.option("MODEL", "A model; may be repeated.", "--model -m"),
     to: str | None = opt.option("CODE", "The language that --model translates to."),
     from_: str | None = opt.option("CODE", "The language that --model translates from.", "--from"),
     monolingual: str | None = opt.option("FILE", "Lines of one language to translate."),
@@ -32,15 +32,17 @@ def augment(
 ) -> None:
     """Make more training text from your text.
 
-    diversify trains models in both directions on the text and adds their translations of it, and
-    those of each --model, which may translate in either direction (--copies 0 trains none).
+    diversify trains models in both directions on the text and adds their translations of it. It
+    adds those of each --model, too, which translates in its own direction; --copies 0 trains none.
     back-translate takes --monolingual text in the target language, and adds it with the
     translations that a model of the other direction makes. distil replaces each translation by one
     that a model makes: of its five best, the one most like the original. With --monolingual text
-    in the source language, distil adds translations of that and replaces nothing. A model of
-    several languages needs --to, and may need --from. Pairs are dropped if the text has them
-    already, if they repeat themselves, if their lengths do not fit, or if they are among the least
-    likely.
+    in the source language, distil adds translations of that and replaces nothing. For these two,
+    --model is used in place of a model to train. A model of several languages needs --to, and may
+    need --from.
+
+    Pairs are dropped if the text has them already, if they repeat themselves, if their lengths do
+    not fit, or if they are among the least likely.
 
     The command first says what it will do and how long that takes here. It writes to
     runs/NAME/augmented, and prints the name of a configuration that trains on the result. Run again
