@@ -204,10 +204,10 @@ def test_a_cluster_makes_the_pairs_that_one_machine_makes(toy_corpus, toy_bundle
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        made_by_model = folder / "runs" / "toy" / "augmented" / "forward-1.jsonl"
+        made_by_model = folder / "runs" / "toy" / "augmented" / "model-1.jsonl"
         pairs = map(json.loads, made_by_model.read_text("utf-8").splitlines())
         made[name] = [(pair.pop("score"), pair) for pair in pairs]
-        assert not made_by_model.with_name("forward-1.jsonl.parts").exists()
+        assert not made_by_model.with_name("model-1.jsonl.parts").exists()
     (scores, pairs), (others, other_pairs) = (zip(*made[name], strict=True) for name in made)
     assert len(pairs) > 40
     assert pairs == other_pairs
