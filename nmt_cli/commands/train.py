@@ -189,8 +189,15 @@ def _train(
         for warning in prepared.warnings:
             console.warn(warning)
         if is_new and cluster.size == 1:
-            sizes = (prepared.train.mean_lengths, len(prepared.train))
-            foretell(prepared.config, *sizes, time_limit, tell=console.note, warn=console.warn)
+            foretell(
+                prepared.config,
+                loaded.auto,
+                prepared.train.mean_lengths,
+                len(prepared.train),
+                time_limit,
+                tell=console.note,
+                warn=console.warn,
+            )
         if cluster.size > 1:
             console.note(f"this is {cluster.name(cluster.index)}; waiting for the others")
         quiet_tensorflow()  # after faults of the text were found

@@ -122,7 +122,8 @@ def foretold_time(loaded: LoadedConfig) -> str:
     loaded, corpora = open_text(loaded)
     config = resolve(loaded, corpora, tell=lambda _: None)
     text, sample = sample_text(corpora)
-    return run_time(config, mean_lengths(sample, config), text.pairs, measure_machine())
+    lengths = mean_lengths(sample, config)
+    return run_time(config, loaded.auto, lengths, text.pairs, measure_machine())
 
 
 def mean_lengths(

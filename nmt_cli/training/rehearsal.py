@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from nmt_cli.config.pace import Lengths
 from nmt_cli.config.reading import LoadedConfig
@@ -52,7 +52,8 @@ def dry_run(
     check_samples(config, corpora, samples, vocabularies)
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config, vocabularies)
     if not begun:
-        foretell(config, lengths, sum(counts), time_limit, tell=tell, warn=warn)
+        pairs = sum(counts)
+        foretell(config, loaded.auto, lengths, pairs, time_limit, tell=tell, warn=warn)
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     sizes = {"source": size, "target": size, "joint": joint}
     sizes = sizes if vocabularies is None else vocabularies.describe()
@@ -61,10 +62,20 @@ def dry_run(
 
 
 def foretell(
-    config: Config, lengths: Lengths, pairs: int, time_limit: float, *, tell: Tell, warn: Tell
+    config: Config,
+    chosen: Collection[str],
+    lengths: Lengths,
+    pairs: int,
+    time_limit: float,
+    *,
+    tell: Tell,
+    warn: Tell,
 ) -> None:
-    """Tell how long training takes here, or warn that a time limit cannot be enough."""
+    """Tell how long training takes here, or warn that a time limit cannot be enough.
+
+    `chosen` are the keys for which `auto` chose a value.
+    """
     if time_limit == math.inf:
-        tell(run_time(config, lengths, pairs, ThisMachine().pace()))
+        tell(run_time(config, chosen, lengths, pairs, ThisMachine().pace()))
     elif warning := too_short(time_limit, config, lengths, pairs, ThisMachine().pace()):
         warn(warning)

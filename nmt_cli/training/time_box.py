@@ -11,7 +11,7 @@ end is estimated before the first step, to about a third.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from nmt_cli.config.pace import Lengths, Machine, spoken, step_seconds
@@ -158,13 +158,18 @@ def run_seconds(steps: float, step: float, pairs: int) -> float:
     return _started(pairs) + steps * step / (1 - _END_SHARE)
 
 
-def run_time(config: Config, lengths: Lengths, pairs: int, machine: Machine) -> str:
-    """Return, for people, how long a run takes here, and which limit would be enough."""
+def run_time(
+    config: Config, chosen: Collection[str], lengths: Lengths, pairs: int, machine: Machine
+) -> str:
+    """Return, for people, how long a run takes here, and which limit would be enough.
+
+    Steps that were not among the keys `chosen` by `auto` belong to a recipe, which may need all.
+    """
     steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
     seconds = run_seconds(steps, step, pairs)
     told = f"{steps:,} steps take about {spoken(seconds)} here"
     enough = _as_limit(run_seconds(steps / _ENOUGH, step, pairs))
-    if seconds < max(_WORTH_TELLING_S, 1.5 * enough):
+    if "train.max_steps" not in chosen or seconds < max(_WORTH_TELLING_S, 1.5 * enough):
         return told
     return f"{told}; --time {spoken(enough)} is enough for nearly as good a model"
 

@@ -25,10 +25,17 @@ def test_a_limit_leaves_the_time_that_a_run_of_these_steps_takes():
 
 def test_a_long_run_is_told_with_a_limit_that_is_enough():
     step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
-    told = run_time(config(round(3600 / step)), LENGTHS, 30_000, USUAL_MACHINE)
+    sizes, auto = (LENGTHS, 30_000, USUAL_MACHINE), {"train.max_steps"}
+    told = run_time(config(round(3600 / step)), auto, *sizes)
     assert "steps take about 64m here" in told
     assert "--time 30m is enough" in told
-    assert "--time" not in run_time(config(round(100 / step)), LENGTHS, 30_000, USUAL_MACHINE)
+    assert "--time" not in run_time(config(round(100 / step)), auto, *sizes)
+
+
+def test_a_recipe_with_steps_of_its_own_is_not_said_to_need_fewer():
+    step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    told = run_time(config(round(3600 / step)), (), LENGTHS, 30_000, USUAL_MACHINE)
+    assert told.endswith("steps take about 64m here")
 
 
 def test_a_limit_that_is_too_short_is_told_with_one_that_is_not():
