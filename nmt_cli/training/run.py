@@ -65,6 +65,7 @@ from nmt_cli.training.run_folder import RunFolder
 _DEV_TEXT = "examples.jsonl"  # beside the development shards
 # What a checkpoint keeps beside the keys of the configuration; called what a message calls them.
 _VOCABULARY = "the vocabulary"
+_START = "the model to start from"
 TEXTS = {"train": "the training text", "dev": "the development text"}
 TEXT_AND_VOCABULARY = "fingerprint"  # in checkpoints of earlier versions, instead of the two
 _LANES_BEFORE = 1  # in checkpoints of earlier versions, which do not say
@@ -171,7 +172,7 @@ def prepare(
         shards = {split: home / name for split, name in names.items()}
         if home == folder.shards:
             _remove_damaged(shards, tell)
-        settings = run_settings(config, text, fingerprint)
+        settings = run_settings(config, text, fingerprint, start)
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         find = parts_of if of_run is None else functools.partial(bring_parts, of_run, tell)
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded, find)
@@ -182,7 +183,7 @@ def prepare(
         corpora,
         vocabularies,
         encoder,
-        settings=run_settings(config, text, fingerprint),
+        settings=run_settings(config, text, fingerprint, start),
         start=start,
         glossary=glossary,
         warnings=warnings,
@@ -279,13 +280,16 @@ def _dev_examples(corpora: Corpora, shards: Path) -> list[Example]:
     return [Example(tuple(source), target, *map(tuple, way)) for source, target, *way in pairs]
 
 
-def run_settings(config: Config, text: Mapping[str, str], vocabulary: str) -> dict[str, Any]:
+def run_settings(
+    config: Config, text: Mapping[str, str], vocabulary: str, start: Bundle | None
+) -> dict[str, Any]:
     """Return what a checkpoint keeps of a run's settings: all that decides how it resumes.
 
     `text` has the hash of the text of each split, by its name in `TEXTS`; `vocabulary` is the
-    encoder's.
+    encoder's. Of the model to start from, the path is among the keys, but another may be there now.
     """
-    return {**fixed_keys(config), **text, _VOCABULARY: vocabulary}
+    weights = "" if start is None else start.identity
+    return {**fixed_keys(config), **text, _VOCABULARY: vocabulary, _START: weights}
 
 
 def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:

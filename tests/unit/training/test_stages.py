@@ -69,6 +69,16 @@ def test_a_stage_that_was_begun_again_resumes_and_what_follows_it_begins_again(c
     assert [e.step for e in events if isinstance(e, Started)] == [1, 0]
 
 
+def test_a_run_does_not_resume_after_another_model_took_the_place_of_its_start(config):
+    list(train(config, set=SHORT))
+    changed = [*SHORT, "train.stages.0.max_steps=5"]
+    for event in train(config, set=changed, fresh=True):
+        if isinstance(event, Finished):  # nobody asks for the run itself
+            break
+    with pytest.raises(ConfigError, match="toy was started with other .*: the model to start from"):
+        list(train(config, set=changed))
+
+
 def test_a_stage_that_was_changed_needs_fresh(config):
     list(train(config, set=SHORT))
     weights = Path("runs", "toy", "model", "model.safetensors").read_bytes()
