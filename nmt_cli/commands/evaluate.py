@@ -44,10 +44,10 @@ def evaluate(
     also perplexity, the variety of its replies and its latency. --compare scores other models,
     outputs or settings as well, with samples and the p-values of a paired bootstrap; --noise
     scores the same model on inputs in lower case, in capitals, in title case, without or with a
-    full stop, and with a typing mistake in every tenth word; --glossary scores it with a glossary,
-    and tells how many of its terms are right, of those that source and reference have. For a
-    classifier it prints accuracy, F1, the scores of each label and which labels are confused;
-    --reference and files of outputs then hold labels.
+    full stop, with a typing mistake in every tenth word, and with lines merged or split; --glossary
+    scores it with a glossary, and tells how many of its terms are right, of those that source and
+    reference have. For a classifier it prints accuracy, F1, the scores of each label and which
+    labels are confused; --reference and files of outputs then hold labels.
 
     Example: nmt evaluate -i test.en --reference test.de --compare beam_size=1
 

@@ -1,8 +1,8 @@
 """Training text as people type it: in lower case, without the full stop, with typing mistakes.
 
 A model that only ever saw tidy text breaks on such input. `data.noise` changes a share of the
-source texts, anew each epoch, and leaves their translations as they are. What it makes is a
-function of seed, epoch, window and place, so that a resumed run repeats it.
+source texts, anew each epoch; lines that are merged or split change their translations, too. What
+it makes is a function of seed, epoch, window and place, so that a resumed run repeats it.
 
 It begins with the tokens on disk, which give the text back (`Subwords.decode`), and changes a text
 before BPE-dropout splits it.
