@@ -74,6 +74,7 @@ class _Model(NamedTuple):
     seconds: float
     config: Config
     lengths: Lengths  # of the text of the configuration, as the model reads and writes it
+    size: int = 1  # how many models it is, if an ensemble
 
 
 class Forecast:
@@ -104,7 +105,7 @@ class Forecast:
                 continue
             model = self.given(maker) if maker.given else self.trained(maker)
             lengths, count = self.translated(maker, model.lengths)
-            seconds = count * self._seconds_a_line(model.config, lengths)
+            seconds = count * model.size * self._seconds_a_line(model.config, lengths)
             lines.append(
                 f"{maker.name}: {model.told}; translate {count:,} lines, {_about(seconds)}"
             )
@@ -141,7 +142,8 @@ class Forecast:
         config = load_config(str(bundle.path / RUN_CONFIG)).config
         way = bundle.manifest.known_languages.way(self._plan.from_, self._plan.to)
         lengths = self._lengths(maker, config, bundle.load_vocabularies(), way)
-        return _Model(f"use {' and '.join(maker.given)}", 0.0, config, lengths)
+        told = f"use {' and '.join(maker.given)}"
+        return _Model(told, 0.0, config, lengths, size=len(bundle.all))
 
     def trained(self, maker: Maker) -> _Model:
         """Return what there is to know of a model that is trained, in all of its stages."""

@@ -50,16 +50,23 @@ class Filter:
         given: Files of the pairs that people wrote.
         lowest: The score below which a model did not believe in what it wrote, by its name.
         is_beside: The made pairs will stand beside the given ones, and should differ from them.
+        tag: What is in front of the source of each made pair.
     """
 
     def __init__(
-        self, given: Sequence[Path], lowest: Mapping[str, float], *, is_beside: bool
+        self,
+        given: Sequence[Path],
+        lowest: Mapping[str, float],
+        *,
+        is_beside: bool,
+        tag: str = "",
     ) -> None:
         self._seen: set[int] = set()
         ratios, _ = sample_evenly(self._ratios(given, is_beside=is_beside))
         self._ratio = statistics.median(ratios)
-        self._lowest = lowest
-        self.dropped: collections.Counter[str] = collections.Counter()
+        self._lowest, self._tag = lowest, tag
+        self.dropped: collections.Counter[tuple[str, str]] = collections.Counter()  # model, reason
+        self.num_kept: collections.Counter[str] = collections.Counter()  # by model
 
     def _ratios(self, given: Sequence[Path], *, is_beside: bool) -> Iterator[float]:
         """Yield how long each target is beside its source; see the pairs that count as seen."""
@@ -72,16 +79,19 @@ class Filter:
         """Yield the pairs that are worth learning from."""
         for pair in pairs:
             if why := self._problem(pair):
-                self.dropped[why] += 1
+                self.dropped[pair["from"], why] += 1
             else:
+                self.num_kept[pair["from"]] += 1
                 yield pair
 
     def _problem(self, pair: Pair) -> str:
-        source, target = pair["source"], pair["target"]
+        source, target = pair["source"].removeprefix(self._tag), pair["target"]
         times = _ratio(source, target) / self._ratio
         key = hash((source, target))  # of 64 bits, to keep less than the text itself
         if not source.strip() or not target.strip():
             return "blank"
+        if source == target:
+            return "not translated"
         if key in self._seen:
             return "already there"
         self._seen.add(key)

@@ -10,9 +10,10 @@ import itertools
 import json
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.api.model import Model
 from nmt_cli.augmentation.child import exit_code
@@ -31,7 +32,7 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import ConfigError, DataError, NmtError
-from nmt_cli.files import atomic_text, remove_dir, write_text
+from nmt_cli.files import atomic_text, remove_dir, remove_leftovers, write_text
 from nmt_cli.lines import on_ray
 from nmt_cli.parts import Division
 from nmt_cli.resources import WINDOW_LINES
@@ -39,7 +40,7 @@ from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import full_windows
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.training.stages import is_over
+from nmt_cli.training.stages import check_same, is_over, stages_of
 
 _SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
@@ -52,9 +53,10 @@ Progress = Callable[[], AbstractContextManager[Count]]
 class StoppedError(NmtError):
     """A training was stopped, or failed and has said why; the exit code is its own."""
 
-    def __init__(self, name: str, code: int) -> None:
+    def __init__(self, name: str, code: int, *, is_fresh: bool) -> None:
         was_stopped = code > _SIGNALS or code < 0
-        why = "was stopped; the same command resumes" if was_stopped else "failed"
+        again = "the same command without --fresh" if is_fresh else "the same command"
+        why = f"was stopped; {again} resumes" if was_stopped else "failed"
         super().__init__(f"the training of {name} {why}")
         self.exit_code = _SIGNALS - code if code < 0 else code
 
@@ -86,13 +88,15 @@ def make(
             _wait_for(training, tell)
         if plan.is_fresh:
             _forget(plan)
+        remove_leftovers(plan.folder)
         for line in foretell(plan):
             tell(line)
         plan.keep()
         _write_given(plan)
         for maker in plan.makers:
             _make_pairs(plan, maker, cluster, tell, progress)
-        tell(_sift(plan))
+        for line in _sift(plan):
+            tell(line)
         path = Path(f"{plan.loaded.config.name}-augmented.yaml")
         head = (
             f"# Written by nmt augment --method {plan.method}: {plan.made.name} has the pairs\n"
@@ -115,12 +119,14 @@ def _trainings(plan: Augmentation) -> list[RunFolder]:
 
 
 def _wait_for(training: RunFolder, tell: Tell) -> None:
-    """Wait while a training saves whose command was killed; others are not waited for longer."""
-    for waited in range(_SAVING_S):
+    """Wait while a training saves whose command was killed; ConfigError: it is not that."""
+    for waited in itertools.count():
         try:
             with training.locked():
                 return
         except ConfigError as error:
+            if waited == _SAVING_S:
+                raise
             if not waited:
                 tell(f"{error}; waiting for it to save")
             time.sleep(1.0)
@@ -178,29 +184,38 @@ def _make_pairs(
 
 
 def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
-    """Train a model, or resume its training unless it is over; return its folder."""
+    """Train a model, or resume its training unless it is over; return its folder.
+
+    ConfigError: a training of that name is over which had other text or settings.
+    """
     training = plan.training(maker)
     folder = str(RunFolder.of(training.config).model)
     if is_over(training):  # perhaps since its time was up: there is no more
+        check_same(stages_of(training)[-1])
         return folder
     path = plan.folder / f"{maker.name}.yaml"
     write_text(path, to_yaml(training.config, training.auto))
     arguments = ["train", str(path), *(["--time", plan.time_limit] if plan.time_limit else [])]
     tell(shlex.join(["nmt", *arguments]))
     if code := exit_code(arguments):
-        raise StoppedError(maker.name, code)
+        raise StoppedError(maker.name, code, is_fresh=plan.is_fresh)
     return folder
 
 
-def _sift(plan: Augmentation) -> str:
-    """Write the pairs worth learning from; return in words what was kept and dropped."""
+def _sift(plan: Augmentation) -> Iterator[str]:
+    """Write the pairs worth learning from; yield, a line a model, what was kept and dropped."""
     made = [plan.pairs_of(maker) for maker in plan.makers]
-    sieve = Filter(plan.given, lowest_scores(made, plan.drop), is_beside=plan.is_beside)
+    sieve = Filter(
+        plan.given, lowest_scores(made, plan.drop), is_beside=plan.is_beside, tag=plan.tag
+    )
     kept = write_pairs(plan.made, sieve.kept(read_pairs(made)))
-    counts = {"kept": kept, "dropped": dict(sieve.dropped)}
+    counts: dict[str, Any] = {}
+    for maker in plan.makers:
+        dropped = {why: n for (name, why), n in sieve.dropped.items() if name == maker.name}
+        counts[maker.name] = {"kept": sieve.num_kept[maker.name], "dropped": dropped}
+        reasons = ", ".join(f"{n:,} {why}" for why, n in dropped.items()) or "none"
+        yield f"{maker.name}: {sieve.num_kept[maker.name]:,} pairs kept; dropped: {reasons}"
     write_text(plan.folder / "counts.json", json.dumps(counts, indent=1) + "\n")
-    dropped = ", ".join(f"{n:,} {why}" for why, n in sieve.dropped.items())
-    dropped = f"; dropped: {dropped}" if dropped else ""
     if not kept:
-        raise DataError(f"{plan.made}: no pair is worth learning from{dropped}")
-    return f"made {kept:,} pairs{dropped}"
+        raise DataError(f"{plan.made}: no pair is worth learning from")
+    yield f"made {kept:,} pairs"

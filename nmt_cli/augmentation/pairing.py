@@ -9,6 +9,7 @@ from typing import Any
 from nmt_cli.api.model import Model
 from nmt_cli.augmentation.made_pairs import Pair
 from nmt_cli.augmentation.plan import DISTIL, HYPOTHESES, Augmentation, Line, Maker
+from nmt_cli.evaluation.outputs import bounded
 from nmt_cli.lines.work import Work
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation
@@ -27,16 +28,17 @@ class Pairing(Work):
     @classmethod
     def of(cls, plan: Augmentation, maker: Maker, model: Model) -> "Pairing":
         """Return what a plan wants of one of its models."""
-        search: dict[str, Any] = {"n_best": 1}
+        search: dict[str, Any] = {"n_best": 1, "sample": plan.is_sampled}
         if plan.method == DISTIL:
-            search = {"n_best": HYPOTHESES, "beam_size": HYPOTHESES}
+            search |= {"n_best": HYPOTHESES, "beam_size": HYPOTHESES}
         if plan.is_sampled:
-            search |= {"sample": True, "beam_size": 1, "seed": plan.loaded.config.seed}
+            search |= {"beam_size": 1, "seed": plan.loaded.config.seed}
         way: dict[str, Any] = {"to": plan.to, "from_": plan.from_} if maker.given else {}
         return cls(
             model=model,
             maker=maker,
-            options=model.search_options(**search, **way),
+            # What gets much longer than its source would be dropped, and takes long to write.
+            options=bounded(model.search_options(**search, **way)),
             way=way,
             is_distilled=plan.method == DISTIL,
             tag=plan.tag,

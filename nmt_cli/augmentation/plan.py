@@ -19,7 +19,7 @@ from nmt_cli.augmentation.made_pairs import read_pairs
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.config.pace import seconds_of
-from nmt_cli.config.reading import LoadedConfig, checked
+from nmt_cli.config.reading import LoadedConfig, auto_keys, checked
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TRANSLATION
 from nmt_cli.errors import ConfigError, DataError
@@ -188,9 +188,16 @@ class Augmentation:
         if self.method == BACK_TRANSLATE:
             return False
         languages = find_bundle([model], TRANSLATION).manifest.known_languages
-        source, target = languages.way(self.from_, self.to)
-        data = self.loaded.config.data
-        return (target, source) != data.way_of(data.train[0])
+        there, data = languages.way(self.from_, self.to), self.loaded.config.data
+        way = data.way_of(data.train[0])
+        fits = [_may_be(there, way), _may_be(there, way[::-1])]
+        if all(fits):
+            raise ConfigError(
+                f"--model {model}: its languages and those of the text do not say which way it "
+                "translates",
+                hint="set data.source_lang and data.target_lang; a model must have its own, too",
+            )
+        return not fits[1]
 
     @property
     def is_beside(self) -> bool:
@@ -220,39 +227,45 @@ class Augmentation:
     def training(self, maker: Maker) -> LoadedConfig:
         """Return the configuration that a model is trained with."""
         config = self.loaded.config
-        source, target = self._way_of(maker)
-        data = self._data(self.given, maker.sides)
-        data |= {"test": [], "source_lang": source, "target_lang": target}
-        train = config.train.model_dump(exclude_unset=True)
-        if not maker.is_forward:  # a model to start from is of the other direction
-            train["from"] = None
+        data = self._data(self.given, maker) | {"test": [], "glossary": False}
+        train, auto = config.train.model_dump(exclude_unset=True), self.loaded.auto
+        if config.train.start is not None and not maker.is_forward:
+            # A model to start from is of the other direction, and so is what suits it.
+            train |= {"from": None, "freeze": [], "lora_rank": 0}
+            train.pop("learning_rate", None)
+            auto |= {"train.learning_rate", *_open_keys(config, "model", "tokenizer")}
         name, seed = f"{config.name}-{maker.name}", config.seed + maker.number
         return replace(
             self.loaded,
             config=self._config({"name": name, "seed": seed, "train": train}, data),
             data_dir=self.folder,
+            auto=auto,
         )
 
     def result(self) -> Config:
         """Return the configuration that learns from what was made."""
-        train = [*(self.given if self.is_beside else []), self.made]
-        return self._config({"name": f"{self.loaded.config.name}-augmented"}, self._data(train))
+        train, loaded = [*(self.given if self.is_beside else []), self.made], self.loaded
+        data = self._data(train, Maker(True, 1, ()))
+        if terms := Corpora(loaded.config, loaded.data_dir).glossary:
+            data["glossary"] = str(terms.resolve())
+        return self._config({"name": f"{loaded.config.name}-augmented"}, data)
 
-    def _data(self, train: list[Path], columns: Sequence[str] = _SIDES) -> dict[str, Any]:
-        """Return the keys of `data` for files of this folder."""
-        data = self.loaded.config.data
+    def _data(self, train: list[Path], maker: Maker) -> dict[str, Any]:
+        """Return the keys of `data` for files of this folder, read as a model reads them."""
+        data, (source, target) = self.loaded.config.data, self._way_of(maker)
         weights = dict(zip(self.given, (corpus.weight for corpus in data.train), strict=True))
         files = {
             "train": train,
             **{s: [self.folder / f"{s}.jsonl"] for s in ("dev", "test") if getattr(data, s)},
         }
         corpora: dict[str, Any] = {
-            split: [{"file": path.name, "columns": [*columns]} for path in paths]
+            split: [{"file": path.name, "columns": [*maker.sides]} for path in paths]
             for split, paths in files.items()
         }
         for corpus, path in zip(corpora["train"], train, strict=True):
             corpus["weight"] = weights.get(path, 1.0)
-        return corpora | {"dir": str(self.folder.resolve()), "encoding": "utf-8"}
+        languages = {"source_lang": source, "target_lang": target}
+        return corpora | languages | {"dir": str(self.folder.resolve()), "encoding": "utf-8"}
 
     def _config(self, values: dict[str, Any], data: dict[str, Any]) -> Config:
         tree = self.loaded.config.model_dump(exclude_unset=True)  # what else is of `train.from`
@@ -263,10 +276,11 @@ class Augmentation:
         if not self._kept.exists():
             return
         before = json.loads(self._kept.read_text(encoding="utf-8"))
-        changed = [name for name, value in self._settings().items() if before.get(name) != value]
+        now = self._settings()
+        changed = [name for name in now.keys() & before.keys() if before[name] != now[name]]
         if changed:
             raise ConfigError(
-                f"{self.folder} was made with other settings: {', '.join(changed)}",
+                f"{self.folder} was made with other settings: {', '.join(sorted(changed))}",
                 hint="set them back, or start over with --fresh",
             )
 
@@ -283,10 +297,9 @@ class Augmentation:
         mono, loaded = self.monolingual, self.loaded
         corpora = Corpora(loaded.config, loaded.data_dir)
         models = [find_bundle(model).path for model in self.models]
-        unimportant = {"data": {"dir", "licence"}}
-        return {
+        tree = loaded.config.model_dump(mode="json", exclude={"data": {"dir", "licence"}})
+        return _dotted(tree) | {
             "the text": [sha256_of(path) for s in ("train", "dev") for path in corpora.files(s)],
-            "the configuration": loaded.config.model_dump(mode="json", exclude=unimportant),
             "--method": self.method,
             "--model": [[str(path.resolve()), sha256_of(path / MANIFEST)] for path in models],
             "--to": self.to,
@@ -295,6 +308,24 @@ class Augmentation:
             "--sample": self.is_sampled,
             "--tag": self.tag,
         }
+
+
+def _may_be(way: Way, other: Way) -> bool:
+    """Return whether two ways are the same as far as both tell their languages."""
+    return all(a == b for a, b in zip(way, other, strict=True) if a and b)
+
+
+def _open_keys(config: Config, *sections: str) -> set[str]:
+    """Return the keys of sections that `auto` may choose and the file does not give."""
+    known = {name: getattr(config, name).model_fields_set for name in sections}
+    return {f"{s}.{key}" for s in sections for key in auto_keys()[s] if key not in known[s]}
+
+
+def _dotted(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a configuration as `section.key`, or `key` where it has no section."""
+    sections = {name: value for name, value in tree.items() if isinstance(value, dict)}
+    keys = {f"{s}.{key}": value for s, found in sections.items() for key, value in found.items()}
+    return keys | {name: value for name, value in tree.items() if name not in sections}
 
 
 def _arrow(way: Way) -> str:

@@ -41,8 +41,8 @@ def augment(
     --model is used in place of a model to train. A model of several languages needs --to, and may
     need --from.
 
-    Pairs are dropped if the text has them already, if they repeat themselves, if their lengths do
-    not fit, or if they are among the least likely.
+    Pairs are dropped if the text has them already, if they repeat themselves or are not translated,
+    if their lengths do not fit, or if they are among the least likely.
 
     The command first says what it will do and how long that takes here. It writes to
     runs/NAME/augmented, and prints the name of a configuration that trains on the result. Run again
@@ -57,6 +57,7 @@ def augment(
     from nmt_cli.augmentation.plan import Augmentation
     from nmt_cli.config.reading import load_config
     from nmt_cli.terminal.lines import Where
+    from nmt_cli.terminal.training_view import StopRequest
 
     cluster = Where(ray=ray, ray_workers=ray_workers).cluster()
     opt.note_stand_in(config, "augment")
@@ -79,7 +80,8 @@ def augment(
         for line in foretell(plan):
             console.note(line)
         return
-    path = make(plan, cluster=cluster, tell=console.note, progress=console.counting)
+    with StopRequest():
+        path = make(plan, cluster=cluster, tell=console.note, progress=console.counting)
     for pair in samples(plan, _SAMPLES):
         console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
     console.note(f"wrote {path}")

@@ -94,7 +94,7 @@ def stages_left(loaded: LoadedConfig, *, is_fresh: bool) -> list[LoadedConfig]:
     if is_fresh:
         return stages
     while len(stages) > 1 and is_over(stages[0]):
-        _check_same(stages.pop(0))
+        check_same(stages.pop(0))
     first, *others = (RunFolder.of(stage.config) for stage in stages)
     for later in others:
         if later.has_begun and not first.has_begun:
@@ -105,7 +105,7 @@ def stages_left(loaded: LoadedConfig, *, is_fresh: bool) -> list[LoadedConfig]:
     return stages
 
 
-def _check_same(stage: LoadedConfig) -> None:
+def check_same(stage: LoadedConfig) -> None:
     """Raise ConfigError when a stage that is over had other text, steps or training settings."""
     folder = RunFolder.of(stage.config)
     had, has = (_settings(of) for of in (load_config(str(folder.config)).config, stage.config))

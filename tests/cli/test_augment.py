@@ -223,6 +223,29 @@ def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, proje
     assert "the training of forward-1 was stopped; the same command resumes" in told
 
 
+def test_a_command_that_is_stopped_while_a_model_translates_says_so(project, toy_bundle):
+    folder = project / "runs" / "toy" / "augmented"
+    text = (project / "train.en").read_text("utf-8")
+    (project / "more.en").write_text(text * 50, "utf-8")
+    options = ["--method=distil", "--monolingual=more.en", f"--model={toy_bundle}", *OPTIONS]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *options],
+        cwd=project,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    ends = time.monotonic() + 240
+    while not [*folder.glob(".model-1*")] and time.monotonic() < ends:
+        time.sleep(0.005)
+    started.terminate()
+    _, told = started.communicate(timeout=120)
+    assert started.returncode == 143
+    assert "stopped at once; the same command starts again or resumes" in told
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "dev.jsonl", "given-1.jsonl", "plan.json"
+    ]  # fmt: skip
+
+
 def test_a_dry_run_tells_what_it_costs_and_writes_nothing(run_nmt, project):
     done = run_nmt("augment", "toy.yaml", "--copies=2", "--dry-run", *OPTIONS, cwd=project)
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,7 @@ def given(tmp_path):
     [
         (made("a cat sleeps here", "eine katze schläft"), None),
         (made("a cat sleeps here", " "), "blank"),
+        (made("a cat sleeps here", "a cat sleeps here"), "not translated"),
         (made("the dog number 3 runs", "hund nummer 3 rennt"), "already there"),
         (made("a cat sleeps here", "ja"), _LENGTH),
         (made("yes", "ja, das ist eine sehr lange antwort"), _LENGTH),
@@ -45,7 +46,15 @@ def given(tmp_path):
 def test_what_is_dropped_is_counted(given, pair, why):
     sieve = Filter(given, {"forward-1": -5.0}, is_beside=True)
     assert list(sieve.kept([pair])) == ([pair] if why is None else [])
-    assert dict(sieve.dropped) == ({} if why is None else {why: 1})
+    assert dict(sieve.dropped) == ({} if why is None else {("forward-1", why): 1})
+    assert sieve.num_kept["forward-1"] == (why is None)
+
+
+@pytest.mark.parametrize("given_pair", [GIVEN[3], {"source": "a cat", "target": "a cat"}])
+def test_a_tag_does_not_hide_what_a_pair_is(given, given_pair):
+    pair = made(f"<bt> {given_pair['source']}", given_pair["target"])
+    sieve = Filter(given, {"forward-1": -5.0}, is_beside=True, tag="<bt> ")
+    assert not list(sieve.kept([pair]))
 
 
 def test_a_pair_is_kept_once(given):

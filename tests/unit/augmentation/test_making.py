@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from nmt_cli.api.model import load
+from nmt_cli.api.model import Model, load
 from nmt_cli.augmentation.made_pairs import read_pairs
 from nmt_cli.augmentation.making import make
+from nmt_cli.augmentation.pairing import Pairing
 from nmt_cli.augmentation.plan import Augmentation
+from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
 from nmt_cli.config.reading import load_config, to_yaml
 from nmt_cli.errors import ConfigError
@@ -81,9 +83,35 @@ def test_a_training_that_is_over_is_not_begun_again(plan_of, toy_bundle, monkeyp
     monkeypatch.setattr("nmt_cli.augmentation.making.exit_code", pytest.fail)
     plan = plan_of(method="diversify", models=[], time_limit="30m")
     for maker in plan.makers:
-        shutil.copytree(toy_bundle, RunFolder.of(plan.training(maker).config).model)
+        training = plan.training(maker)
+        run = RunFolder.of(training.config)
+        shutil.copytree(toy_bundle, run.model)
+        run.config.write_text(to_yaml(training.config, training.auto), "utf-8")
     make(plan)
     assert all(plan.pairs_of(maker).is_file() for maker in plan.makers)
+
+    changed = plan.training(plan.makers[0]).config.model_copy(update={"seed": 99})
+    RunFolder.of(changed).config.write_text(to_yaml(changed), "utf-8")
+    plan.pairs_of(plan.makers[0]).unlink()
+    with pytest.raises(ConfigError, match="forward-1 was trained with other settings: seed"):
+        make(plan)
+
+
+def test_a_training_that_goes_on_elsewhere_is_not_deleted(plan_of, monkeypatch):
+    monkeypatch.setattr("nmt_cli.augmentation.making.time.sleep", lambda _: None)
+    plan = plan_of(method="diversify", models=[], is_fresh=True)
+    run = RunFolder.of(plan.training(plan.makers[0]).config)
+    with run.locked(), pytest.raises(ConfigError, match="is using this run folder"):
+        make(plan)
+    assert run.path.is_dir()
+
+
+def test_a_search_is_bounded_and_samples_only_if_told(plan_of, toy_bundle):
+    plan, bundle = plan_of(), find_bundle(str(toy_bundle))
+    decode = bundle.manifest.decode | {"sample": True}
+    model = Model(replace(bundle, manifest=replace(bundle.manifest, decode=decode)))
+    options = Pairing.of(plan, plan.makers[0], model).options
+    assert (options.sample, options.max_length_ratio) == (False, 3.0)
 
 
 def test_weights_that_made_pairs_do_not_have_are_told(plan_of):

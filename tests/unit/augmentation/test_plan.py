@@ -10,6 +10,7 @@ from nmt_cli.augmentation.forecast import foretell
 from nmt_cli.augmentation.made_pairs import write_pairs
 from nmt_cli.augmentation.plan import Augmentation
 from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
+from nmt_cli.config.pace import spoken
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, DataError
 
@@ -99,7 +100,7 @@ def test_pairs_that_were_made_of_other_columns_or_languages_are_not_used(plan_of
     plan_of().keep()
     plan_of("data.dir=.").check_same()
     swapped = "data.train=[{source: train.de, target: train.en}]"
-    with pytest.raises(ConfigError, match="other settings: the text, the configuration"):
+    with pytest.raises(ConfigError, match=r"other settings: data[.]train, the text$"):
         plan_of(swapped).check_same()
 
 
@@ -133,3 +134,42 @@ def test_a_forecast_is_of_what_is_left_and_of_the_model_that_is_given(
     monkeypatch.setattr(forecast, "search_seconds", noted)
     foretell(plan_of("name=other", "model.d_model=64", models=[str(toy_bundle)]))
     assert widths == [(32, 5), (32, 1)]  # a teacher's hypotheses, and the forced score
+
+
+def test_an_ensemble_takes_as_long_as_its_models(plan_of, toy_bundle, monkeypatch):
+    monkeypatch.setattr(forecast, "search_seconds", lambda *_, **__: 0.5)  # and 0.5 for the score
+    for number in (1, 2):
+        (told, _) = foretell(plan_of(models=[str(toy_bundle)] * number))
+        assert told.endswith(f"translate 1,500 lines, about {spoken(1500 * number)}")
+
+
+def test_what_is_made_keeps_the_languages_and_the_glossary(plan_of, toy_corpus):
+    (toy_corpus / "terms.tsv").write_text("dog\tHund\n", "utf-8")
+    settings = ["data.source_lang=''", "data.target_lang=''", "data.glossary=terms.tsv"]
+    for split in ("train", "dev", "test"):
+        files = f"source: {split}.en, target: {split}.de, source_lang: en, target_lang: zh"
+        settings.append(f"data.{split}=[{{{files}}}]")
+    plan = plan_of(*settings, method="diversify")
+    result = plan.result().data
+    assert (result.source_lang, result.target_lang) == ("en", "zh")
+    assert result.glossary == str((toy_corpus / "terms.tsv").resolve())
+    forward, backward = (plan.training(maker).config.data for maker in plan.makers)
+    assert (forward.source_lang, forward.target_lang, forward.glossary) == ("en", "zh", False)
+    assert (backward.source_lang, backward.target_lang, backward.glossary) == ("zh", "en", False)
+
+
+def test_a_backward_model_does_not_start_from_a_forward_one(plan_of, toy_bundle):
+    settings = [f"train.from={toy_bundle}", "train.freeze=[encoder]", "train.learning_rate=1e-5"]
+    plan = plan_of(*settings, method="diversify")
+    forward, backward = map(plan.training, plan.makers)
+    assert forward.config.train.start == str(toy_bundle)
+    assert forward.config.train.freeze == ["encoder"]
+    assert backward.config.train.start is None
+    assert backward.config.train.freeze == []
+    assert "train.learning_rate" in backward.auto - forward.auto
+
+
+def test_the_way_of_a_model_is_not_guessed(plan_of, toy_bundle):
+    unnamed = ["data.source_lang=''", "data.target_lang=''"]
+    with pytest.raises(ConfigError, match="do not say which way it translates"):
+        plan_of(*unnamed, method="diversify", models=[str(toy_bundle)])

@@ -75,7 +75,7 @@ def test_a_run_does_not_resume_after_another_model_took_the_place_of_its_start(c
     for event in train(config, set=changed, fresh=True):
         if isinstance(event, Finished):  # nobody asks for the run itself
             break
-    with pytest.raises(ConfigError, match="toy was started with other .*: the model to start from"):
+    with pytest.raises(ConfigError, match=r"toy was started .*: the model to start from$"):
         list(train(config, set=changed))
 
 
