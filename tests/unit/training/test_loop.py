@@ -127,11 +127,13 @@ def test_a_finished_run_that_is_run_again_trains_no_more(
 
 # --- going on -------------------------------------------------------------------------------------
 
-# Everything random at once: three kinds of dropout and two micro-batches a step. Evaluations and
-# checkpoints at different steps; an epoch has about thirty steps. As a chat model, because that is
-# chosen by its loss, which differs at each evaluation even when the model can do nothing yet.
+# Everything random at once: three kinds of dropout, hidden tokens, and two micro-batches a step.
+# Evaluations and checkpoints at different steps; an epoch has about thirty steps. As a chat model,
+# because that is chosen by its loss, which differs at each evaluation even when the model can do
+# nothing yet.
 RESUME = (
     "task=chat",
+    "train.consistency=simcut",
     "model.dropout=0.1",
     "model.attention_dropout=0.1",
     "model.activation_dropout=0.1",

@@ -42,17 +42,18 @@ def test_the_first_stage_has_the_corpora_both_ways_and_the_last_starts_from_it(c
 
 
 def test_a_stopped_run_resumes_in_its_stage_and_ends_with_the_same_weights(config):
-    events = list(train(config, set=[*SHORT, "name=whole"]))
+    noisy = [*SHORT, "data.noise={typos: 0.5}"]
+    events = list(train(config, set=[*noisy, "name=whole"]))
     assert [type(event) for event in events].count(Finished) == 2
     assert sum(isinstance(event, StepDone) for event in events) == 4 + 6
 
     for stop_after in (3, 5):  # in the first stage, then in the last
-        for event in train(config, set=SHORT):
+        for event in train(config, set=noisy):
             if isinstance(event, StepDone) and event.step == stop_after:
                 break
-    first, _ = stages_of(load_config(config, SHORT))
+    first, _ = stages_of(load_config(config, noisy))
     assert is_over(first)
-    events = list(train(config, set=SHORT))
+    events = list(train(config, set=noisy))
     assert [event.step for event in events if isinstance(event, Started)] == [4]
     whole, stopped = (
         open_bundle(Path("runs", n, "model")).load_weights() for n in ("whole", "toy")

@@ -157,12 +157,13 @@ def test_the_loss_is_per_target_token(make_pair):
     assert result.loss == pytest.approx(smoothed / NUM_TOKENS, rel=1e-6)
 
 
+@pytest.mark.parametrize("consistency", ["none", "rdrop", "simcut"])
 @pytest.mark.parametrize("lanes", [1, 2])
-def test_a_step_repeats_bit_for_bit(make_stepper, lanes):
+def test_a_step_repeats_bit_for_bit(make_stepper, lanes, consistency):
     """Losses, norms and weights of three steps with dropout, twice from new objects."""
     runs = []
     for _ in range(2):
-        stepper, model, _ = make_stepper(dropout=0.3, lanes=lanes)
+        stepper, model, _ = make_stepper(dropout=0.3, lanes=lanes, consistency=consistency)
         results = [stepper.step([batch(0, 1), batch(2, 3)], n, 1e-2) for n in (1, 2, 3)]
         runs.append((results, read_weights(model)))
     (results, weights), (results_again, weights_again) = runs
@@ -196,8 +197,9 @@ def test_dropout_differs_by_lane(make_stepper):
     assert stepper.step([batch(1, 1)], 1, 1e-9).loss != other.step([batch(1)], 1, 1e-9).loss
 
 
-def test_no_batch_retraces(plain):
-    stepper, _, _ = plain
+@pytest.mark.parametrize("consistency", ["none", "rdrop", "simcut"])
+def test_no_batch_retraces(make_stepper, consistency):
+    stepper, _, _ = make_stepper(consistency=consistency)
     for number, indices in enumerate(([0], [0, 1, 2], [3, 1], [2], [0, 1, 2, 3]), start=1):
         stepper.step([batch(*indices, extra=number), batch(*indices)], number, 1e-3)
         stepper.evaluate([batch(*indices, extra=number)])
