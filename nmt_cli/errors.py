@@ -17,7 +17,7 @@ class NmtError(Exception):
         hint: One line that says what to do, or None when the message already does.
     """
 
-    exit_code = 1
+    exit_code = 5  # the command cannot continue
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

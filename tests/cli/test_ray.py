@@ -249,7 +249,7 @@ def test_without_ray_the_package_is_named(run_nmt, folder, toy_bundle, tmp_path)
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
     options = ("-i", "in/a.txt", "-o", "x", "--ray", "auto")
     done = run_nmt("translate", "-m", str(toy_bundle), *options, cwd=folder, env=environment)
-    assert done.returncode == 1
+    assert done.returncode == 5
     assert done.stderr == (
         "error: --ray needs Ray, which is not installed\nhint: pip install 'nmt-cli[ray]'\n"
     )

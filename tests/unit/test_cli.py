@@ -30,7 +30,7 @@ def failing(monkeypatch):
 
 @pytest.mark.parametrize(
     ("kind", "code"),
-    [(NmtError, 1), (ConfigError, 2), (DataError, 3), (ModelFileError, 4), (TrainingError, 5)],
+    [(NmtError, 5), (ConfigError, 2), (DataError, 3), (ModelFileError, 4), (TrainingError, 5)],
 )
 def test_every_kind_of_error_has_its_exit_code_and_two_lines(failing, kind, code):
     done = failing(kind("it broke", hint="mend it"))
