@@ -136,7 +136,8 @@ def p_values(
 
     Returns:
         For each other system the p-value of each score: how likely a difference at least as large
-        is when the two are equally good. The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED.
+        is when the two are equally good; 1 for equal outputs, for which the bootstrap finds a small
+        one. The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED.
     """
     systems: list[tuple[str, Sequence[str]]] = [
         (str(i), list(outputs)) for i, outputs in enumerate((baseline, *others))
@@ -146,8 +147,10 @@ def p_values(
     results: Any = test()[1]  # by sacreBLEU's names of the scores, in the order given
     columns = dict(zip(names, list(results.values())[1:], strict=True))
     return [
-        {name: float(column[i].p_value) for name, column in columns.items()}
-        for i in range(1, len(systems))
+        dict.fromkeys(names, 1.0)
+        if [*outputs] == [*baseline]
+        else {name: float(column[i].p_value) for name, column in columns.items()}
+        for i, outputs in enumerate(others, start=1)
     ]
 
 

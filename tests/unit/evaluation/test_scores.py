@@ -135,6 +135,7 @@ def test_p_values_are_those_of_the_sacrebleu_command(tmp_path):
     found = p_values(systems[0], systems[1:], references, "", ("bleu",))
     assert [values["bleu"] for values in found] == pytest.approx(expected, abs=1e-12)
     assert found[0]["bleu"] > 0.05 > found[1]["bleu"]
+    assert p_values(systems[0], systems[:1], references, "", ("bleu",)) == [{"bleu": 1.0}]
     text = subprocess.run(
         [sys.executable, "-m", "sacrebleu", *command, "-f", "text"],
         cwd=tmp_path, capture_output=True, text=True, check=True,
