@@ -1,5 +1,6 @@
 """Which model a command means: a folder, a run, a shared file, or the newest one."""
 
+import itertools
 import os
 import shlex
 from collections.abc import Sequence
@@ -77,6 +78,12 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
         ]
         for bundle in (first, other)
     )
+    ways = [(one.manifest.source_lang, one.manifest.target_lang) for one in (first, other)]
+    if all(itertools.chain(*ways)) and ways[0] != ways[1]:
+        raise ModelFileError(
+            f"{other.path}: translates from {' to '.join(ways[1])}",
+            hint=f"the other models of the ensemble translate from {' to '.join(ways[0])}",
+        )
     if of_first != of_other or first.manifest.languages != other.manifest.languages:
         raise ModelFileError(
             f"{other.path}: has another vocabulary than {first.path}",

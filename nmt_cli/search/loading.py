@@ -76,7 +76,7 @@ def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any)
         given = {"sample": True} | given
     elif given.get("beam_size", 1) > 1:
         given = {"sample": False} | given
-    if "n_best" in given and "beam_size" not in given:
+    if "n_best" in given and "beam_size" not in given and not given.get("sample"):
         given["beam_size"] = max(given["n_best"], own.beam_size)
     options = own.override(**given)
     if options.to or options.from_:
@@ -109,7 +109,7 @@ def load_engine(
         )
     engine = options.engine
     if bundle.partners:
-        if options.is_asked and engine != "tensorflow":
+        if options.is_asked and engine != "tensorflow" and options.number_format is None:
             raise ConfigError("an ensemble of models needs --engine tensorflow")
         engine = "tensorflow"
     elif not options.is_asked and not bundle.manifest.ctranslate2:
@@ -177,6 +177,8 @@ def described(running: "Engine | Scorer", bundle: Bundle, options: EngineOptions
 def _tensorflow_engine(bundle: Bundle, options: EngineOptions) -> "Engine":
     from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 
+    if options.number_format is not None and bundle.partners:
+        raise ConfigError("--format cannot be combined with an ensemble of models")
     if options.number_format is not None:
         raise ConfigError("--format needs --engine ctranslate2")
     for model in (bundle, *bundle.partners):

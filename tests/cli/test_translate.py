@@ -3,12 +3,16 @@
 import gzip
 import json
 import re
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pexpect
 import pytest
 from small_bundles import own_bundle
+
+from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
 
 NASTY = ["a b c", "", "   ", "\t", "x\u2028y", "</s> <pad> ▁ <0x0A>", "😀 ✨", "עברית", "a" * 300,
          "a b"]  # fmt: skip
@@ -266,10 +270,15 @@ def test_what_does_not_translate_back_is_told(run_nmt, toy_bundle, label_bundle,
 
 def test_what_cannot_be_an_ensemble_is_told(run_nmt, toy_bundle, label_bundle, tmp_path):
     first = own_bundle(tmp_path).path
+    back = shutil.copytree(toy_bundle, tmp_path / "back")
+    manifest = read_manifest(back / MANIFEST)
+    manifest = replace(manifest, source_lang="de", target_lang="en")
+    (back / MANIFEST).write_text(as_text(manifest), "utf-8")
     for arguments, code, message in (
         (("-m", str(toy_bundle), "-m", str(first)), 4, "has another vocabulary than"),
         (("-m", str(toy_bundle), "-m", str(label_bundle)), 4, "is a classification model"),
-        (("-m", str(first), "-m", str(first), "--format", "int8"), 2, "needs --engine tensorflow"),
+        (("-m", str(first), "-m", str(first), "--format", "int8"), 2, "combined with an ensemble"),
+        (("-m", str(toy_bundle), "-m", str(back)), 4, "back: translates from de to en"),
         (("-m", str(first), "-m", str(first), "--attention", "a.png"), 2, "give one --model"),
     ):
         done = run_nmt("translate", *arguments, "red dog", cwd=tmp_path)

@@ -58,6 +58,8 @@ def test_a_model_of_single_sentences_gets_them_one_by_one(model):
 def test_more_hypotheses_than_the_beam_widen_it(model):
     own = model.search_options().beam_size
     assert model.search_options(n_best=own + 1).beam_size == own + 1
+    with pytest.raises(ConfigError, match="n_best needs a beam"):
+        model.search_options(["sample=true"], n_best=2)
 
 
 @pytest.mark.parametrize("settings", [["top_k=3"], ["top_k=3", "beam_size=4"], ["sample=true"]])
