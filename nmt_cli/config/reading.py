@@ -296,7 +296,9 @@ def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> 
     above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
     below = (place for known, place in places.items() if known[: len(loc)] == loc)
     place = next(above, next(below, shown))
-    return f"{place}: {_dotted(loc)}: {_what(error, loc)}"
+    is_glued = any(":" in str(part) for part in loc)
+    hint = " (put a space after the colon)" if is_glued else ""
+    return f"{place}: {_dotted(loc)}: {_what(error, loc)}{hint}"
 
 
 def _what(error: dict[str, Any], loc: Location) -> str:

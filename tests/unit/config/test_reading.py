@@ -134,6 +134,7 @@ class TestProblems:
             "  dropout: 1.5\n"
             "  norm: before\n"
             "train: {max_step: 3, learning_rate: 1e-4x}\n"
+            "decode: {beam_size:3}\n"
         )
         assert set(problems(text, "train.seed=3", "decode.beam_size=0")) == {
             "c.yaml:1: name: should be the name of a folder, without a slash or a leading dot or "
@@ -148,6 +149,8 @@ class TestProblems:
             "c.yaml:14: train.max_step: unknown key. Did you mean 'max_steps'?",
             'c.yaml:14: train.learning_rate: should be a valid number (it is "1e-4x")',
             "--set train.seed=3: train.seed: unknown key.",
+            "c.yaml:15: decode.beam_size:3: unknown key. Did you mean 'beam_size'? (put a space "
+            "after the colon)",
             "--set decode.beam_size=0: decode.beam_size: should be greater than or equal to 1 "
             "(it is 0)",
         }
