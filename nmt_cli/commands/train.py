@@ -119,7 +119,12 @@ def train(
 
 def _note_stage(stage: "LoadedConfig", loaded: "LoadedConfig") -> None:
     if stage.config.name != loaded.config.name:
-        console.note(f"stage: {stage.config.name}")
+        total = len(loaded.config.train.stages) + 1
+        number = stage.config.name.rpartition("-")[2]
+        console.note(f"stage {number} of {total}: {stage.config.name}")
+    elif loaded.config.train.stages:
+        total = len(loaded.config.train.stages) + 1
+        console.note(f"stage {total} of {total}: {stage.config.name}")
 
 
 def _rehearse(stage: "Stage", *, fresh: bool) -> None:

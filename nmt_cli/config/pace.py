@@ -118,7 +118,7 @@ def _weights(config: Config) -> tuple[int, int]:
 
 def spoken(seconds: float) -> str:
     """Return a time as `--time` takes it, in two digits or so: 90s, 25m, 3h."""
-    if seconds < 120 and seconds % 60:
+    if seconds < 120 and (seconds % 60 or not seconds):
         return f"{seconds:.0f}s"
     if seconds < 120 * 60 and seconds % 3600:
         return f"{seconds / 60:.0f}m"

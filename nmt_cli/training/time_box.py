@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from nmt_cli.config.pace import Lengths, Machine, spoken, step_seconds
+from nmt_cli.config.reading import with_values
 from nmt_cli.config.schema import Config
 
 _HALF = 0.5  # share of the limit after which there should be an evaluation: a young model's outputs
@@ -168,6 +169,10 @@ def run_time(
     steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
     seconds = run_seconds(steps, step, pairs)
     told = f"{steps:,} steps take about {spoken(seconds)} here"
+    if config.train.consistency != "none":
+        plain = with_values(config, {"train.consistency": "none"}, "train.consistency")
+        less = run_seconds(steps, step_seconds(plain, lengths, machine), pairs)
+        return f"{told}, and about {spoken(less)} without train.consistency"
     enough = _as_limit(run_seconds(steps / _ENOUGH, step, pairs))
     if "train.max_steps" not in chosen or seconds < max(_WORTH_TELLING_S, 1.5 * enough):
         return told

@@ -32,6 +32,15 @@ def test_a_long_run_is_told_with_a_limit_that_is_enough():
     assert "--time" not in run_time(config(round(100 / step)), auto, *sizes)
 
 
+def test_what_consistency_costs_is_told():
+    step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    plain = config(round(3600 / step))
+    train = plain.train.model_copy(update={"consistency": "simcut"})
+    double = plain.model_copy(update={"train": train})
+    told = run_time(double, {"train.max_steps"}, LENGTHS, 30_000, USUAL_MACHINE)
+    assert told.endswith(" here, and about 64m without train.consistency")
+
+
 def test_a_recipe_with_steps_of_its_own_is_not_said_to_need_fewer():
     step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
     told = run_time(config(round(3600 / step)), (), LENGTHS, 30_000, USUAL_MACHINE)
@@ -65,6 +74,7 @@ def test_a_step_that_reads_its_batch_twice_takes_nearly_twice_as_long():
     ("seconds", "text"),
     [
         (30, "30s"),
+        (0, "0s"),
         (60, "1m"),
         (100, "100s"),
         (120, "2m"),

@@ -145,7 +145,7 @@ def test_a_dry_run_tells_of_the_stages_that_are_left(run_nmt, config):
     settings += ["--set=train.stages.1={max_steps: 5}", "--time=20s"]
     done = run_nmt("train", config, "--dry-run", *settings, cwd=Path())
     assert done.returncode == 0, done.stderr
-    assert "stage: toy-stage-1\ntrain: 3,000 pairs" in done.stderr
+    assert "stage 1 of 3: toy-stage-1\ntrain: 3,000 pairs" in done.stderr
     assert "then: toy-stage-2, 5 steps\nthen: toy, 6 steps" in done.stderr
 
     list(train(config, set=[*SHORT, "train.max_steps=1"]))
@@ -153,7 +153,7 @@ def test_a_dry_run_tells_of_the_stages_that_are_left(run_nmt, config):
     settings += ["--set=train.max_steps=auto"]
     done = run_nmt("train", config, "--dry-run", *settings, cwd=Path())
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("stage: toy-stage-2\n")
+    assert done.stderr.startswith("stage 2 of 3: toy-stage-2\n")
     assert "train: 1,500 pairs" in done.stderr
     assert "then: toy, steps chosen when it begins" in done.stderr
 
