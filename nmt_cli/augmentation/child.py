@@ -1,7 +1,8 @@
-"""A command of nmt in a process of its own, which stops, and saves, when this one is gone.
+"""A command of nmt in a process of its own, which stops, and saves, when this one does or is gone.
 
 The two share a pipe, the standard input of the child. It ends when this process does, however that
-happens, and on every system.
+happens, and on every system. What a terminal sends to both the child ignores, so that it is told
+once, by this process.
 """
 
 import os
@@ -14,18 +15,14 @@ from collections.abc import Sequence
 
 
 def exit_code(arguments: Sequence[str]) -> int:
-    """Run a command; a signal to stop reaches it, and is waited for while it saves."""
+    """Run a command; each KeyboardInterrupt asks it to stop, and it has time to save."""
     command = [sys.executable, "-m", __name__, *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 (nmt itself)
-        before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        try:
-            while True:
-                try:
-                    return process.wait()
-                except KeyboardInterrupt:
-                    continue  # the terminal has sent it to the command, too
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                process.terminate()
 
 
 def _stop_with_parent() -> None:
@@ -34,5 +31,7 @@ def _stop_with_parent() -> None:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     runpy.run_module("nmt_cli", run_name="__main__", alter_sys=True)

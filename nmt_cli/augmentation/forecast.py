@@ -44,6 +44,7 @@ def foretell(plan: Augmentation) -> list[str]:
     """
     if not plan.is_fresh:
         plan.check_same()
+    Corpora(plan.loaded.config, plan.loaded.data_dir).check_files()
     lines, seconds = Forecast(plan).making()
     if len({corpus.weight for corpus in plan.loaded.config.data.train}) > 1:
         lines.append("the weights of data.train do not apply to made pairs, which all weigh 1")

@@ -6,18 +6,21 @@ to write it). Files are read from their beginning to their end, a few lines at a
 """
 
 import collections
-import itertools
 import json
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nmt_cli.errors import DataError
 from nmt_cli.files import atomic_text, read_lines
 from nmt_cli.search.chat_session import has_loop
 from nmt_cli.text.corpus import Example, sample_evenly
 
 MOST_TIMES_AS_LONG = 3.0  # than what its other side makes one expect
+ALREADY_THERE = "already there"
+_SAME_LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{9}")  # one to four of them, ten times in a row
 
 Pair = Mapping[str, Any]
 
@@ -37,8 +40,14 @@ def write_pairs(path: Path, pairs: Iterable[Pair]) -> int:
 
 
 def read_pairs(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the pairs of some files, one after the other."""
-    return map(json.loads, itertools.chain.from_iterable(map(read_lines, paths)))
+    """Yield the pairs of some files, one after the other; DataError: one is damaged."""
+    for path in paths:
+        for number, line in enumerate(read_lines(path), start=1):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                hint = "delete it, and run the same command again"
+                raise DataError(f"{path}:{number}: damaged", hint=hint) from error
 
 
 class Filter:
@@ -93,11 +102,11 @@ class Filter:
         if source == target:
             return "not translated"
         if key in self._seen:
-            return "already there"
+            return ALREADY_THERE
         self._seen.add(key)
         if not 1 / MOST_TIMES_AS_LONG <= times <= MOST_TIMES_AS_LONG:
             return "too long or too short for its other side"
-        if has_loop(source) or has_loop(target):
+        if any(has_loop(side) or _SAME_LETTERS.search(side) for side in (source, target)):
             return "repeats itself"
         if pair["score"] < self._lowest[pair["from"]]:
             return "unlikely"

@@ -19,6 +19,7 @@ from nmt_cli.api.model import Model
 from nmt_cli.augmentation.child import exit_code
 from nmt_cli.augmentation.forecast import foretell
 from nmt_cli.augmentation.made_pairs import (
+    ALREADY_THERE,
     Filter,
     Pair,
     lowest_scores,
@@ -32,9 +33,9 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import ConfigError, DataError, NmtError
-from nmt_cli.files import atomic_text, remove_dir, remove_leftovers, write_text
+from nmt_cli.files import remove_dir, remove_leftovers, write_text
 from nmt_cli.lines import on_ray
-from nmt_cli.parts import Division
+from nmt_cli.parts import Division, folder_of, join
 from nmt_cli.resources import WINDOW_LINES
 from nmt_cli.search.loading import EngineOptions
 from nmt_cli.search.translator import full_windows
@@ -44,6 +45,7 @@ from nmt_cli.training.stages import check_same, is_over, stages_of
 
 _SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
+_USELESS = 0.5  # share of a model's pairs to drop that tells of a bad model
 
 Tell = Callable[[str], None]
 Count = Callable[[str, int, int], None]  # (what is done, how many are, of how many)
@@ -51,14 +53,18 @@ Progress = Callable[[], AbstractContextManager[Count]]
 
 
 class StoppedError(NmtError):
-    """A training was stopped, or failed and has said why; the exit code is its own."""
+    """A training was stopped, or failed and has said why; the exit code is its own.
+
+    Attributes:
+        signal: Number of the signal that stopped it; 0 if it failed.
+    """
 
     def __init__(self, name: str, code: int, *, is_fresh: bool) -> None:
-        was_stopped = code > _SIGNALS or code < 0
+        self.signal = -code if code < 0 else max(0, code - _SIGNALS)
         again = "the same command without --fresh" if is_fresh else "the same command"
-        why = f"was stopped; {again} resumes" if was_stopped else "failed"
+        why = f"was stopped; {again} resumes" if self.signal else "failed"
         super().__init__(f"the training of {name} {why}")
-        self.exit_code = _SIGNALS - code if code < 0 else code
+        self.exit_code = _SIGNALS + self.signal if self.signal else code
 
 
 def make(
@@ -77,7 +83,8 @@ def make(
         progress: Gives a function that is called as a model translates.
 
     Raises:
-        ConfigError: Another process uses the run, or made pairs there with other settings.
+        ConfigError: Another process uses the run, or made pairs there with other settings; or
+            there is another file of the name of the configuration.
         StoppedError: A training was stopped, or failed.
         NmtError: A text or model cannot be read, or the cluster cannot be reached.
     """
@@ -89,6 +96,7 @@ def make(
         if plan.is_fresh:
             _forget(plan)
         remove_leftovers(plan.folder)
+        path, text = _result(plan)
         for line in foretell(plan):
             tell(line)
         plan.keep()
@@ -97,13 +105,27 @@ def make(
             _make_pairs(plan, maker, cluster, tell, progress)
         for line in _sift(plan):
             tell(line)
-        path = Path(f"{plan.loaded.config.name}-augmented.yaml")
-        head = (
-            f"# Written by nmt augment --method {plan.method}: {plan.made.name} has the pairs\n"
-            "# that were made, each with the model and the line that it came from.\n"
-        )
-        write_text(path, head + to_yaml(plan.result(), plan.loaded.auto))
+        write_text(path, text)
     return path
+
+
+def _result(plan: Augmentation) -> tuple[Path, str]:
+    """Return the file of the configuration that learns from the pairs, and its text.
+
+    ConfigError: there is another one, which may be somebody's work.
+    """
+    path = Path(f"{plan.loaded.config.name}-augmented.yaml")
+    head = (
+        f"# Written by nmt augment --method {plan.method}: {plan.made.name} has the pairs\n"
+        "# that were made, each with the model and the line that it came from.\n"
+    )
+    text = head + to_yaml(plan.result(), plan.loaded.auto)
+    if path.exists() and not plan.is_fresh and path.read_text(encoding="utf-8") != text:
+        raise ConfigError(
+            f"{path}: exists already, and differs from what would be written",
+            hint="rename it, or replace it and all that was made with --fresh",
+        )
+    return path, text
 
 
 def samples(plan: Augmentation, count: int) -> list[Pair]:
@@ -172,15 +194,19 @@ def _make_pairs(
     with Model(bundle, where) as model, progress() as count:
         work = Pairing.of(plan, maker, model)
         counted = functools.partial(count, f"{maker.name}: translating")
+        division = Division(path, work.depends_on(), lines)
         if cluster is not None:
-            parts = Division(path, work.depends_on(), lines)
-            on_ray.run(work, [parts], cluster, on_done=counted)
+            on_ray.run(work, [division], cluster, on_done=counted)
             return
-        total = sum(1 for _ in lines())
-        with atomic_text(path) as stream:
-            for done, pair in enumerate(work.found(full_windows(lines(), WINDOW_LINES)), start=1):
-                stream.write(work.line(pair))
-                counted(done, total)
+        missing = division.missing()
+        done = itertools.count(division.total - sum(len(part.lines) for part in missing) + 1)
+        for part, items in division.with_items(missing):
+            with part.written() as stream:
+                for pair in work.found(full_windows(items, WINDOW_LINES)):
+                    stream.write(work.line(pair))
+                    counted(next(done), division.total)
+        join(path)
+        remove_dir(folder_of(path))
 
 
 def _train(plan: Augmentation, maker: Maker, tell: Tell) -> str:
@@ -215,6 +241,9 @@ def _sift(plan: Augmentation) -> Iterator[str]:
         counts[maker.name] = {"kept": sieve.num_kept[maker.name], "dropped": dropped}
         reasons = ", ".join(f"{n:,} {why}" for why, n in dropped.items()) or "none"
         yield f"{maker.name}: {sieve.num_kept[maker.name]:,} pairs kept; dropped: {reasons}"
+        useless = sum(n for why, n in dropped.items() if why != ALREADY_THERE)
+        if useless > _USELESS * (sieve.num_kept[maker.name] + sum(dropped.values())):
+            yield f"{maker.name} is too bad a model for this: most of its pairs are of no use"
     write_text(plan.folder / "counts.json", json.dumps(counts, indent=1) + "\n")
     if not kept:
         raise DataError(f"{plan.made}: no pair is worth learning from")

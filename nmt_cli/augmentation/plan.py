@@ -22,7 +22,7 @@ from nmt_cli.config.pace import seconds_of
 from nmt_cli.config.reading import LoadedConfig, auto_keys, checked
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.files import read_lines, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.languages import Way
@@ -98,7 +98,7 @@ class Augmentation:
         seconds_of(self.time_limit)
         mono = self.monolingual
         if mono is not None and not mono.is_file():
-            raise DataError(f"{mono}: no such file")
+            raise DataError(f"{mono}: {'is not a file' if mono.exists() else 'no such file'}")
         if mono is not None and next(self._monolingual_lines(mono), None) is None:
             raise DataError(f"{mono}: has no text")
         for maker in self.makers:
@@ -107,17 +107,25 @@ class Augmentation:
     def _check_options(self) -> None:
         data, mono = self.loaded.config.data, self.monolingual
         if self.method not in METHODS:
-            raise ConfigError(f"--method must be one of {', '.join(METHODS)}")
+            raise ConfigError(
+                f"--method {self.method}: not one of {', '.join(METHODS)}."
+                f"{did_you_mean(self.method, METHODS)}"
+            )
         if self.copies < (least := int(not self.models)):
-            raise ConfigError(f"--copies must be at least {least} (it is {self.copies})")
+            without = " without --model" if least else ""
+            raise ConfigError(f"--copies must be at least {least}{without} (it is {self.copies})")
         if not 0 <= self.drop <= _MOST_DROPPED:
             raise ConfigError(f"--drop must be 0 to {_MOST_DROPPED} (it is {self.drop:g})")
         if not self.loaded.config.facts.is_parallel:
             raise ConfigError("nmt augment is for task: translation")
-        if (mono is None and self.method == BACK_TRANSLATE) or (mono and self.method == DIVERSIFY):
+        if mono is None and self.method == BACK_TRANSLATE:
             raise ConfigError(
-                f"--monolingual FILE and --method {BACK_TRANSLATE} go together "
-                f"(or {DISTIL}, for lines in the source language)"
+                f"--method {BACK_TRANSLATE} needs --monolingual FILE, lines in the target language"
+            )
+        if mono and self.method == DIVERSIFY:
+            raise ConfigError(
+                f"--monolingual FILE needs --method {BACK_TRANSLATE}, "
+                f"or {DISTIL} for lines in the source language"
             )
         if self.is_sampled and self.method == DISTIL:
             raise ConfigError(f"--sample cannot be combined with --method {DISTIL}")
@@ -272,16 +280,23 @@ class Augmentation:
         return checked(tree | values | {"data": tree["data"] | data}, "nmt augment")
 
     def check_same(self) -> None:
-        """Raise ConfigError if an earlier command in this folder made its pairs otherwise."""
+        """Raise ConfigError if an earlier command in this folder made its pairs otherwise.
+
+        DataError: what it left is damaged.
+        """
         if not self._kept.exists():
             return
-        before = json.loads(self._kept.read_text(encoding="utf-8"))
+        try:
+            before = json.loads(self._kept.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DataError(f"{self._kept}: damaged", hint="start over with --fresh") from error
         now = self._settings()
         changed = [name for name in now.keys() & before.keys() if before[name] != now[name]]
         if changed:
             raise ConfigError(
                 f"{self.folder} was made with other settings: {', '.join(sorted(changed))}",
-                hint="set them back, or start over with --fresh",
+                hint="set them back, give the run another name: --set name=NAME, or start over "
+                "with --fresh",
             )
 
     def keep(self) -> None:

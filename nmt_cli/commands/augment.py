@@ -53,7 +53,7 @@ def augment(
     Example: nmt augment my.yaml --method back-translate --monolingual more.de --sample
     """
     from nmt_cli.augmentation.forecast import foretell
-    from nmt_cli.augmentation.making import make, samples
+    from nmt_cli.augmentation.making import StoppedError, make, samples
     from nmt_cli.augmentation.plan import Augmentation
     from nmt_cli.config.reading import load_config
     from nmt_cli.terminal.lines import Where
@@ -80,8 +80,14 @@ def augment(
         for line in foretell(plan):
             console.note(line)
         return
-    with StopRequest():
-        path = make(plan, cluster=cluster, tell=console.note, progress=console.counting)
+    with StopRequest() as stop:
+        try:
+            path = make(plan, cluster=cluster, tell=console.note, progress=console.counting)
+        except StoppedError as stopped:
+            if not stopped.signal:
+                raise
+            console.note(str(stopped))
+            stop.exit_if_set(stopped.signal)
     for pair in samples(plan, _SAMPLES):
         console.note(f"  {pair['from']}: {pair['source']} -> {pair['target']}")
     console.note(f"wrote {path}")

@@ -68,7 +68,7 @@ def test_killed_and_run_again_it_makes_the_same_text(run_nmt, project, tmp_path_
     at_random = [random.uniform(0.0, 0.5) * took for _ in range(3)]
     for kills in (KILLS, at_random):
         other = tmp_path_factory.mktemp("killed")
-        for path in project.glob("*.*"):
+        for path in (*project.glob("train.*"), project / "toy.yaml"):
             (other / path.name).write_bytes(path.read_bytes())
         for moment in kills:
             kill(other, moment)
@@ -151,12 +151,12 @@ def test_given_models_of_both_directions_diversify(run_nmt, project, toy_bundle)
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--method=magic"], "--method must be one of diversify, back-translate, distil"),
-        (["--method=back-translate"], "--monolingual FILE and --method back-translate go together"),
-        (["--monolingual=x"], "--monolingual FILE and --method back-translate go together"),
+        (["--method=diversfy"], "not one of diversify, back-translate, distil. Did you mean 'div"),
+        (["--method=back-translate"], "--method back-translate needs --monolingual FILE"),
+        (["--monolingual=x"], "--monolingual FILE needs --method back-translate, or distil"),
         (["--method=distil", "--sample"], "--sample cannot be combined with --method distil"),
         (["--time=never"], "never"),
-        (["--copies=0"], "--copies must be at least 1 (it is 0)"),
+        (["--copies=0"], "--copies must be at least 1 without --model (it is 0)"),
         (["--drop=1"], "--drop must be 0 to 0.9 (it is 1)"),
         (["--set=task=chat"], "nmt augment is for task: translation"),
         (["--set=data.train=" + SEVERAL, "--set=data.dev=" + SEVERAL], "text of one direction"),
@@ -173,6 +173,8 @@ def test_a_file_that_is_not_there_and_a_model_of_the_other_direction(run_nmt, pr
     back = ["--method=back-translate", "--monolingual"]
     done = run_nmt("augment", "toy.yaml", *back, "none.de", *OPTIONS, cwd=project)
     assert (done.returncode, "none.de: no such file" in done.stderr) == (3, True)
+    done = run_nmt("augment", "toy.yaml", *back, ".", *OPTIONS, cwd=project)
+    assert (done.returncode, ".: is not a file" in done.stderr) == (3, True)
     languages = ["--set=data.source_lang=en", "--set=data.target_lang=de"]
     options = [*back, "train.de", f"--model={toy_bundle}", *languages, *OPTIONS]
     manifest = json.loads((toy_bundle / "bundle.json").read_text("utf-8"))
@@ -215,18 +217,22 @@ def test_a_training_whose_command_is_killed_stops_and_saves(project):
         pass
 
 
-def test_a_training_that_is_stopped_saves_and_the_command_says_so(run_nmt, project):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_training_that_is_stopped_saves_and_the_command_says_so(project, number):
+    """Also if the signal reaches this command alone."""
     started = _while_it_trains(project)
-    started.terminate()
+    started.send_signal(number)
     _, told = started.communicate(timeout=120)
-    assert started.returncode == 143
+    assert started.returncode == 128 + number
     assert "the training of forward-1 was stopped; the same command resumes" in told
+    assert "error" not in told
 
 
-def test_a_command_that_is_stopped_while_a_model_translates_says_so(project, toy_bundle):
+def test_a_command_that_is_stopped_while_a_model_translates_resumes(run_nmt, project, toy_bundle):
     folder = project / "runs" / "toy" / "augmented"
     text = (project / "train.en").read_text("utf-8")
-    (project / "more.en").write_text(text * 50, "utf-8")
+    count = 150 * len(text.splitlines())
+    (project / "more.en").write_text(text * 150, "utf-8")
     options = ["--method=distil", "--monolingual=more.en", f"--model={toy_bundle}", *OPTIONS]
     started = subprocess.Popen(
         [sys.executable, "-m", "nmt_cli", "augment", "toy.yaml", *options],
@@ -235,15 +241,40 @@ def test_a_command_that_is_stopped_while_a_model_translates_says_so(project, toy
         text=True,
     )
     ends = time.monotonic() + 240
-    while not [*folder.glob(".model-1*")] and time.monotonic() < ends:
+    first = folder / "model-1.jsonl.parts" / "1-of-3.json"
+    while not first.exists() and time.monotonic() < ends:
         time.sleep(0.005)
     started.terminate()
     _, told = started.communicate(timeout=120)
     assert started.returncode == 143
     assert "stopped at once; the same command starts again or resumes" in told
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "dev.jsonl", "given-1.jsonl", "plan.json"
-    ]  # fmt: skip
+    assert not (folder / "model-1.jsonl").exists()
+    assert not [*folder.rglob(".*")]
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert first.parent.exists() is False
+    lines = (folder / "model-1.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["line"] for line in lines] == [*range(1, count + 1)]
+
+
+def test_a_configuration_of_that_name_and_damaged_pairs_are_told(run_nmt, project, toy_bundle):
+    options = ["--method=distil", f"--model={toy_bundle}", "--drop=0", *OPTIONS]
+    result = project / "toy-augmented.yaml"
+    result.write_text("name: mine\n", "utf-8")
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert (done.returncode, "toy-augmented.yaml: exists already" in done.stderr) == (2, True)
+    assert result.read_text("utf-8") == "name: mine\n"
+    result.unlink()
+    assert run_nmt("augment", "toy.yaml", *options, cwd=project).returncode == 0
+    assert run_nmt("augment", "toy.yaml", *options, cwd=project).returncode == 0  # as it was
+
+    pairs = project / "runs" / "toy" / "augmented" / "model-1.jsonl"
+    pairs.write_bytes(pairs.read_bytes()[:-20])
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert (done.returncode, "model-1.jsonl:100: damaged" in done.stderr) == (3, True)
+    (pairs.parent / "plan.json").write_text("{", "utf-8")
+    done = run_nmt("augment", "toy.yaml", *options, cwd=project)
+    assert (done.returncode, "plan.json: damaged" in done.stderr) == (3, True)
 
 
 def test_a_dry_run_tells_what_it_costs_and_writes_nothing(run_nmt, project):

@@ -39,6 +39,8 @@ def given(tmp_path):
         (made("the dog number 3 runs", "hund nummer 3 rennt"), "already there"),
         (made("a cat sleeps here", "ja"), _LENGTH),
         (made("yes", "ja, das ist eine sehr lange antwort"), _LENGTH),
+        (made("this is how it is", "zzzzzzzzzzzzzz"), "repeats itself"),
+        (made("이것은 아주 긴 말이야", "그는는는는는는는는는는는는"), "repeats itself"),
         (made("we went to see it all", "und so und so und so und so"), "repeats itself"),
         (made("a cat sleeps here", "eine katze schläft", -9.0), "unlikely"),
     ],
