@@ -34,7 +34,9 @@ class Result:
     facts: dict[str, Any] = field(default_factory=dict)
     # how the outputs were made, for people
     settings: Mapping[str, str] = field(default_factory=dict)
-    references: list[str] | None = None  # its own, if its inputs were others than the corpus's
+    # its own, if its inputs were others than the corpus's
+    sources: list[str] | None = None
+    references: list[str] | None = None
 
 
 @dataclass(frozen=True)

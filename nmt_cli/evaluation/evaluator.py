@@ -159,9 +159,11 @@ class Evaluator:
         # A reply answers its turn alone: a chat's are neither merged nor split.
         for kind in (k for k in self.noises if first.session is None or k in CHANGES):
             noisy = with_noise(self.examples, kind)
-            references = first.corpus(noisy, self.language).references
+            own = first.corpus(noisy, self.language)
             found = first.run(noisy, self.on_progress)
-            results.append(replace(found, name=kind, references=references))
+            results.append(
+                replace(found, name=kind, sources=own.sources, references=own.references)
+            )
         if self.glossary is not None:
             terms = TermSearcher(first.engine, first.encoder.vocabularies, self.glossary)
             found = replace(first, terms=terms).run(self.examples, self.on_progress)

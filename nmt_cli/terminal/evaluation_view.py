@@ -94,9 +94,13 @@ def _show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
     console.result(f"p: paired bootstrap, {bootstrap_signature()}")
     for sample in samples:
         console.result("")
-        sides = [(k, sample[k]) for k in ("source", "reference") if k in sample]
-        outputs = zip((result.name for result in results), sample["outputs"], strict=True)
-        console.result_columns([*sides, *outputs])
+        rows = [[k, sample[k]] for k in ("source", "reference") if k in sample]
+        for result, source, output in zip(
+            results, sample["sources"], sample["outputs"], strict=True
+        ):
+            rows += [[f"{result.name}: source", source]] if source is not None else []
+            rows.append([result.name, output])
+        console.result_columns(rows)
 
 
 def _show_judged(name: str, judged: Judged, *, as_json: bool) -> None:
@@ -135,10 +139,15 @@ def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]
 
 
 def _samples(evaluation: Comparison) -> list[dict[str, Any]]:
-    return [
-        _sides(evaluation, i) | {"outputs": [result.outputs[i] for result in evaluation.results]}
-        for i in evaluation.samples(_NUM_SAMPLES)
-    ]
+    """Return segments with what each system wrote, and what it read if that was something else."""
+    found = []
+    for i in evaluation.samples(_NUM_SAMPLES):
+        sides = _sides(evaluation, i)
+        read = [r.sources[i] if r.sources else None for r in evaluation.results]
+        sources = [source if source != sides.get("source") else None for source in read]
+        outputs = [result.outputs[i] for result in evaluation.results]
+        found.append(sides | {"sources": sources, "outputs": outputs})
+    return found
 
 
 def _sides(evaluation: Comparison, index: int) -> dict[str, str]:

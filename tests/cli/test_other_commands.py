@@ -167,8 +167,13 @@ def test_evaluate_scores_each_noise(run_nmt, toy_bundle, toy_corpus, tmp_path):
     files = ["-i", str(toy_corpus / "test.en"), "--reference", str(toy_corpus / "test.de")]
     done = run_nmt("evaluate", "-m", str(toy_bundle), *files, "--noise", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    clean, *noisy = json.loads(done.stdout)["systems"]
+    record = json.loads(done.stdout)
+    clean, *noisy = record["systems"]
     scores = {system["name"]: system["bleu"]["score"] for system in noisy}
+    for sample in record["samples"]:
+        read = dict(zip([None, *scores], sample["sources"], strict=True))
+        assert read[None] is None
+        assert read["capitals"] == sample["source"].upper()
     assert [*scores] == [*NOISES]
     same = [scores[kind] for kind in ("lower_case", "capitals", "split")]
     assert same == [clean["bleu"]["score"]] * 3
