@@ -1,8 +1,8 @@
 """A command of nmt in a process of its own, which stops, and saves, when this one does or is gone.
 
 The two share a pipe, the standard input of the child. It ends when this process does, however that
-happens, and on every system. What a terminal sends to both the child ignores, so that it is told
-once, by this process.
+happens, and on every system. The child ignores the signals that a terminal sends to both of them:
+only this process tells it to stop, so it is told once.
 """
 
 import os
