@@ -217,7 +217,7 @@ def test_a_training_whose_command_is_killed_stops_and_saves(project):
         pass
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_training_that_is_stopped_saves_and_the_command_says_so(project, number):
     """Also if the signal reaches this command alone."""
     started = _while_it_trains(project)

@@ -14,7 +14,7 @@ from nmt_cli.errors import (
 
 @pytest.mark.parametrize(
     ("kind", "exit_code"),
-    [(NmtError, 1), (ConfigError, 2), (DataError, 3), (ModelFileError, 4), (TrainingError, 5)],
+    [(NmtError, 5), (ConfigError, 2), (DataError, 3), (ModelFileError, 4), (TrainingError, 5)],
 )
 def test_each_kind_of_problem_has_its_exit_code(kind, exit_code):
     error = kind("train.de:3: wrong", hint="mend it")
