@@ -65,6 +65,18 @@ class Comparison(ABC):
     def samples(self, count: int) -> list[int]:
         """Return segments, from 0, that are worth a look."""
 
+    def own_text(self, result: Result, index: int) -> dict[str, str]:
+        """Return source and reference of a segment where a result has others than the corpus."""
+        sides = {
+            "source": (result.sources, self.corpus.sources),
+            "reference": (result.references, self.corpus.references),
+        }
+        return {
+            name: own[index]
+            for name, (own, all_) in sides.items()
+            if own is not None and (all_ is None or own[index] != all_[index])
+        }
+
     @cached_property
     def scores(self) -> list[dict[str, Any]]:
         """Each system's scores and facts, as JSON data by name."""
@@ -74,10 +86,7 @@ class Comparison(ABC):
         ]
 
     def cells(self, name: str) -> list[str]:
-        """Return each system's score of a name for people; but for the first with its p-value.
-
-        That of a bootstrap is small for equal outputs, where it means nothing.
-        """
+        """Return each system's score of a name for people; but for the first with its p-value."""
         cells = [value_text(name, found[name]) if name in found else "" for found in self.scores]
         for i in range(1, len(cells)):
             if (p := self.p_values[i - 1].get(name)) is not None:

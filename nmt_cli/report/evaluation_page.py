@@ -137,10 +137,13 @@ def _segments(evaluation: Comparison, headings: Mapping[int, str]) -> str:
     for index, heading in headings.items():
         rows = [("source", sources[index], "")] if sources is not None else []
         rows.append(("reference", references[index], language))
-        rows += [
-            (name or "output", result.outputs[index], language)
-            for name, result in zip(names, evaluation.results, strict=True)
-        ]
+        for name, result in zip(names, evaluation.results, strict=True):
+            own = evaluation.own_text(result, index)
+            rows += [
+                (f"{name}: {side}", text, language if side == "reference" else "")
+                for side, text in own.items()
+            ]
+            rows.append((name or "output", result.outputs[index], language))
         blocks.append(f"<h3>{html.escape(heading)}</h3>\n{texts(rows)}")
     return "".join(blocks)
 

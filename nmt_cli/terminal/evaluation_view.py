@@ -95,10 +95,8 @@ def _show_side_by_side(evaluation: Comparison, *, as_json: bool) -> None:
     for sample in samples:
         console.result("")
         rows = [[k, sample[k]] for k in ("source", "reference") if k in sample]
-        for result, source, output in zip(
-            results, sample["sources"], sample["outputs"], strict=True
-        ):
-            rows += [[f"{result.name}: source", source]] if source is not None else []
+        for result, own, output in zip(results, sample["own"], sample["outputs"], strict=True):
+            rows += [[f"{result.name}: {side}", text] for side, text in own.items()]
             rows.append([result.name, output])
         console.result_columns(rows)
 
@@ -139,15 +137,15 @@ def _segments(evaluation: Evaluation, indices: list[int]) -> list[dict[str, Any]
 
 
 def _samples(evaluation: Comparison) -> list[dict[str, Any]]:
-    """Return segments with what each system wrote, and what it read if that was something else."""
-    found = []
-    for i in evaluation.samples(_NUM_SAMPLES):
-        sides = _sides(evaluation, i)
-        read = [r.sources[i] if r.sources else None for r in evaluation.results]
-        sources = [source if source != sides.get("source") else None for source in read]
-        outputs = [result.outputs[i] for result in evaluation.results]
-        found.append(sides | {"sources": sources, "outputs": outputs})
-    return found
+    """Return segments with what each system wrote, and its own source and reference, if any."""
+    return [
+        _sides(evaluation, i)
+        | {
+            "own": [evaluation.own_text(result, i) for result in evaluation.results],
+            "outputs": [result.outputs[i] for result in evaluation.results],
+        }
+        for i in evaluation.samples(_NUM_SAMPLES)
+    ]
 
 
 def _sides(evaluation: Comparison, index: int) -> dict[str, str]:

@@ -171,9 +171,11 @@ def test_evaluate_scores_each_noise(run_nmt, toy_bundle, toy_corpus, tmp_path):
     clean, *noisy = record["systems"]
     scores = {system["name"]: system["bleu"]["score"] for system in noisy}
     for sample in record["samples"]:
-        read = dict(zip([None, *scores], sample["sources"], strict=True))
-        assert read[None] is None
-        assert read["capitals"] == sample["source"].upper()
+        own = dict(zip([None, *scores], sample["own"], strict=True))
+        assert own[None] == {}
+        assert own["capitals"] == {"source": sample["source"].upper()}
+        merged = own["merged"].get("reference", sample["reference"])  # the last has no next one
+        assert merged.startswith(sample["reference"])
     assert [*scores] == [*NOISES]
     same = [scores[kind] for kind in ("lower_case", "capitals", "split")]
     assert same == [clean["bleu"]["score"]] * 3
