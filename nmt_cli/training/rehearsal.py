@@ -47,7 +47,7 @@ def dry_run(
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
     if begun:  # without `FileHashes`, which would write what it remembers
-        check_text_and_keys(run, begun, config, text_hashes(corpora, sha256_of))
+        check_text_and_keys(run, begun, config, text_hashes(corpora, sha256_of), start)
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     check_samples(config, corpora, samples, vocabularies)
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config, vocabularies)

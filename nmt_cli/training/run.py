@@ -153,7 +153,7 @@ def prepare(
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
         text = text_hashes(corpora, hashes)
-        check_text_and_keys(run, begun, config, text)
+        check_text_and_keys(run, begun, config, text, start)
         if vocabularies is None:
             if of_run is not None and not begun:
                 bring(config, corpora, folder.path, hashes, of_run, tell)
@@ -288,8 +288,11 @@ def run_settings(
     `text` has the hash of the text of each split, by its name in `TEXTS`; `vocabulary` is the
     encoder's. Of the model to start from, the path is among the keys, but another may be there now.
     """
-    weights = "" if start is None else start.identity
-    return {**fixed_keys(config), **text, _VOCABULARY: vocabulary, _START: weights}
+    return {**fixed_keys(config), **text, **_weights_of(start), _VOCABULARY: vocabulary}
+
+
+def _weights_of(start: Bundle | None) -> dict[str, str]:
+    return {} if start is None else {_START: start.identity}
 
 
 def as_begun(config: Config, begun: Mapping[str, Any], *, tell: Callable[[str], None]) -> Config:
@@ -317,10 +320,14 @@ def text_hashes(corpora: Corpora, hash_of: Callable[[Path], str]) -> dict[str, s
 
 
 def check_text_and_keys(
-    run: RunFolder, begun: Mapping[str, Any], config: Config, text: Mapping[str, str]
+    run: RunFolder,
+    begun: Mapping[str, Any],
+    config: Config,
+    text: Mapping[str, str],
+    start: Bundle | None,
 ) -> None:
     """Compare all that is known before there is a vocabulary; see `check_settings`."""
-    now = {**fixed_keys(config), **text}
+    now = {**fixed_keys(config), **text, **_weights_of(start)}
     sizes = kept_sizes(run.path)  # the one that was wanted, and the one that the text filled
     is_same = now[VOCAB_SIZE] in sizes and begun.get(VOCAB_SIZE) in sizes
     if is_same or not sizes:  # they are lost: it shows when the vocabulary is trained again

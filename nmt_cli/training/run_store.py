@@ -182,8 +182,11 @@ class RunStore:
 
     def _bring(self, index: dict[str, Any]) -> None:
         """Make the run folder what the store has of the run, unless it is as far or further."""
-        here = saved_settings(self._run.checkpoints)
-        if here and (changed := changed_settings(here, index["settings"])):
+        here, there = saved_settings(self._run.checkpoints), index["settings"]
+        shared = here.keys() & there.keys()  # an earlier version may have kept less
+        if changed := changed_settings(
+            *({name: of[name] for name in shared} for of in (here, there))
+        ):
             raise ConfigError(
                 f"{self._run.path} has other settings than {self._store.url}: {', '.join(changed)}",
                 hint="give the run another name (--set name=NAME), or start over with --fresh",

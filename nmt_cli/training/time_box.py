@@ -172,7 +172,7 @@ def run_time(
     if config.train.consistency != "none":
         plain = with_values(config, {"train.consistency": "none"}, "train.consistency")
         less = run_seconds(steps, step_seconds(plain, lengths, machine), pairs)
-        return f"{told}, and about {spoken(less)} without train.consistency"
+        told += f", and about {spoken(less)} without train.consistency"
     enough = _as_limit(run_seconds(steps / _ENOUGH, step, pairs))
     if "train.max_steps" not in chosen or seconds < max(_WORTH_TELLING_S, 1.5 * enough):
         return told
