@@ -30,7 +30,7 @@ def find_bundle(
 
     Raises:
         ModelFileError: There is none, it is damaged, or it is for another task; or the models of an
-            ensemble have different vocabularies, or the backward model is not one.
+            ensemble have different vocabularies or directions, or the backward model is not one.
     """
     if backward is not None:
         bundle, other = find_bundle(model, *tasks), find_bundle(backward, TRANSLATION)
@@ -79,7 +79,7 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
         for bundle in (first, other)
     )
     ways = [(one.manifest.source_lang, one.manifest.target_lang) for one in (first, other)]
-    if all(itertools.chain(*ways)) and ways[0] != ways[1]:
+    if not first.manifest.languages and all(itertools.chain(*ways)) and ways[0] != ways[1]:
         raise ModelFileError(
             f"{other.path}: translates from {' to '.join(ways[1])}",
             hint=f"the other models of the ensemble translate from {' to '.join(ways[0])}",
