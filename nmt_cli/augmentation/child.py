@@ -1,8 +1,8 @@
 """A command of nmt in a process of its own, which stops, and saves, when this one does or is gone.
 
 The two share a pipe, the standard input of the child. It ends when this process does, however that
-happens, and on every system. The child ignores the signals that a terminal sends to both of them:
-only this process tells it to stop, so it is told once.
+happens, and on every system. The child has a process group of its own, so that what a terminal or
+`timeout` sends reaches this process alone, which passes it on once.
 """
 
 import os
@@ -17,7 +17,8 @@ from collections.abc import Sequence
 def exit_code(arguments: Sequence[str]) -> int:
     """Run a command; each KeyboardInterrupt asks it to stop, and it has time to save."""
     command = [sys.executable, "-m", __name__, *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 (nmt itself)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, process_group=0) as process:  # noqa: S603 (nmt itself)
         while True:
             try:
                 return process.wait()
@@ -31,7 +32,5 @@ def _stop_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     runpy.run_module("nmt_cli", run_name="__main__", alter_sys=True)

@@ -1,6 +1,7 @@
 """What `nmt augment` is going to do, and about how long that takes on this machine.
 
-What was made before, and what steps of training were taken, is not counted again.
+Files that were made before and steps of training that were taken are not counted again; a file that
+was begun is, as a whole.
 """
 
 import functools

@@ -19,7 +19,7 @@ from nmt_cli.search.chat_session import has_loop
 from nmt_cli.text.corpus import Example, sample_evenly
 
 MOST_TIMES_AS_LONG = 3.0  # than what its other side makes one expect
-ALREADY_THERE = "already there"
+ALREADY_THERE, UNLIKELY = "already there", "unlikely"  # reasons that tell nothing bad of a model
 _SAME_LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{9}")  # one to four of them, ten times in a row
 
 Pair = Mapping[str, Any]
@@ -109,7 +109,7 @@ class Filter:
         if any(has_loop(side) or _SAME_LETTERS.search(side) for side in (source, target)):
             return "repeats itself"
         if pair["score"] < self._lowest[pair["from"]]:
-            return "unlikely"
+            return UNLIKELY
         return ""
 
 

@@ -9,6 +9,7 @@ import functools
 import itertools
 import json
 import shlex
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +21,7 @@ from nmt_cli.augmentation.child import exit_code
 from nmt_cli.augmentation.forecast import foretell
 from nmt_cli.augmentation.made_pairs import (
     ALREADY_THERE,
+    UNLIKELY,
     Filter,
     Pair,
     lowest_scores,
@@ -45,6 +47,7 @@ from nmt_cli.training.stages import check_same, is_over, stages_of
 
 _SAVING_S = 120  # for a training to save that was asked to stop
 _SIGNALS = 128  # exit codes above it tell of a signal
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _USELESS = 0.5  # share of a model's pairs to drop that tells of a bad model
 
 Tell = Callable[[str], None]
@@ -56,15 +59,17 @@ class StoppedError(NmtError):
     """A training was stopped, or failed and has said why; the exit code is its own.
 
     Attributes:
-        signal: Number of the signal that stopped it; 0 if it failed.
+        signal: Number of the signal that asked it to stop; 0 if it failed.
     """
 
     def __init__(self, name: str, code: int, *, is_fresh: bool) -> None:
-        self.signal = -code if code < 0 else max(0, code - _SIGNALS)
+        self.exit_code = _SIGNALS - code if code < 0 else code
+        number = self.exit_code - _SIGNALS
+        self.signal = number if number in _STOPS else 0
         again = "the same command without --fresh" if is_fresh else "the same command"
         why = f"was stopped; {again} resumes" if self.signal else "failed"
+        why = f"was killed by signal {number}" if number > 0 and not self.signal else why
         super().__init__(f"the training of {name} {why}")
-        self.exit_code = _SIGNALS + self.signal if self.signal else code
 
 
 def make(
@@ -83,8 +88,8 @@ def make(
         progress: Gives a function that is called as a model translates.
 
     Raises:
-        ConfigError: Another process uses the run, or made pairs there with other settings; or
-            there is another file of the name of the configuration.
+        ConfigError: Another process uses the run, or made pairs or trained a model there with other
+            settings; or there is another file of the name of the configuration.
         StoppedError: A training was stopped, or failed.
         NmtError: A text or model cannot be read, or the cluster cannot be reached.
     """
@@ -93,11 +98,12 @@ def make(
     with plan.run.locked():
         for training in _trainings(plan):
             _wait_for(training, tell)
+        lines = foretell(plan)
+        path, text = _result(plan)
         if plan.is_fresh:
             _forget(plan)
         remove_leftovers(plan.folder)
-        path, text = _result(plan)
-        for line in foretell(plan):
+        for line in lines:
             tell(line)
         plan.keep()
         _write_given(plan)
@@ -120,7 +126,7 @@ def _result(plan: Augmentation) -> tuple[Path, str]:
         "# that were made, each with the model and the line that it came from.\n"
     )
     text = head + to_yaml(plan.result(), plan.loaded.auto)
-    if path.exists() and not plan.is_fresh and path.read_text(encoding="utf-8") != text:
+    if path.exists() and not plan.is_fresh and path.read_bytes() != text.encode():
         raise ConfigError(
             f"{path}: exists already, and differs from what would be written",
             hint="rename it, or replace it and all that was made with --fresh",
@@ -182,6 +188,7 @@ def _make_pairs(
     path = plan.pairs_of(maker)
     if path.exists():
         tell(f"{path}: reused")
+        remove_dir(folder_of(path))
         return
     bundle = find_bundle(maker.given or _train(plan, maker, tell))
     # One number format, however fast others are here: the same text gives the same bytes.
@@ -241,7 +248,7 @@ def _sift(plan: Augmentation) -> Iterator[str]:
         counts[maker.name] = {"kept": sieve.num_kept[maker.name], "dropped": dropped}
         reasons = ", ".join(f"{n:,} {why}" for why, n in dropped.items()) or "none"
         yield f"{maker.name}: {sieve.num_kept[maker.name]:,} pairs kept; dropped: {reasons}"
-        useless = sum(n for why, n in dropped.items() if why != ALREADY_THERE)
+        useless = sum(n for why, n in dropped.items() if why not in (ALREADY_THERE, UNLIKELY))
         if useless > _USELESS * (sieve.num_kept[maker.name] + sum(dropped.values())):
             yield f"{maker.name} is too bad a model for this: most of its pairs are of no use"
     write_text(plan.folder / "counts.json", json.dumps(counts, indent=1) + "\n")

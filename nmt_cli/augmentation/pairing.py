@@ -37,7 +37,7 @@ class Pairing(Work):
         return cls(
             model=model,
             maker=maker,
-            # What gets much longer than its source would be dropped, and takes long to write.
+            # What gets much longer than its source is hardly ever kept, and takes long to write.
             options=bounded(model.search_options(**search, **way)),
             way=way,
             is_distilled=plan.method == DISTIL,

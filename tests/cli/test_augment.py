@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.files import sha256_of
+from nmt_cli.parts import Share, folder_of, part_file
 from nmt_cli.training.run_folder import RunFolder
 
 TINY = [
@@ -200,6 +202,7 @@ def _while_it_trains(project):
         cwd=project,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     wanted = project / "runs" / "toy-forward-1" / "checkpoints" / "step-00000002"
     ends = time.monotonic() + 240
@@ -218,12 +221,14 @@ def test_a_training_whose_command_is_killed_stops_and_saves(project):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_training_that_is_stopped_saves_and_the_command_says_so(project, number):
-    """Also if the signal reaches this command alone."""
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_a_training_that_is_stopped_saves_and_the_command_says_so(project, number, send):
+    """Whether the signal is sent to this command alone, or to all that it began, too."""
     started = _while_it_trains(project)
-    started.send_signal(number)
+    send(started.pid, number)
     _, told = started.communicate(timeout=120)
     assert started.returncode == 128 + number
+    assert "saved at step" in told
     assert "the training of forward-1 was stopped; the same command resumes" in told
     assert "error" not in told
 
@@ -241,20 +246,26 @@ def test_a_command_that_is_stopped_while_a_model_translates_resumes(run_nmt, pro
         text=True,
     )
     ends = time.monotonic() + 240
-    first = folder / "model-1.jsonl.parts" / "1-of-3.json"
-    while not first.exists() and time.monotonic() < ends:
+    output, share = folder / "model-1.jsonl", Share(1, 3)
+    first, record = part_file(output, share), folder_of(output) / "1-of-3.json"
+    while not record.exists() and time.monotonic() < ends:
         time.sleep(0.005)
     started.terminate()
     _, told = started.communicate(timeout=120)
     assert started.returncode == 143
     assert "stopped at once; the same command starts again or resumes" in told
-    assert not (folder / "model-1.jsonl").exists()
+    assert not output.exists()
     assert not [*folder.rglob(".*")]
+
+    first.write_text(first.read_text("utf-8").replace('"from"', '"marked": 1, "from"'), "utf-8")
+    known = json.loads(record.read_text("utf-8")) | {"sha256": sha256_of(first)}
+    record.write_text(json.dumps(known), "utf-8")
     done = run_nmt("augment", "toy.yaml", *options, cwd=project)
     assert done.returncode == 0, done.stderr
-    assert first.parent.exists() is False
-    lines = (folder / "model-1.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["line"] for line in lines] == [*range(1, count + 1)]
+    assert not folder_of(output).exists()
+    pairs = [*map(json.loads, output.read_text("utf-8").splitlines())]
+    assert [pair["line"] for pair in pairs] == [*range(1, count + 1)]
+    assert sum("marked" in pair for pair in pairs) in range(count // 4, count // 2)
 
 
 def test_a_configuration_of_that_name_and_damaged_pairs_are_told(run_nmt, project, toy_bundle):
