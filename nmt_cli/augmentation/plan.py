@@ -26,6 +26,7 @@ from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.files import read_lines, sha256_of, write_text
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.languages import Way
+from nmt_cli.training.checkpoint import changed_shared
 from nmt_cli.training.run_folder import RunFolder
 
 DIVERSIFY, BACK_TRANSLATE, DISTIL = METHODS = ("diversify", "back-translate", "distil")
@@ -290,11 +291,9 @@ class Augmentation:
             before = json.loads(self._kept.read_text(encoding="utf-8"))
         except ValueError as error:
             raise DataError(f"{self._kept}: damaged", hint="start over with --fresh") from error
-        now = self._settings()
-        changed = [name for name in now.keys() & before.keys() if before[name] != now[name]]
-        if changed:
+        if changed := changed_shared(before, self._settings()):
             raise ConfigError(
-                f"{self.folder} was made with other settings: {', '.join(sorted(changed))}",
+                f"{self.folder} was made with other settings: {', '.join(changed)}",
                 hint="set them back, give the run another name: --set name=NAME, or start over "
                 "with --fresh",
             )

@@ -118,12 +118,11 @@ def train(
 
 
 def _note_stage(stage: "LoadedConfig", loaded: "LoadedConfig") -> None:
+    total = len(loaded.config.train.stages) + 1
     if stage.config.name != loaded.config.name:
-        total = len(loaded.config.train.stages) + 1
         number = stage.config.name.rpartition("-")[2]
         console.note(f"stage {number} of {total}: {stage.config.name}")
-    elif loaded.config.train.stages:
-        total = len(loaded.config.train.stages) + 1
+    elif total > 1:
         console.note(f"stage {total} of {total}: {stage.config.name}")
 
 

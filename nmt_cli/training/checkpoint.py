@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -317,3 +317,11 @@ def saved_settings(folder: Path) -> dict[str, Any]:
 def changed_settings(before: dict[str, Any], now: dict[str, Any]) -> Sequence[str]:
     """Return the dotted names of settings that differ."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+def changed_shared(before: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of settings that differ, of those that both have.
+
+    An earlier version may have kept less.
+    """
+    return sorted(name for name in before.keys() & now.keys() if before[name] != now[name])

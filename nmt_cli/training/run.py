@@ -57,7 +57,7 @@ from nmt_cli.training.auto_values import (
     resolve_for_machine,
     unfilled,
 )
-from nmt_cli.training.checkpoint import changed_settings, saved_settings
+from nmt_cli.training.checkpoint import changed_shared, saved_settings
 from nmt_cli.training.dataset import check_trainable
 from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run_folder import RunFolder
@@ -340,9 +340,7 @@ def check_settings(run: RunFolder, begun: Mapping[str, Any], now: Mapping[str, A
 
     One that its checkpoints, which may be older, do not keep is not compared.
     """
-    shared = begun.keys() & now.keys()
-    changed = changed_settings(*({name: of[name] for name in shared} for of in (begun, now)))
-    if changed:
+    if changed := changed_shared(begun, now):
         raise ConfigError(
             f"{run.path} was started with other settings: {', '.join(changed)}",
             hint="set them back, give the run another name, or start over with --fresh",

@@ -26,7 +26,7 @@ from nmt_cli.errors import ConfigError, NmtError, TrainingError
 from nmt_cli.events import Event, Saved, Started
 from nmt_cli.files import os_errors_as, remove_dir, sha256_of
 from nmt_cli.stores import INDEX, OBJECTS, Store
-from nmt_cli.training.checkpoint import changed_settings, saved_settings, step_of
+from nmt_cli.training.checkpoint import changed_shared, saved_settings, step_of
 from nmt_cli.training.run_folder import RunFolder
 
 _LOCK = "lock.json"
@@ -182,11 +182,8 @@ class RunStore:
 
     def _bring(self, index: dict[str, Any]) -> None:
         """Make the run folder what the store has of the run, unless it is as far or further."""
-        here, there = saved_settings(self._run.checkpoints), index["settings"]
-        shared = here.keys() & there.keys()  # an earlier version may have kept less
-        if changed := changed_settings(
-            *({name: of[name] for name in shared} for of in (here, there))
-        ):
+        here = saved_settings(self._run.checkpoints)
+        if changed := changed_shared(here, index["settings"]):
             raise ConfigError(
                 f"{self._run.path} has other settings than {self._store.url}: {', '.join(changed)}",
                 hint="give the run another name (--set name=NAME), or start over with --fresh",
