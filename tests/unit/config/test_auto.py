@@ -144,7 +144,7 @@ def timed(pairs: int, minutes: float, machine: Machine = USUAL_MACHINE, **values
 
 
 def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_heart():
-    quick, short, long = (timed(158_000, minutes) for minutes in (1, 20, 600))
+    quick, short, long = (timed(158_000, minutes) for minutes in (1, 120, 600))
     widths = [config.model.d_model for config in (quick, short, long)]
     assert widths == [64, 128, 256]
     assert quick.model.encoder_layers < short.model.encoder_layers
@@ -153,6 +153,11 @@ def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_hear
         quick.train.learning_rate > timed(158_000, 600, **{"model.d_model": 64}).train.learning_rate
     )
     assert timed(158_000, 10_000).model == chosen(158_000).model
+
+
+def test_layers_wait_until_there_is_time_to_teach_them():
+    layers = [timed(29_000, minutes).model.encoder_layers for minutes in (5, 30, 120)]
+    assert layers == [2, 2, 4]
 
 
 def test_a_slow_machine_gets_a_smaller_model():
@@ -175,8 +180,8 @@ def test_the_time_and_not_a_number_of_evaluations_ends_a_limited_run():
 
 
 def test_what_is_fixed_counts_for_the_time():
-    wide = timed(29_000, 60, **{"model.d_model": 1024})
-    assert wide.model.encoder_layers < timed(29_000, 60).model.encoder_layers
+    wide = timed(29_000, 120, **{"model.d_model": 1024})
+    assert wide.model.encoder_layers < timed(29_000, 120).model.encoder_layers
 
 
 def test_words_that_there_is_no_time_to_see_need_no_vocabulary():
