@@ -37,6 +37,8 @@ class Stage(NamedTuple):
 def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
     """Return the configuration of each stage, in order; that of the run itself is the last."""
     config = loaded.config
+    if not config.train.stages:
+        return [loaded]
     tree = config.model_dump(exclude_unset=True)  # what is not given may be as `train.from` has it
     found, start = [], config.train.start
     for number, stage in enumerate(config.train.stages, start=1):
@@ -48,7 +50,7 @@ def stages_of(loaded: LoadedConfig) -> list[LoadedConfig]:
         found.append(_changed(loaded, name, tree["train"] | values, data))
         start = str(RunFolder.of(found[-1].config).path)
     last = tree["train"] | {"stages": [], "from": start}
-    return [*found, _changed(loaded, config.name, last, tree["data"])] if found else [loaded]
+    return [*found, _changed(loaded, config.name, last, tree["data"])]
 
 
 def stages_to_do(

@@ -31,6 +31,15 @@ def test_a_run_without_stages_is_itself(config):
     assert stages_of(loaded) == [loaded]
 
 
+def test_a_configuration_needs_no_section_for_training(config, tmp_path):
+    settings = yaml.safe_load(Path(config).read_text())
+    del settings["train"]
+    short = tmp_path / "short.yaml"
+    short.write_text(yaml.safe_dump(settings))
+    loaded = load_config(str(short))
+    assert stages_of(loaded) == [loaded]
+
+
 def test_the_first_stage_has_the_corpora_both_ways_and_the_last_starts_from_it(config):
     first, last = stages_of(load_config(config, SHORT))
     ways = [(corpus.source, corpus.target) for corpus in first.config.data.train]
