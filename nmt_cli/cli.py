@@ -48,6 +48,8 @@ _REFUSED = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ER
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _DEBUG = "nmt_cli.debug"
 _COMPLETION = ("--install-completion", "--show-completion")
+_FIRST = ("--help", "-h", "--version", "-V", "--debug", *_COMPLETION)
+_HELP = "nmt_cli.help"
 # Options that had another name until 0.2: command, old, new.
 _RENAMED = (
     ("init", "--data", "--data-dir"),
@@ -80,11 +82,7 @@ class _Group(TyperGroup):
         As Typer options, even an unused `--help`, they would cost every `nmt X --help` a tenth of a
         second: Typer checks their values with pydantic, which it imports for the first one.
         """
-        if args[:1] == ["help"]:
-            if ctx.resilient_parsing:  # Tab behind it proposes commands
-                return list(super().parse_args(ctx, args[1:]))
-            self._help(ctx, args[1:])
-        while args and args[0] in ("--help", "-h", "--version", "-V", "--debug", *_COMPLETION):
+        while args and args[0] in _FIRST:
             option = args.pop(0)
             if option == "--debug":
                 ctx.meta[_DEBUG] = True
@@ -96,7 +94,23 @@ class _Group(TyperGroup):
             else:
                 typer.echo(f"nmt {__version__}")
             raise typer.Exit
+        if args[:1] == ["help"]:
+            if not ctx.resilient_parsing:
+                self._help(ctx, args[1:])
+            ctx.meta[_HELP] = True
+            args = args[1:]
         return list(super().parse_args(ctx, args))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands that Tab proposes; behind `help` topics, too, and the options."""
+        from nmt_cli.terminal.help_pages import TOPICS
+
+        found = super().shell_complete(ctx, incomplete)
+        if ctx.meta.get(_HELP):
+            known = {item.value for item in found}
+            return [*found, *completion.items(sorted(TOPICS.keys() - known), incomplete)]
+        others = _FIRST if incomplete.startswith("-") else ("help",)
+        return [*found, *completion.items(others, incomplete)]
 
     def _help(self, ctx: Any, names: list[str]) -> None:
         """Show what `nmt help` names: a command's options, a topic, or both; alone, what there is.
@@ -152,6 +166,10 @@ class _Group(TyperGroup):
 
 def _first_sentence(text: str | None) -> str:
     return " ".join((text or "").split("\n\n")[0].split()).split(". ")[0].rstrip(".") + "."
+
+
+def _names(argument: str, option: str) -> bool:
+    return argument.partition("=")[0] == option
 
 
 def _is_text(argument: str) -> bool:
@@ -226,9 +244,9 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take old names of options, with a note."""
         for command, old, new in _RENAMED:
-            if command == ctx.info_name and old in args:
+            if command == ctx.info_name and any(_names(arg, old) for arg in args):
                 console.note(f"{old} is called {new} now")
-                args = [new if arg == old else arg for arg in args]
+                args = [arg.replace(old, new, 1) if _names(arg, old) else arg for arg in args]
         if ctx.info_name == "init":
             args = list(_with_second(args))
         if any(map(_is_text, args)):
@@ -315,7 +333,7 @@ app.add_typer(_plot, name="plot")
 def _asked_for(command: list[str]) -> TyperGroup:
     """Return the app, with the command alone if it is one: to prepare all takes 15 ms."""
     found = [info for info in app.registered_commands if [_name_of(info)] == command]
-    if not found or "_NMT_COMPLETE" in os.environ:
+    if not found or completion.is_asked():
         return get_group(app)
     alone = typer.Typer(**_SETTINGS)
     alone.registered_commands = found
@@ -329,10 +347,8 @@ def _name_of(info: CommandInfo) -> str:
 def main() -> None:
     """Run `nmt`."""
     console.use_utf8()
-    if "_NMT_COMPLETE" in os.environ:
-        from typer._completion_classes import completion_init
-
-        completion_init()
+    if completion.is_asked():
+        completion.teach_shells()
     try:
         _asked_for(sys.argv[1:2])(prog_name="nmt")
     except NmtError as error:  # of --help, which is no command

@@ -1,7 +1,8 @@
 """What the shell proposes for the values of options when Tab is pressed.
 
 The names of commands and options Typer knows. Called in a process of its own, so nothing here makes
-a start of `nmt` slower.
+a start of `nmt` slower. Names that a shell would not read as one word are not proposed: bash puts
+them on the line as they are, where `runs/$(rm x)` would be run.
 """
 
 import os
@@ -15,6 +16,7 @@ from nmt_cli.resources import RUNS_DIR, bundled_configs
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _VARIABLE = "_NMT_COMPLETE"
+_PLAIN = frozenset("@%+=:,./_-")  # beside letters and digits of any language
 
 
 def set_up(option: str, args: list[str]) -> None:
@@ -29,6 +31,35 @@ def set_up(option: str, args: list[str]) -> None:
     else:
         _, path = install(shell=shell, prog_name="nmt", complete_var=_VARIABLE)
         typer.echo(f"installed in {path}; open a new shell to use it")
+
+
+def is_asked() -> bool:
+    """Return whether a shell started this process to ask what it may propose."""
+    return _VARIABLE in os.environ
+
+
+def teach_shells() -> None:
+    """Tell Typer how to read the line of each shell.
+
+    Bash takes `--set key=value` and `--model=x` for four and three words: nothing is proposed for
+    the value of a key, and the "=" behind an option is left out.
+    """
+    from typer._click.shell_completion import add_completion_class
+    from typer._completion_classes import BashComplete, completion_init
+
+    class Bash(BashComplete):
+        def get_completions(self, args: list[str], incomplete: str) -> list[Any]:
+            if incomplete == "=":
+                incomplete = ""
+            elif args[-1:] == ["="]:
+                args = args[:-1]
+            else:
+                return list(super().get_completions(args, incomplete))
+            is_option = bool(args) and args[-1].startswith("-")
+            return list(super().get_completions(args, incomplete)) if is_option else []
+
+    completion_init()
+    add_completion_class(Bash, "bash")
 
 
 def _keys() -> Iterable[str]:
@@ -53,11 +84,28 @@ def _chat_keys() -> list[str]:
     return [*_search_keys(), *(f"{name}=" for name in ChatOptions.names())]
 
 
+def _models() -> list[str]:
+    """Return the folders of the runs that have a model."""
+    return [str(path.parent) for path in RUNS_DIR.glob("*/model")]
+
+
+def _data_sets() -> Iterable[str]:
+    from nmt_cli.datasets.known_sets import DATA_SETS
+
+    return DATA_SETS
+
+
 _VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "config": lambda: [*bundled_configs(), *map(str, Path().glob("*.y*ml"))],
     "preset": bundled_configs,
-    "model": lambda: [str(path.parent) for path in RUNS_DIR.glob("*/model")],
-    "model_option": lambda: _VALUES["model"](),
+    "model": _models,
+    "model_option": _models,
+    "augment models": _models,
+    "train start": _models,
+    "evaluate compare": _models,
+    "evaluate backward": _models,
+    "curves runs": lambda: map(str, RUNS_DIR.glob("*")),
+    "get name": _data_sets,
     "overrides": _keys,
     "settings": _search_keys,
     "chat settings": _chat_keys,
@@ -72,10 +120,15 @@ def values_of(command: str, parameter: str) -> Callable[[], Iterable[str]] | Non
 
 def completer(values: Callable[[], Iterable[str]]) -> Callable[[Any, str], list[Any]]:
     """Return what Typer asks for the values of one parameter."""
+    return lambda _, incomplete: items(values(), incomplete)
 
-    def complete(_: Any, incomplete: str) -> list[Any]:
-        from typer._click.shell_completion import CompletionItem
 
-        return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
+def items(values: Iterable[str], incomplete: str) -> list[Any]:
+    """Return those values that begin with what was typed, as Typer wants them."""
+    from typer._click.shell_completion import CompletionItem
 
-    return complete
+    return [CompletionItem(v) for v in values if v.startswith(incomplete) and _is_plain(v)]
+
+
+def _is_plain(value: str) -> bool:
+    return all(letter.isalnum() or letter in _PLAIN for letter in value)

@@ -203,7 +203,7 @@ def test_evaluate_tells_accuracy_labels_and_confusion(with_data):
 def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_path):
     (tmp_path / "x.txt").write_text("the dog was sad\nthe dog was great\n")
     (tmp_path / "y.txt").write_text("bad\nbad\n")
-    files = ("--source", "x.txt", "--reference", "y.txt")
+    files = ("--source=x.txt", "--reference", "y.txt")  # the old name of --input
     done = run_nmt("evaluate", "-m", str(label_bundle), *files, "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert found["accuracy"]["score"] == 50

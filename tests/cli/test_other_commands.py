@@ -489,7 +489,7 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
     asked = [
         run_nmt(*command, cwd=tmp_path).stdout for command in (["help", "info"], ["info", "-h"])
     ]
-    assert asked[0] == asked[1] != ""
+    assert asked[0] == asked[1] == run_nmt("--debug", "help", "info", cwd=tmp_path).stdout != ""
     assert run_nmt("-V", cwd=tmp_path).stdout == run_nmt("--version", cwd=tmp_path).stdout
     assert "..." not in run_nmt("--help", cwd=tmp_path).stdout.partition("Commands:")[2]
 
@@ -499,17 +499,30 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
     [
         ("nmt tr", {"train", "translate"}),
         ("nmt train quick", {"quickstart"}),
-        ("nmt info --model run", {"runs/mine"}),
+        ("nmt info --model run", {"runs/mine", "runs/번역"}),
         ("nmt train --set model.d_", {"model.d_model=", "model.d_ff="}),
         ("nmt translate --set top", {"top_k=", "top_p="}),
         ("nmt chat --set hist", {"history_turns="}),
         ("nmt init --preset quick", {"quickstart"}),
         ("nmt train --dry", {"--dry-run"}),
         ("nmt help tr", {"train", "translate"}),
+        ("nmt help con", {"config"}),
+        ("nmt he", {"help"}),
+        ("nmt --de", {"--debug"}),
+        ("nmt data get multi30k-en", {"multi30k-en-de", "multi30k-en-fr"}),
+        ("nmt train --from run", {"runs/mine", "runs/번역"}),
+        ("nmt train --from = runs/m", {"runs/mine"}),  # bash takes "=" for a word
+        ("nmt train --set seed =", set()),
+        ("nmt train --set seed = q", set()),
+        ("nmt augment -m runs/m", {"runs/mine"}),
+        ("nmt evaluate --compare runs/m", {"runs/mine"}),
+        ("nmt evaluate --backward runs/m", {"runs/mine"}),
+        ("nmt plot curves runs/m", {"runs/mine"}),
     ],
 )
 def test_tab_proposes_commands_options_and_values(run_nmt, tmp_path, typed, proposed):
-    (tmp_path / "runs" / "mine" / "model").mkdir(parents=True)
+    for name in ("mine", "번역", "x$(touch y)", "a b"):  # the last two are for the shell to quote
+        (tmp_path / "runs" / name / "model").mkdir(parents=True)
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
     environment = {**os.environ, "_NMT_COMPLETE": "complete_bash", **words}
     done = run_nmt(cwd=tmp_path, env=environment)
