@@ -66,6 +66,7 @@ def curves(
 def lengths(
     config: opt.Config = None,
     overrides: opt.Set = None,
+    data_dir: opt.DataDir = None,
     unit: str = opt.option(
         "UNIT", "pieces (that is, tokens), words or characters.", default="words"
     ),
@@ -80,7 +81,8 @@ def lengths(
     from nmt_cli.report.length_chart import lengths_of
 
     check_output(output)
-    show(lengths_of(load_config(config, overrides), unit, split), output)
+    loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
+    show(lengths_of(loaded, unit, split), output)
 
 
 def model(model: opt.Model = None, output: Output = None) -> None:

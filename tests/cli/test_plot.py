@@ -175,7 +175,7 @@ def test_chat_draws_its_last_reply(run_nmt, toy_chat, tmp_path):
         ["positions", "--d-model", "16"],
         ["schedule", "{run}"],
         ["lengths", "{corpus}", "--split", "dev"],
-        ["lengths", "{run}", "--unit", "pieces", "--set", "data.dir={dir}"],
+        ["lengths", "{run}", "--unit", "pieces", "--data-dir", "{dir}"],
     ],
     ids=" ".join,
 )
