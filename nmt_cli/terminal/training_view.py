@@ -195,7 +195,8 @@ class TrainingView:
         facts, data = self._config.facts, self._config.data
         languages = read_manifest(Path(event.bundle) / MANIFEST).known_languages
         options = languages.options(data.way_of(data.train[0]))
-        text = [] if facts.has_turns else [self._sentence]
+        dashed = ["--"] if self._sentence.startswith("-") else []  # it would be an option
+        text = [] if facts.has_turns else [*dashed, self._sentence]
         console.note(f"next: {shlex.join(['nmt', facts.command, *options, *text])}")
 
     def _tell_report(self) -> None:

@@ -6,9 +6,12 @@ from typing import Any, cast
 import pytest
 
 from nmt_cli.config.reading import load_config
+from nmt_cli.evaluation.outputs import Sample
 from nmt_cli.evaluation.scores import Score
-from nmt_cli.events import Evaluated, Started, StepDone
+from nmt_cli.events import Evaluated, Finished, Started, StepDone
+from nmt_cli.terminal import training_view
 from nmt_cli.terminal.training_view import TrainingView
+from nmt_cli.text.languages import Languages
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,16 @@ def test_the_best_is_told_by_the_name_of_what_it_is_chosen_by(
         view.show(Evaluated(200, 0.5, score - 1, found, [], None, is_best=False))
         view.show(StepDone(200, 300, 0, 2.0, 1e-3, 1.0, 500, 0.1, 0.05))
     assert f"pad 10% {told} " in capsys.readouterr().err
+
+
+def test_the_next_command_takes_a_text_that_begins_with_a_dash(monkeypatch, capsys):
+    loaded = load_config("multi30k-en-de", [])
+    model = SimpleNamespace(known_languages=Languages.of(loaded.config))
+    monkeypatch.setattr(training_view, "read_manifest", lambda path: model)
+    report = SimpleNamespace(is_written=False)
+    with TrainingView(loaded.config, cast("Any", report)) as view:
+        sample = Sample("--help $(touch x)", "ein", "aus")
+        view.show(Evaluated(100, 0.24, 1.0, {}, [sample], None, is_best=False))
+        view.show(Finished(100, "the time is up", {}, "runs/x"))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "next: nmt translate -- '--help $(touch x)'"
