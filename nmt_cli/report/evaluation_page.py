@@ -83,7 +83,7 @@ def _labels(evaluation: LabelComparison) -> str:
     for first, *others in zip(*(judged.by_label() for judged in evaluation.judged), strict=True):
         numbers = (first.precision, first.recall, first.f1, *(other.f1 for other in others))
         rows.append((first.label, f"{first.support:,}", *(f"{n:.2f}" for n in numbers)))
-    return table(rows)
+    return table(rows) + explained(rows[0])
 
 
 def _confusion(name: str, judged: Judged) -> str:

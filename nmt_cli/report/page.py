@@ -98,20 +98,29 @@ def _breakable(text: str) -> str:
 
 
 _MEANINGS = {
-    "loss": "minus the logarithm of the probability that the model gives to each token of the "
-    "references, in nats per token on average. 0 would be certainty.",
-    "loss of labels": "minus the logarithm of the probability that the model gives to the right "
-    "label, in nats per example on average. 0 would be certainty.",
+    "loss": "minus the natural logarithm of the probability that the model gives to each token of "
+    "the references, averaged over the tokens. 0 would be certainty.",
+    "loss of labels": "minus the natural logarithm of the probability that the model gives to the "
+    "right label, averaged over the examples. 0 would be certainty.",
     "perplexity": "e to the power of the loss: the number of equally likely tokens that the model "
     "chooses from. Only models with the same vocabulary can be compared by loss and perplexity.",
     "bleu": "how many sequences of one to four words the outputs share with the references, from "
     "0 to 100. It compares models on the same text, but says little about a single sentence.",
     "chrf": "like BLEU, with sequences of characters; a wrong ending of a word costs less.",
+    "chrf++": "like chrF, with single words and pairs of words beside the characters.",
     "ter": "words to insert, delete, replace or move, for each hundred of the references: less is "
     "better.",
     "accuracy": "how many of a hundred texts get exactly the right labels.",
     "macro f1": "the harmonic mean of precision and recall of each label, averaged over the "
     "labels: a rare one counts as much as a frequent one.",
+    "precision": "of the texts to which the model gives a label, how many of a hundred have it.",
+    "recall": "of the texts that have a label, to how many of a hundred the model gives it.",
+    "f1": "the harmonic mean of precision and recall.",
+    "distinct 1": "different words, divided by all words of the outputs: 0 to 1, more is more "
+    "varied. distinct 2 counts pairs of neighbouring words.",
+    "most frequent share": "how much of the outputs is the commonest one.",
+    "loop share": "how much of the outputs repeats a few words over and over.",
+    "latency ms": "milliseconds for a reply, the median.",
     "micro f1": "the harmonic mean of precision and recall of all labels that are given.",
 }
 

@@ -48,7 +48,9 @@ def training_page(
     lines = [task, f"{history.state()} (written {written})"]
     parts = {
         "Curves": chart.body() if chart.panels else "",
-        "Scores": _scores(manifest) + _evaluations(history.evaluations) + _exports(history),
+        "Scores": _scores(manifest)
+        + _evaluations(history.evaluations, has_labels=config.facts.has_labels)
+        + _exports(history),
         "Samples": _samples(history.evaluations, config),
         "Warnings": paragraphs(history.warnings, kind="warning"),
         "Data": card,
@@ -132,23 +134,28 @@ def _scores(manifest: "Manifest | None") -> str:
     loss = manifest.training["dev_loss"]
     known = {
         "best at step": f"{manifest.training['step']:,}",
-        "dev loss": f"{manifest.dev_loss}, perplexity {perplexity(loss):.3g}",
+        "dev loss": manifest.dev_loss
+        if manifest.facts.has_labels
+        else f"{manifest.dev_loss}, perplexity {perplexity(loss):.3g}",
     }
     return facts(known) + (table(rows, kind="texts") if len(rows) > 1 else "")
 
 
-def _evaluations(evaluations: list[Event]) -> str:
+def _evaluations(evaluations: list[Event], *, has_labels: bool) -> str:
     if not evaluations:
         return ""
+    of_tokens = [] if has_labels else ["perplexity"]
     names = list(dict.fromkeys(name for event in evaluations for name in event["scores"]))
-    rows: list[tuple[str, ...]] = [("step", "loss", "perplexity", *names)]
+    rows: list[tuple[str, ...]] = [("step", "loss", *of_tokens, *names)]
     for event in evaluations:
         scores = [event["scores"].get(name) for name in names]
         best = ["best so far"] if event["is_best"] else []
         when = ", ".join([f"{event['step']:,}", *averaged(event), *best])
-        losses = f"{event['dev_loss']:.3f}", f"{perplexity(event['dev_loss']):.3g}"
+        loss = event["dev_loss"]
+        losses = [f"{loss:.3f}", *(f"{perplexity(loss):.3g}" for _ in of_tokens)]
         rows.append((when, *losses, *(f"{s['score']:.2f}" if s else "" for s in scores)))
-    return "<h3>Evaluations on dev</h3>\n" + table(rows) + explained(rows[0])
+    words = ["loss of labels" if has_labels else "loss", *of_tokens, *names]
+    return "<h3>Evaluations on dev</h3>\n" + table(rows) + explained(words)
 
 
 def _exports(history: _History) -> str:
@@ -234,13 +241,15 @@ def _compared(name: str, dev: float, manifest: "Manifest", previous: "Manifest")
     before_name, before = _score(previous)
     if before_name != name:
         return f"The last run of this name was scored by {_NAMES[before_name]}."
-    gain = before - dev if name == "perplexity" else dev - before
-    how = "better" if gain > 0 else "worse"
+    how = "higher" if dev > before else "lower"
+    good = " (better)" if name == "perplexity" and dev < before else ""
     same = manifest.training.get("fingerprint") == previous.training.get("fingerprint")
     but = "" if same else ", with another text or vocabulary"
-    if round(abs(gain), 1) == 0.0:
+    gain = f"{abs(dev - before):.1f}"
+    if gain == "0.0":
         return f"Equal to the last run of this name{but}."
-    return f"By {abs(gain):.1f} {how} than the last run of this name ({before:.1f}{but})."
+    subject = f"{_NAMES[name][0].upper()}{_NAMES[name][1:]}"
+    return f"{subject} is {gain} {how}{good} than in the last run of this name ({before:.1f}{but})."
 
 
 _NEWEST = 4  # outputs of a sentence that are shown at once

@@ -1,6 +1,7 @@
 """The page of an evaluation, beside what sacreBLEU itself says of the same text."""
 
 import re
+from dataclasses import asdict
 
 import numpy as np
 import sacrebleu
@@ -8,6 +9,7 @@ from html_page import Page
 
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of
+from nmt_cli.evaluation.scores import diversity
 from nmt_cli.report.evaluation_page import evaluation_page
 from nmt_cli.report.picture import SERIES
 from nmt_cli.search.labeller import label_flags
@@ -40,6 +42,12 @@ def test_one_system_with_its_scores_and_segments():
     at = told.index("nothing")
     assert told[at - 2 : at] == [SOURCES[7], REFERENCES[7]]
     assert told[-1] == "bad.txt"
+
+
+def test_the_words_for_replies_are_explained():
+    facts = {**asdict(diversity(GOOD)), "latency_ms": 3.0}
+    told = page_of(Result("chat", GOOD, facts)).of("section", "dt")
+    assert {"distinct 1", "most frequent share", "loop share", "latency ms"} <= set(told)
 
 
 def test_the_chart_is_bleu_by_length():

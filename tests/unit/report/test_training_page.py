@@ -167,12 +167,13 @@ def test_a_headline_says_what_came_out_and_of_what():
 @pytest.mark.parametrize(
     ("before", "told"),
     [
-        (manifest(28.0), "By 2.0 better than the last run of this name (28.0)."),
-        (manifest(33.0), "By 3.0 worse than the last run of this name (33.0)."),
+        (manifest(28.0), "BLEU is 2.0 higher than in the last run of this name (28.0)."),
+        (manifest(33.0), "BLEU is 3.0 lower than in the last run of this name (33.0)."),
         (manifest(30.0), "Equal to the last run of this name."),
         (
             manifest(28.0, training={"step": 1, "dev_loss": 1.0, "fingerprint": "b"}),
-            "By 2.0 better than the last run of this name (28.0, with another text or vocabulary).",
+            "BLEU is 2.0 higher than in the last run of this name "
+            "(28.0, with another text or vocabulary).",
         ),
         (manifest(None), "The last run of this name was scored by perplexity."),
     ],
@@ -184,14 +185,28 @@ def test_a_headline_compares_with_the_last_run_of_the_name(before, told):
 def test_of_perplexities_the_lower_is_better():
     loss = {"step": 1, "pairs": 2, "dev_loss": 3.0, "fingerprint": "a"}
     told = first_lines(manifest(None), manifest(None, training=loss))[2]
-    assert told == "By 12.7 better than the last run of this name (20.1)."
+    assert told == "Perplexity is 12.7 lower (better) than in the last run of this name (20.1)."
 
 
 def test_words_are_explained_where_they_stand():
     page = report([evaluated(9, 2.0)])
     explained = page.of("section", "dt")
     assert {"loss", "perplexity", "bleu"} <= set(explained)
-    assert any("nats per token" in text for text in page.of("section", "dd"))
+    assert any("averaged over the tokens" in text for text in page.of("section", "dd"))
+
+
+def test_a_classifier_has_a_loss_per_example_and_no_perplexity():
+    labels = {
+        "name": "a-run", "task": "classification",
+        "data": {"source_lang": "en", "train": [{"file": "t.tsv"}], "dev": [{"rows": 1}]},
+    }  # fmt: skip
+    scores = {"accuracy": {"score": 80.0, "signature": SIGNATURE}}
+    events = [evaluated(9, 2.0, scores=scores)]
+    page = Page(training_page(Config.model_validate(labels), "", events, None))
+    assert {"loss", "accuracy"} <= set(page.of("section", "dt"))
+    assert "perplexity" not in page.of("section", "dt")
+    assert any("averaged over the examples" in text for text in page.of("section", "dd"))
+    assert "perplexity" not in page.of("thead", "th")
 
 
 def test_sessions_on_other_machines_are_told_apart():
