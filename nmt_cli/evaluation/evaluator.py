@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -239,9 +240,10 @@ class Evaluator:
 
     def _other(self, text: str) -> _System | str:
         """Return a model, other settings for the first, or the name of a file of outputs."""
-        if Path(text).is_file():
+        # Of a text too long for a name `Path` raises; these are false.
+        if os.path.isfile(text):  # noqa: PTH113
             return text
-        if "=" in text and not Path(text).exists():
+        if "=" in text and not os.path.exists(text):  # noqa: PTH110
             parts = text.split(",")
             flags = _without(self.flags, {part.partition("=")[0] for part in parts})
             try:

@@ -72,6 +72,14 @@ def test_json_and_n_best(run_nmt, toy_bundle, tmp_path):
         assert float(score) == pytest.approx(hypothesis["score"], abs=1e-3)  # printed rounded
 
 
+def test_a_text_may_be_longer_than_the_name_of_a_file(run_nmt, toy_bundle, tmp_path):
+    texts = ["red dog " * 40, "a" * 300]
+    for text in texts:
+        done = run_nmt("translate", "-m", str(toy_bundle), "--max-length", "4", text, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("\n") == 1
+
+
 def test_a_reader_that_goes_away_ends_it_quietly(toy_bundle, tmp_path):
     command = f"{sys.executable} -m nmt_cli translate -m {toy_bundle} --max-length 5 -i in.txt"
     (tmp_path / "in.txt").write_text("a b\n" * 5000)
