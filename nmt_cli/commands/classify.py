@@ -1,6 +1,7 @@
 """`nmt classify`: labels for arguments, a file, standard input, or what is typed."""
 
 import sys
+from dataclasses import replace
 
 from nmt_cli.config.tasks import CLASSIFICATION
 from nmt_cli.errors import ConfigError
@@ -50,9 +51,9 @@ def classify(
         model, CLASSIFICATION, number_format=number_format, threads=threads, device=device
     )
     reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
-    if input_file and column is None and text_lines.is_table(input_file) and reads_one:
-        hint = "name the column that holds the text: --column NAME"
-        raise ConfigError(f"{input_file} is a table", hint=hint)
+    if reads_one:
+        source.check_no_table()
+        source = replace(source, takes_tabs=False)
     if verbose:
         console.note_engine(loaded.engine_description)
     work = Labelling(model=loaded, json=json, top=top, proba=proba)

@@ -142,6 +142,8 @@ def translate(
 
         translate_files(loaded, options, wanted, of_lines)
         return
+    if from_format is None:  # else it is said that lines are meant
+        source.check_no_table()
     documents.check_unused({"--all": all_texts}, "on lines of text")
     if memory is not None:
         documents.check_unused({"--attention": attention}, "with --memory")

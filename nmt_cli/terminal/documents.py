@@ -2,7 +2,6 @@
 
 import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.stores import written
 from nmt_cli.terminal import console
-from nmt_cli.terminal.lines import destinations
+from nmt_cli.terminal.lines import FILE_NAME, destinations
 from nmt_cli.terminal.summary import Summary
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from nmt_cli.search.memory import Memory
     from nmt_cli.search.options import SearchOptions
 
-_NAME = re.compile(r"\S+\.\w+")  # of a document that is not there
 _SHOWN = 5  # of the places that were guessed
 
 
@@ -69,7 +67,7 @@ def _named(texts: Sequence[str]) -> str | None:
     """Return the file that texts name, or None: they are sentences."""
     if len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113 - false for a long text
         return texts[0]
-    if not (all(map(_NAME.fullmatch, texts)) and all(map(_is_document, texts))):
+    if not (all(map(FILE_NAME.fullmatch, texts)) and all(map(_is_document, texts))):
         return None
     if len(texts) == 1:
         raise DataError(f"{texts[0]}: no such file")

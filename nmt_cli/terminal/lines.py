@@ -4,6 +4,8 @@ import contextlib
 import functools
 import itertools
 import os
+import re
+import shlex
 import stat
 import sys
 import time
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from nmt_cli.encoding import check_encoding
-from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.errors import ConfigError, DataError, LineError, did_you_mean
 from nmt_cli.stores import is_url, written
 from nmt_cli.terminal import console
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from nmt_cli.parts import Division
     from nmt_cli.search.labeller import Labelled
 
+FILE_NAME = re.compile(r"\S+\.\w+")
 _MENDS: dict[str, Callable[[bytes], str] | None] = {
     "stop": None,
     "replace": lambda raw: raw.decode("utf-8", errors="replace"),
@@ -88,6 +91,7 @@ class Lines:
     on_error: str
     encoding: str
     column: str | None  # of a table
+    takes_tabs: bool = True  # else a tab in the first line shows that all are rows of a table
 
     def __post_init__(self) -> None:
         if self.on_error not in _MENDS:
@@ -103,6 +107,17 @@ class Lines:
         """Return how files are read."""
         return [self.encoding, self.column, self.on_error]
 
+    def check_no_table(self) -> None:
+        """Raise ConfigError if the input is a table without `--column`, or a text names a file."""
+        name = self.text[0] if self.text and len(self.text) == 1 else ""
+        # `isfile` is false for a text too long for a name
+        if FILE_NAME.fullmatch(name) and os.path.isfile(name):  # noqa: PTH113
+            hint = f"to read its lines: -i {shlex.quote(name)}"
+            raise ConfigError(f"{name} is a file, not a text", hint=hint)
+        if self.file and self.column is None and is_table(self.file):
+            hint = "name the column, or key, that holds the text: --column NAME"
+            raise ConfigError(f"{self.file} is a table", hint=hint)
+
     def items(self) -> Iterator[str]:
         """Return the lines of the files."""
         from nmt_cli.files import read_lines
@@ -115,7 +130,9 @@ class Lines:
         else:
             mend = _MENDS[self.on_error]
             read_one = functools.partial(read_lines, mend=mend, encoding=self.encoding)
-        return itertools.chain.from_iterable(map(read_one, files))
+        lines = itertools.chain.from_iterable(map(read_one, files))
+        is_free = self.takes_tabs or self.column is not None
+        return lines if is_free else _without_table(lines, self.file)
 
     def windows(self) -> Iterable[list[str]]:
         """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
@@ -314,10 +331,10 @@ def _write(
 
 
 def is_table(file: str) -> bool:
-    """Return whether a file's name says that its lines have columns."""
-    from nmt_cli.text.records import TABLES, suffix_of
+    """Return whether a file's name says that its lines have columns, or keys."""
+    from nmt_cli.text.records import JSON_LINES, TABLES, suffix_of
 
-    return suffix_of(file) in TABLES
+    return suffix_of(file) in (*TABLES, JSON_LINES)
 
 
 def pair_columns(columns: str | None, file: str | None, reference: str | None) -> list[str]:
@@ -338,7 +355,7 @@ def pair_columns(columns: str | None, file: str | None, reference: str | None) -
 
 def _check_table(file: str | None) -> None:
     if file is None or not is_table(file):
-        raise ConfigError("--column needs --input with a .tsv or .csv file")
+        raise ConfigError("--column needs --input with a .tsv or .csv file, or one of JSON lines")
 
 
 def checked_encoding(name: str) -> str:
@@ -348,6 +365,22 @@ def checked_encoding(name: str) -> str:
     except ValueError as error:
         raise ConfigError(f"--encoding: {error}") from error
     return name
+
+
+def _without_table(lines: Iterator[str], file: str | None) -> Iterator[str]:
+    """Yield lines; DataError if the first that is not blank has a tab between its words."""
+    for number, line in enumerate(lines, start=1):
+        if "\t" in line.strip():
+            raise LineError(
+                Path("standard input" if file in (None, "-") else str(file)),
+                number,
+                "has a tab, as rows of a table have; the model reads one text a line",
+                hint="save a table as .tsv and name its column: -i FILE.tsv --column NAME",
+            )
+        yield line
+        if line.strip():
+            break
+    yield from lines
 
 
 def _cells(file: str, column: str, encoding: str) -> Iterator[str]:

@@ -146,7 +146,8 @@ Store = Annotated[str | None, named("--store", "URL", "Keep the run in this obje
 OnError = Annotated[str, named("--on-error", "WHAT", "If not UTF-8: stop, replace, skip-as-blank.")]
 Encoding = Annotated[str, named("--encoding", "NAME", "Encoding of the input: cp949, auto, ...")]
 Column = Annotated[
-    str | None, named("--column", "NAME", "Column of a .tsv or .csv: heading or number.")
+    str | None,
+    named("--column", "NAME", "Column of a .tsv or .csv: heading or number; key of a .jsonl."),
 ]
 PairColumns = Annotated[
     str | None, named("--column", "SRC,TGT", "Columns of an --input that is a table.")

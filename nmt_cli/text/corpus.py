@@ -350,10 +350,18 @@ def _read_table(
 def column_texts(
     path: Path, columns: Sequence[str], encoding: str = UTF8
 ) -> Iterator[tuple[str, ...]]:
-    """Yield some columns of a TSV or CSV: names of its heading line, or numbers from 1."""
+    """Yield some columns of a TSV or CSV: names of its heading line, or numbers from 1.
+
+    Of JSON lines they are the keys.
+    """
     wanted: list[str | int] = [int(name) if name.isdecimal() else name for name in columns]
     read = functools.partial(read_lines, encoding=encoding)
-    for row in _read_table(path, [*wanted, wanted[0]], _refuse, read):
+    pairs = [*wanted, wanted[0]]  # an example has a target, too
+    if records.suffix_of(path) == records.JSON_LINES:
+        rows = _read_jsonl(path, pairs, _refuse, read, None)
+    else:
+        rows = _read_table(path, pairs, _refuse, read)
+    for row in rows:
         yield row.example.source
 
 
@@ -376,8 +384,8 @@ def _read_jsonl(
         *source, target = (json_field(record, str(column)) for column in columns)
         fields = [*source, target if separator is None else label_text(target, separator)]
         if not all(isinstance(field, str) for field in fields):
-            needs = f"needs text in the keys {' and '.join(map(str, columns))}"
-            report(LineError(path, number, needs))
+            keys = " and ".join(dict.fromkeys(map(str, columns)))
+            report(LineError(path, number, f"needs text in the keys {keys}"))
             continue
         *texts, target = map(str, fields)
         yield Row(number, Example(tuple(texts), target))

@@ -110,6 +110,12 @@ def test_a_column_of_a_table(run_nmt, toy_bundle, tmp_path):
         done = run_nmt(*model, *wrong, cwd=tmp_path)
         assert done.returncode == 2
         assert "--column needs --input with a .tsv or .csv" in done.stderr
+    for wrong, told in ((["-i", "t.tsv"], "--column NAME"), (["t.tsv"], "-i t.tsv")):
+        done = run_nmt(*model, *wrong, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+    done = run_nmt(*model, "-i", "t.tsv", "--from-format", "lines", cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 3)
 
 
 def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
