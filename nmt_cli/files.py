@@ -246,6 +246,15 @@ def atomic_text(path: Path) -> Iterator[io.TextIOWrapper]:
         raise
 
 
+def replace_file(path: Path, new: Path) -> None:
+    """Give a finished file beside `path` that name; who may read an older file may read it."""
+    if path.exists():
+        new.chmod(stat.S_IMODE(path.stat().st_mode))
+    fsync(new)
+    new.replace(path)
+    fsync(path.parent)
+
+
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Give a folder that is gone when the block ends.
@@ -289,6 +298,8 @@ def atomic_dir(path: Path) -> Iterator[Path]:
         for entry in (*temporary.rglob("*"), temporary):
             entry.chmod((0o777 if entry.is_dir() else 0o666) & ~_umask())
             fsync(entry)
+        if path.is_dir():  # who may read the older one may read the new one
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         _swap_dir(temporary, path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -18,6 +18,7 @@ import nmt_cli
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.bundle.sharing import share
 from nmt_cli.errors import ConfigError
+from nmt_cli.files import replace_file
 
 MODEL, MADE_FOR = "nmt_model", "nmt_made_for.txt"  # beside the packages
 _OURS = "nmt-cli"
@@ -39,8 +40,9 @@ def write_app(bundle: Bundle, target: Path, number_format: str) -> None:
     """
     if target.suffix != ".pyz":
         raise ConfigError(f"--app {target}: the name must end in .pyz")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".app-", dir=target.parent) as beside:
+    place = target.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".app-", dir=place.parent) as beside:
         packages, written = Path(beside, "packages"), Path(beside, target.name)
         _copy_packages(packages)
         (packages / MADE_FOR).write_text(f"{this_machine()}\n", encoding="utf-8")
@@ -50,7 +52,7 @@ def write_app(bundle: Bundle, target: Path, number_format: str) -> None:
         command += ["--output-file", str(written), "--entry-point", _ENTRY_POINT]
         command += ["--python", python, "--compile-pyc"]
         subprocess.run(command, check=True)  # noqa: S603 - our own arguments
-        written.replace(target)
+        replace_file(place, written)
 
 
 def this_machine() -> str:

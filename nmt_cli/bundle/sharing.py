@@ -26,7 +26,7 @@ from nmt_cli.bundle.folder import HEAD, WEIGHTS, Bundle, describe_file, open_bun
 from nmt_cli.bundle.manifest import CTRANSLATE2, MANIFEST, as_text
 from nmt_cli.bundle.model_card import model_card
 from nmt_cli.errors import ConfigError, ModelFileError
-from nmt_cli.files import atomic_dir, most_unpacked, sha256_of
+from nmt_cli.files import atomic_dir, most_unpacked, replace_file, sha256_of
 from nmt_cli.resources import user_cache_dir
 
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar.zst")
@@ -55,13 +55,14 @@ def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: boo
         with atomic_dir(target) as folder:
             _fill(bundle, folder, number_format, with_weights=with_weights, name=target.name)
         return open_bundle(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".sharing-", dir=target.parent) as beside:
+    place = target.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".sharing-", dir=place.parent) as beside:
         folder = Path(beside, "model")
         folder.mkdir()
         _fill(bundle, folder, number_format, with_weights=with_weights, name=target.name)
         _pack(folder, packed := Path(beside, target.name))
-        packed.replace(target)
+        replace_file(place, packed)
     return unpacked(target)
 
 

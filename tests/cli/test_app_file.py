@@ -23,11 +23,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def program(toy_bundle, run_nmt, folder):
+    (folder / "toy.pyz").touch(mode=0o740)
     told = run_nmt("export", "-m", str(toy_bundle), "--app", "toy.pyz", "--json", cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "python toy.pyz" in told.stderr
     record, size = json.loads(told.stdout), (folder / "toy.pyz").stat().st_size
     assert (record["path"], record["megabytes"]) == ("toy.pyz", size / 1e6)
+    assert (folder / "toy.pyz").stat().st_mode & 0o777 == 0o740  # as the older file
     return folder / "toy.pyz"
 
 

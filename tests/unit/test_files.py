@@ -308,9 +308,11 @@ class TestAtomicDir:
         assert names(path.parent) == ["model"]
 
     def test_the_old_folder_stays_until_then_and_is_replaced_whole(self, old):
+        old.chmod(0o700)
         with atomic_dir(old) as folder:
             (folder / "new").write_text("new")
             assert names(old) == ["old"]
+        assert mode(old) == 0o700
         assert names(old) == ["new"]
         assert names(old.parent) == ["model"]
 

@@ -51,6 +51,18 @@ def test_a_file_is_unpacked_once(bundle, tmp_path):
     assert first.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.parametrize("name", ["m.zip", "m.tar.gz", "link.zip"])
+def test_who_may_read_an_older_file_may_read_the_new_one(bundle, tmp_path, name):
+    (tmp_path / "link.zip").symlink_to(tmp_path / "linked.zip")
+    older = (tmp_path / name).resolve()
+    older.write_bytes(b"")
+    older.chmod(0o640)
+    share(bundle, tmp_path / name, "float32", with_weights=False)
+    assert older.stat().st_size > 0
+    assert older.stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "link.zip").is_symlink()
+
+
 @pytest.mark.parametrize("name", ["m.tar.xz", "there"])
 def test_what_cannot_be_written_is_told(bundle, tmp_path, name):
     (tmp_path / "there").mkdir()
