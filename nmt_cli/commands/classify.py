@@ -53,7 +53,7 @@ def classify(
     reads_one = loaded.bundle.manifest.classification.get("texts", 1) == 1
     if reads_one:
         source.check_no_table()
-        source = replace(source, takes_tabs=False)
+        source = replace(source, warns_of_tabs=True)
     if verbose:
         console.note_engine(loaded.engine_description)
     work = Labelling(model=loaded, json=json, top=top, proba=proba)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from nmt_cli.encoding import check_encoding
-from nmt_cli.errors import ConfigError, DataError, LineError, did_you_mean
+from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.stores import is_url, written
 from nmt_cli.terminal import console
 
@@ -91,7 +91,7 @@ class Lines:
     on_error: str
     encoding: str
     column: str | None  # of a table
-    takes_tabs: bool = True  # else a tab in the first line shows that all are rows of a table
+    warns_of_tabs: bool = False  # where a line is one text, a tab means rows of a table
 
     def __post_init__(self) -> None:
         if self.on_error not in _MENDS:
@@ -131,8 +131,9 @@ class Lines:
             mend = _MENDS[self.on_error]
             read_one = functools.partial(read_lines, mend=mend, encoding=self.encoding)
         lines = itertools.chain.from_iterable(map(read_one, files))
-        is_free = self.takes_tabs or self.column is not None
-        return lines if is_free else _without_table(lines, self.file)
+        if self.warns_of_tabs and self.column is None:
+            return _warning_of_tabs(lines, self.file)
+        return lines
 
     def windows(self) -> Iterable[list[str]]:
         """Return the lines, in windows: of a file as full as may be, of a pipe as they come."""
@@ -367,15 +368,14 @@ def checked_encoding(name: str) -> str:
     return name
 
 
-def _without_table(lines: Iterator[str], file: str | None) -> Iterator[str]:
-    """Yield lines; DataError if the first that is not blank has a tab between its words."""
+def _warning_of_tabs(lines: Iterator[str], file: str | None) -> Iterator[str]:
+    """Yield lines; warn if the first that is not blank has a tab between its words."""
     for number, line in enumerate(lines, start=1):
         if "\t" in line.strip():
-            raise LineError(
-                Path("standard input" if file in (None, "-") else str(file)),
-                number,
-                "has a tab, as rows of a table have; the model reads one text a line",
-                hint="save a table as .tsv and name its column: -i FILE.tsv --column NAME",
+            name = "standard input" if file in (None, "-") else file
+            console.warn(
+                f"{name}:{number} has a tab, as rows of a table have; a line is read as one text "
+                "(a column of a .tsv is read with --column NAME)"
             )
         yield line
         if line.strip():

@@ -94,20 +94,20 @@ def test_the_text_of_a_table_is_a_named_column(classify, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "num_lines", "told"),
     [
-        (("-i", "t.jsonl"), 2, "t.jsonl is a table"),
-        (("-i", "t.txt"), 3, "t.txt:2: has a tab"),
-        (("-i", "-"), 3, "standard input:2: has a tab"),
-        (("t.jsonl",), 2, "t.jsonl is a file, not a text"),
+        (("-i", "t.jsonl"), 2, 0, "t.jsonl is a table"),
+        (("-i", "t.txt"), 0, 3, "t.txt:2 has a tab"),
+        (("-i", "-"), 0, 3, "standard input:2 has a tab"),
+        (("t.jsonl",), 2, 0, "t.jsonl is a file, not a text"),
     ],
 )
-def test_a_table_is_not_taken_for_text(classify, tmp_path, arguments, code, told):
+def test_a_table_is_not_taken_for_text(classify, tmp_path, arguments, code, num_lines, told):
     (tmp_path / "t.jsonl").write_text('{"a": {"text": "the film was great"}, "label": "?"}\n')
     (tmp_path / "t.txt").write_text("\ntext\tlabel\nthe film was great\tgood\n")
     done = classify(*arguments, input=(tmp_path / "t.txt").read_text())
-    assert (done.returncode, done.stdout.strip()) == (code, "")
-    assert told in done.stderr
+    assert (done.returncode, done.stdout.count("\n")) == (code, num_lines)
+    assert done.stderr.count(told) == 1
     assert classify("-i", "t.jsonl", "--column", "a.text").stdout == "good\n"
 
 
