@@ -6,7 +6,9 @@ started. The rest goes to worker processes, which import no TensorFlow and end w
 
 import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,9 +16,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from multiprocessing import spawn
+from pathlib import Path
 from typing import Any, TypeVar
 
 from nmt_cli.errors import TrainingError
+from nmt_cli.files import temporary_folder
 from nmt_cli.resources import available_cores
 
 _HERE = 5  # chunks that are encoded in this process
@@ -40,25 +44,38 @@ def map_in_order(
     """
     remaining, function = iter(chunks), build(*arguments)
     yield from map(function, islice(remaining, _HERE))
-    if not os.access(spawn.get_executable(), os.X_OK):  # its workers could not start: none would
-        yield from map(function, remaining)
     for first in remaining:  # there are more
-        yield from _in_workers(build, arguments, chain([first], remaining))
+        rest = chain([first], remaining)
+        if not _can_start():
+            yield from map(function, rest)
+            return
+        with temporary_folder() as folder:
+            # A worker is started with little: more than a pipe holds would wait for it for ever if
+            # it ended at once.
+            file = folder / "work"
+            file.write_bytes(pickle.dumps((build, arguments)))
+            yield from _in_workers(file, rest)
 
 
-def _in_workers(
-    build: Callable[..., Callable[[Chunk], Encoded]],
-    arguments: Sequence[object],
-    chunks: Iterator[Chunk],
-) -> Iterator[Encoded]:
+def _can_start() -> bool:
+    """Return whether Python starts as another process."""
+    command = [os.fsdecode(spawn.get_executable()), "-c", "print('here')"]
+    try:
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+    except OSError:
+        return False
+    return ran.stdout.strip() == b"here"
+
+
+def _in_workers(file: Path, chunks: Iterator[Chunk]) -> Iterator[Any]:
     workers = available_cores()
     pool = ProcessPoolExecutor(
         workers,
         multiprocessing.get_context("spawn"),
         initializer=_start_worker,
-        initargs=(build, arguments),
+        initargs=(file,),
     )
-    waiting: deque[Future[Encoded]] = deque()
+    waiting: deque[Future[Any]] = deque()
     try:
         for chunk in chunks:
             waiting.append(pool.submit(_run, chunk))
@@ -66,7 +83,7 @@ def _in_workers(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    except BrokenProcessPool as error:
+    except (BrokenProcessPool, BrokenPipeError) as error:
         raise TrainingError(
             "a process that encodes text was killed",
             hint="is there too little memory? Run the same command again",
@@ -75,13 +92,15 @@ def _in_workers(
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(build: Callable[..., Callable[..., object]], arguments: Sequence[object]) -> None:
+def _start_worker(file: Path) -> None:
+    """Make ready to work as the pickled `build` and `arguments` in a file say."""
     global _work
     # The main process decides when to stop.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a worker a core is enough
+    build, arguments = pickle.loads(file.read_bytes())  # noqa: S301 - the main process wrote it
     _work = build(*arguments)
 
 

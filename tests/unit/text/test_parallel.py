@@ -28,12 +28,31 @@ def test_few_chunks_need_no_other_process(monkeypatch):
     assert list(map_in_order(build_adder, (1,), [])) == []
 
 
-def test_without_an_interpreter_for_others_this_process_does_it_all(monkeypatch, tmp_path):
-    (tmp_path / "python").write_text("not executable")
+@pytest.mark.parametrize(
+    ("content", "mode"),
+    [("print('here')", 0o600), ("#!/bin/sh\nexit 1\n", 0o700), ("no program", 0o700)],
+)
+def test_without_an_interpreter_for_others_this_process_does_it_all(
+    monkeypatch, tmp_path, content, mode
+):
+    (tmp_path / "python").write_text(content)
+    (tmp_path / "python").chmod(mode)
     monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: str(tmp_path / "python"))
     found = list(map_in_order(build_adder, (1,), range(_HERE + 3)))
     assert {process for _, process in found} == {os.getpid()}
     assert [number for number, _ in found] == list(range(1, _HERE + 4))
+
+
+@pytest.mark.timeout(60)
+def test_a_worker_that_ends_at_its_start_is_told(monkeypatch, tmp_path):
+    """What it works with is more than a pipe holds."""
+    python = tmp_path / "python"
+    worker_ends = 'case "$*" in *spawn_main*) exit 1;; esac'
+    python.write_text(f'#!/bin/sh\n{worker_ends}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: os.fsencode(python))
+    with pytest.raises(TrainingError, match="a process that encodes text was killed"):
+        list(map_in_order(build_adder, (1 << 1_000_000,), range(_HERE + 3)))
 
 
 def test_no_more_is_read_than_workers_need():
