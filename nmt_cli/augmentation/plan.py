@@ -150,7 +150,7 @@ class Augmentation:
         if any(a != b and b in known for a, b in told):
             raise ConfigError(
                 f"--method {self.method} needs a model {_arrow(wanted)}; "
-                f"{bundle.path} translates {_arrow(there)}"
+                f"{bundle.named} translates {_arrow(there)}"
             )
 
     def _way_of(self, maker: Maker) -> Way:

@@ -49,9 +49,9 @@ def find_bundle(
     if path.is_file() and path.name != MANIFEST:
         from nmt_cli.bundle.sharing import unpacked
 
-        bundle = unpacked(path)
+        bundle = replace(unpacked(path), given=given)
     else:
-        bundle = open_bundle(_bundle_dir(path))
+        bundle = replace(open_bundle(_bundle_dir(path)), given=given if is_url(given) else "")
     check_task(bundle, *tasks, named=given)
     return bundle
 
@@ -61,7 +61,7 @@ def check_task(bundle: Bundle, *tasks: TaskFacts, named: str = "") -> None:
     facts = bundle.manifest.facts
     if facts not in tasks:
         raise ModelFileError(
-            f"{named or bundle.path}: is a {facts.name} model, not for {_named(tasks)}"
+            f"{named or bundle.named}: is a {facts.name} model, not for {_named(tasks)}"
         )
 
 
@@ -69,7 +69,7 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
     """Raise ModelFileError unless two models can be of one ensemble."""
     for bundle in (first, other):
         if bundle.manifest.facts.has_labels:
-            raise ModelFileError(f"{bundle.path}: a classifier cannot be part of an ensemble")
+            raise ModelFileError(f"{bundle.named}: a classifier cannot be part of an ensemble")
     of_first, of_other = (
         [
             known["sha256"]
@@ -81,12 +81,12 @@ def _check_same_vocabulary(first: Bundle, other: Bundle) -> None:
     ways = [(one.manifest.source_lang, one.manifest.target_lang) for one in (first, other)]
     if not first.manifest.languages and all(itertools.chain(*ways)) and ways[0] != ways[1]:
         raise ModelFileError(
-            f"{other.path}: translates from {' to '.join(ways[1])}",
+            f"{other.named}: translates from {' to '.join(ways[1])}",
             hint=f"the other models of the ensemble translate from {' to '.join(ways[0])}",
         )
     if of_first != of_other or first.manifest.languages != other.manifest.languages:
         raise ModelFileError(
-            f"{other.path}: has another vocabulary than {first.path}",
+            f"{other.named}: has another vocabulary than {first.named}",
             hint="the models of an ensemble are trained on the same text with the same tokenizer "
             "section, and other seeds: nmt train my.yaml --set name=second --set seed=2",
         )
@@ -99,7 +99,7 @@ def _check_backward(bundle: Bundle, other: Bundle) -> None:
     (source, target), way = ways
     if all((*way, source, target)) and way != (target, source):
         raise ModelFileError(
-            f"{other.path}: translates from {way[0]} to {way[1]}",
+            f"{other.named}: translates from {way[0]} to {way[1]}",
             hint=f"--backward needs a model from {target} to {source}",
         )
 

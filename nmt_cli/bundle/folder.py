@@ -58,6 +58,12 @@ class Bundle:
     partners: tuple["Bundle", ...] = ()  # the other models of an ensemble, if it is one
     # the model of the other direction that chooses among hypotheses
     backward: "Bundle | None" = None
+    given: str = ""  # what the user named, if that is not the folder: a shared file or a URL
+
+    @property
+    def named(self) -> str:
+        """What the user knows it by."""
+        return self.given or str(self.path)
 
     def verify(self) -> None:
         """Check the hash of every file; ModelFileError names the first one that changed."""
@@ -94,17 +100,27 @@ class Bundle:
             file = self.path / name
             if not file.is_file():
                 raise ModelFileError(
-                    f"{file}: missing from the model folder", hint=_mend_hint(name)
+                    f"{file}: missing from the model folder", hint=self._mend_hint(name)
                 )
             if not file.resolve().is_relative_to(self.path.resolve()):
                 raise ModelFileError(f"{file}: links to a file outside the model folder")
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
-                    hint=_mend_hint(name),
+                    hint=self._mend_hint(name),
                 )
             if name not in (WEIGHTS, _CARD):
                 self._check_sum(name)
+
+    def _mend_hint(self, name: str) -> str:
+        """Return what to do about a file that is missing or damaged."""
+        parts = name.split("/")
+        if WEIGHTS not in self.manifest.files:
+            return "copy the model again, or ask its sender for it"
+        if parts[0] == CTRANSLATE2:
+            again = f"nmt export --format {parts[1]} writes it again"
+            return f"{again}; --engine tensorflow does not need it"
+        return "copy the model folder again, or write it again with nmt train"
 
     def _check_sum(self, name: str) -> None:
         """Check the checksum of a file that is small enough for that to cost nothing."""
@@ -116,7 +132,15 @@ class Bundle:
         if found != known["crc32"]:
             raise ModelFileError(
                 f"{self.path / name}: damaged: its content changed (wrong checksum)",
-                hint=_mend_hint(name),
+                hint=self._mend_hint(name),
+            )
+
+    def check_has_weights(self) -> None:
+        """Raise ModelFileError if the model was shared without its weights."""
+        if WEIGHTS not in self.manifest.files:
+            raise ModelFileError(
+                f"{self.named}: this model was shared without its weights",
+                hint="ask the sender for: nmt export --share FILE --with-weights",
             )
 
     def load_weights(self, prefix: str = "") -> "Arrays":
@@ -124,11 +148,8 @@ class Bundle:
         from safetensors import SafetensorError, safe_open
 
         source = HEAD if prefix == "head." and HEAD in self.manifest.files else WEIGHTS
-        if source not in self.manifest.files:
-            raise ModelFileError(
-                f"{self.path / WEIGHTS}: this model was shared without its weights",
-                hint="ask the sender for: nmt export --share FILE --with-weights",
-            )
+        if source == WEIGHTS:
+            self.check_has_weights()
         try:
             with safe_open(self.path / source, "numpy") as file:
                 names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
@@ -139,7 +160,7 @@ class Bundle:
         if name := _not_finite(weights):
             raise ModelFileError(
                 f"{self.path / source}: '{name}' has numbers that are not finite",
-                hint=_mend_hint(source),
+                hint=self._mend_hint(source),
             )
         return weights
 
@@ -155,13 +176,18 @@ class Bundle:
         ModelFileError says that the bundle does not have it, or not whole.
         """
         wanted = number_format or self.manifest.ctranslate2.get("auto")
-        if wanted not in self.manifest.ctranslate2.get("formats", {}):
+        if wanted not in (formats := self.manifest.ctranslate2.get("formats", {})):
             option = f" --format {number_format}" if number_format else ""
+            hint = f"make it with: nmt export --model {shlex.quote(self.named)}{option}"
+            if not self.manifest.facts.has_labels:
+                hint += "   (or use: --engine tensorflow)"
+            if WEIGHTS not in self.manifest.files:  # from which it would be made
+                hint = f"it has {', '.join(formats)}; ask the sender for: nmt export --share FILE"
+                hint += option
             raise ModelFileError(
-                f"{self.path}: has no form for CTranslate2"
+                f"{self.named}: has no form for CTranslate2"
                 + (f" in {number_format}" if number_format else ""),
-                hint=f"make it with: nmt export --model {shlex.quote(str(self.path))}{option}"
-                + ("" if self.manifest.facts.has_labels else "   (or use: --engine tensorflow)"),
+                hint=hint,
             )
         folder = f"{CTRANSLATE2}/{wanted}"
         self.check_files(lambda name: name.startswith(f"{folder}/"))
@@ -265,12 +291,12 @@ def changing(bundle: Bundle) -> Iterator[Bundle]:
         now = read_manifest(bundle.path / MANIFEST)
         if now.files.get(WEIGHTS) != bundle.manifest.files.get(WEIGHTS):
             raise ModelFileError(
-                f"{bundle.path}: a training run has written another model there meanwhile",
+                f"{bundle.named}: a training run has written another model there meanwhile",
                 hint="run the same command again when training has finished",
             )
         for folder in (bundle.path, bundle.path / CTRANSLATE2):
             remove_leftovers(folder)
-        yield Bundle(bundle.path, now)
+        yield replace(bundle, manifest=now)
     finally:
         os.close(handle)
 
@@ -279,17 +305,7 @@ def rewrite_manifest(bundle: Bundle, **changes: Any) -> Bundle:
     """Replace fields of the manifest of a bundle that `changing` gave, atomically."""
     manifest = replace(bundle.manifest, **changes)
     write_text(bundle.path / MANIFEST, as_text(manifest))
-    return Bundle(bundle.path, manifest)
-
-
-def _mend_hint(name: str) -> str:
-    """Return what to do about a file of a bundle that is missing or damaged."""
-    parts = name.split("/")
-    if parts[0] == CTRANSLATE2:
-        return (
-            f"nmt export --format {parts[1]} writes it again; --engine tensorflow does not need it"
-        )
-    return "copy the model folder again, or write it again with nmt train"
+    return replace(bundle, manifest=manifest)
 
 
 def _not_finite(weights: "Arrays") -> str | None:

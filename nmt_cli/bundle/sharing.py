@@ -49,6 +49,8 @@ def share(bundle: Bundle, target: Path, number_format: str, *, with_weights: boo
     if not is_file and (target.exists() or target.name.endswith((".gz", ".zst", ".xz", ".7z"))):
         problem = "exists" if target.exists() else "cannot be written"
         raise ConfigError(f"--share {target}: {problem}", hint="name a new folder, .zip or .tar.gz")
+    if with_weights:
+        bundle.check_has_weights()
     form = f"{CTRANSLATE2}/{number_format}/"
     bundle.check_files(lambda name: name.startswith(form) or (with_weights and name == WEIGHTS))
     if not is_file:

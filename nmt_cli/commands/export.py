@@ -72,6 +72,8 @@ def export(
     if handed_over is not None and (formats or [])[1:]:
         raise ConfigError("--share and --app take only one --format")
     bundle = find_bundle(model, *((TRANSLATION, CHAT) if saved_model is not None else ()))
+    if handed_over is None:
+        bundle.check_has_weights()
     target = next((Path(value) for value in ways.values() if value is not None), bundle.path)
     with os_errors_as(ModelFileError, f"{target}: cannot be written"):
         if share is not None:

@@ -74,7 +74,7 @@ def write_huggingface(bundle: Bundle, target: Path) -> str:
     model = ModelConfig().model_dump() | bundle.manifest.model
     if reasons := _obstacles(bundle, model, vocabularies, weights):
         raise ConfigError(
-            f"{bundle.path}: --huggingface writes no model with {', '.join(reasons)}",
+            f"{bundle.named}: --huggingface writes no model with {', '.join(reasons)}",
             hint="--share works for every model",
         )
     is_imported = vocabularies.source.is_imported

@@ -29,7 +29,7 @@ _OF_ENCODER = ("embedding", "encoder.")  # how the names of its weights begin
 def open_start(config: Config, run: Path) -> Bundle | None:
     """Return the bundle that `train.from` names, or None when the run of this folder starts anew.
 
-    ModelFileError: it is missing or damaged. ConfigError: it is the run's own.
+    ModelFileError: it is missing or damaged, or has no weights. ConfigError: it is the run's own.
     """
     if config.train.start is None:
         return None
@@ -37,9 +37,10 @@ def open_start(config: Config, run: Path) -> Bundle | None:
     bundle = find_bundle(config.train.start, *(() if labels else (TRANSLATION, CHAT)))
     if bundle.path.resolve().is_relative_to(run.resolve()):
         raise ConfigError(
-            f"train.from: {bundle.path} is the model of this run, which training would replace",
+            f"train.from: {bundle.named} is the model of this run, which training would replace",
             hint="give the new run another name: --set name=NAME",
         )
+    bundle.check_has_weights()
     return bundle
 
 
@@ -61,7 +62,7 @@ def follow_start(
         return loaded, None
     config, there = loaded.config, _model_of(start)
     values = {f"model.{key}": there[key] for key in there.keys() - _given(loaded, "model")}
-    config = with_values(config, values, f"the model in {start.path}")
+    config = with_values(config, values, f"the model in {start.named}")
     auto = {f"model.{key}" for key in _free(config)} & loaded.auto
     auto |= {key for key in loaded.auto if not key.startswith(("model.", "tokenizer."))}
     _check_architecture(config, start)
@@ -72,23 +73,23 @@ def follow_start(
         found = replace(found, languages=_fitting(found.languages, config, start))
     if config.tokenizer.dropout and found.source.is_imported:
         raise ConfigError(
-            f"tokenizer.dropout: the vocabulary of {start.path} has no merges to leave out",
+            f"tokenizer.dropout: the vocabulary of {start.named} has no merges to leave out",
             hint="--set tokenizer.dropout=0",
         )
     if config.data.noise and (found.source.is_imported or found.target.is_imported):
         raise ConfigError(
-            f"data.noise: the vocabulary of {start.path} does not give its text back as it was",
+            f"data.noise: the vocabulary of {start.named} does not give its text back as it was",
             hint="--set data.noise={}",
         )
     if new := [token for token in taught_tokens(config.data) if not found.source.ids([token])]:
         if found.source.is_imported or found.target.is_imported:
             key = "placeholders" if config.data.placeholders else "glossary"
             raise ConfigError(
-                f"data.{key}: the vocabulary of {start.path} takes no more tokens",
+                f"data.{key}: the vocabulary of {start.named} takes no more tokens",
                 hint=f"--set data.{key}=false",
             )
         found = found.with_unmade(new)
-    tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.path})")
+    tell(f"vocabulary: {found.source.vocab_size:,} tokens (of {start.named})")
     values = {"vocab_size": found.largest, "joint": found.joint, **found.source.settings}
     here = config.tokenizer.model_dump()
     changes = [
@@ -99,7 +100,7 @@ def follow_start(
     if changes:
         tell(f"train.from: {', '.join(changes)}, as for that vocabulary")
     values = {f"tokenizer.{key}": value for key, value in values.items()}
-    config = with_values(config, values, f"the vocabulary of {start.path}")
+    config = with_values(config, values, f"the vocabulary of {start.named}")
     return replace(loaded, config=config, auto=frozenset(auto)), found
 
 
@@ -131,7 +132,7 @@ def _check_architecture(config: Config, start: Bundle) -> None:
         )
         settings = " ".join(f"--set model.{k}={json.dumps(there[k])}" for k in sorted(differing))
         raise ConfigError(
-            f"train.from: the model in {start.path} has another architecture: {facts}",
+            f"train.from: the model in {start.named} has another architecture: {facts}",
             hint=f"use its own, or leave these keys out: {settings}",
         )
 
@@ -144,7 +145,7 @@ def _fitting(there: Languages, config: Config, start: Bundle) -> Languages:
     here = Languages.of(config)
     if not there.tokens and here.tokens:
         raise ConfigError(
-            f"train.from: the model in {start.path} has one direction, the text has several",
+            f"train.from: the model in {start.named} has one direction, the text has several",
             hint="start from scratch, or name corpora of one direction",
         )
     if not there.tokens:
@@ -154,7 +155,7 @@ def _fitting(there: Languages, config: Config, start: Bundle) -> Languages:
             there.way(*way)
         except ConfigError as error:
             hint = f"set source_lang and target_lang of the text; {error.hint}"
-            raise ConfigError(f"train.from: {start.path}: {error}", hint=hint) from error
+            raise ConfigError(f"train.from: {start.named}: {error}", hint=hint) from error
     return replace(there, default=here.default)
 
 

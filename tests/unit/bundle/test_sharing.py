@@ -42,6 +42,23 @@ def test_what_is_shared_is_a_model_again(bundle, tmp_path, name, with_weights):
             found.load_weights()
 
 
+def test_what_needs_the_weights_names_the_file_and_a_way_out(bundle, tmp_path):
+    share(bundle, tmp_path / "m.zip", "float32", with_weights=False)
+    found = find_bundle(str(tmp_path / "m.zip"))
+    with pytest.raises(ModelFileError) as caught:
+        share(found, tmp_path / "again.zip", "float32", with_weights=True)
+    assert str(caught.value) == f"{tmp_path / 'm.zip'}: this model was shared without its weights"
+    assert not (tmp_path / "again.zip").exists()
+    with pytest.raises(ModelFileError, match=f"{tmp_path / 'm.zip'}: has no form") as caught:
+        found.ctranslate2_folder("int8")
+    wanted = "it has float32; ask the sender for: nmt export --share FILE --format int8"
+    assert caught.value.hint == wanted
+    (found.path / "ctranslate2/float32/model.bin").unlink()
+    with pytest.raises(ModelFileError, match=r"model\.bin") as caught:
+        found.ctranslate2_folder()
+    assert "ask its sender" in caught.value.hint
+
+
 def test_a_file_is_unpacked_once(bundle, tmp_path):
     share(bundle, tmp_path / "m.zip", "float32", with_weights=False)
     first = unpacked(tmp_path / "m.zip").path

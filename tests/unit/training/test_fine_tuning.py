@@ -1,6 +1,7 @@
 """Starting from a bundle: its vocabulary, its weights, a new optimizer; what must fit."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 from safetensors.numpy import load_file
 
 from nmt_cli.bundle.folder import open_bundle
+from nmt_cli.bundle.sharing import share
 from nmt_cli.config.reading import load_config
 from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.events import Evaluated, StepDone
 from nmt_cli.pretrained.importing import import_model
 from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.loop import train
+from nmt_cli.training.rehearsal import dry_run
 from nmt_cli.training.run import prepare
 from nmt_cli.training.run_folder import read_events
 
@@ -94,6 +97,18 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tuning):
             for p in (whole, again)
         ]
         assert scores[0] == scores[1]
+
+
+def test_a_model_without_weights_is_refused_before_the_text_is_read(
+    toy_corpus, toy_bundle, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    share(open_bundle(toy_bundle), tmp_path / "m.zip", "float32", with_weights=False)
+    settings = [f"train.from={tmp_path / 'm.zip'}", "data.train=[{source: no, target: no}]"]
+    loaded = load_config(str(toy_corpus / "toy.yaml"), settings)
+    how = {"tell": print, "warn": print, "is_fresh": False, "time_limit": math.inf}
+    with pytest.raises(ModelFileError, match=r"m\.zip: this model was shared without its weights"):
+        dry_run(loaded, **how)
 
 
 @pytest.mark.parametrize("section", ["model: auto", "model: {dropout: auto}", ""])
