@@ -110,7 +110,7 @@ class Bundle:
                     hint=self._mend_hint(name),
                 )
             if name not in (WEIGHTS, _CARD):
-                self._check_sum(name)
+                self.check_sum(name)
 
     def _mend_hint(self, name: str) -> str:
         """Return what to do about a file that is missing or damaged."""
@@ -122,7 +122,7 @@ class Bundle:
             return f"{again}; --engine tensorflow does not need it"
         return "copy the model folder again, or write it again with nmt train"
 
-    def _check_sum(self, name: str) -> None:
+    def check_sum(self, name: str) -> None:
         """Check the checksum of a file that is small enough for that to cost nothing."""
         known = self.manifest.files.get(name, {})
         if "crc32" not in known or known["bytes"] > _MOST_SUMMED:
@@ -156,7 +156,7 @@ class Bundle:
                 weights = {name: file.get_tensor(name) for name in names}
         except (SafetensorError, OSError, TypeError) as error:
             raise ModelFileError(f"{self.path / source}: damaged: {error}") from error
-        self._check_sum(source)
+        self.check_sum(source)
         if name := _not_finite(weights):
             raise ModelFileError(
                 f"{self.path / source}: '{name}' has numbers that are not finite",

@@ -21,7 +21,7 @@ def export(
     model: opt.Model = None,
     formats: opt.Formats = None,
     saved_model: str | None = opt.output("DIR", "Write a SavedModel here."),
-    share: str | None = opt.output("FILE", "Write one file to share: .zip, .tar.zst."),
+    share: str | None = opt.output("FILE", "Write one file to share: .zip, .tar.gz, .tar.zst."),
     with_weights: bool = opt.switch("--with-weights", "With --share: include the weights."),
     app: str | None = opt.output("FILE.pyz", "Write a program that contains the model."),
     huggingface: str | None = opt.output("DIR", "Write a folder for `transformers`."),

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from nmt_cli.bundle.folder import PLAIN_FORMAT, Bundle, save_bundle
 from nmt_cli.bundle.manifest import MANIFEST, read_manifest
-from nmt_cli.bundle.sharing import ENDINGS, unpack
+from nmt_cli.bundle.sharing import ENDINGS, is_archive, unpack
 from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import TASKS
 from nmt_cli.errors import ConfigError, ModelFileError, TrainingError
@@ -161,7 +161,7 @@ def _opened(source: str, revision: str | None, on_note: Callable[[str], None]) -
         raise ConfigError(f"--revision is for models of the hub; {source} is on this disk")
     if path.is_dir():
         yield _of_folder(path.resolve())
-    elif path.is_file() and source.endswith(ENDINGS):
+    elif path.is_file() and (source.lower().endswith(ENDINGS) or is_archive(path)):
         with tempfile.TemporaryDirectory(prefix="nmt-") as temporary:
             unpack(path, Path(temporary))
             inner = [*Path(temporary).iterdir()]

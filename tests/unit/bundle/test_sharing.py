@@ -11,7 +11,7 @@ import pytest
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import WEIGHTS, open_bundle
-from nmt_cli.bundle.sharing import share, unpacked
+from nmt_cli.bundle.sharing import ENDINGS, share, unpacked
 from nmt_cli.config.tasks import CLASSIFICATION, TRANSLATION
 from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.search.loading import EngineOptions, load_labeller
@@ -23,7 +23,7 @@ def bundle(toy_bundle, tmp_path, monkeypatch):
     return open_bundle(toy_bundle)
 
 
-@pytest.mark.parametrize("name", ["my model.zip", "m.tar.gz", "m.tar.zst", "folder"])
+@pytest.mark.parametrize("name", ["my model.zip", "M.ZIP", "m.TAR.gz", "m.tar.zst", "folder"])
 @pytest.mark.parametrize("with_weights", [True, False])
 def test_what_is_shared_is_a_model_again(bundle, tmp_path, name, with_weights):
     target = tmp_path / name
@@ -80,11 +80,45 @@ def test_who_may_read_an_older_file_may_read_the_new_one(bundle, tmp_path, name)
     assert (tmp_path / "link.zip").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["m.tar.xz", "there"])
+@pytest.mark.parametrize("name", ["m.tar.xz", "there", "m.tar", "m.RAR", "m.7z", "m.tar.bz2"])
 def test_what_cannot_be_written_is_told(bundle, tmp_path, name):
     (tmp_path / "there").mkdir()
-    with pytest.raises(ConfigError, match="--share"):
+    with pytest.raises(ConfigError, match="--share") as caught:
         share(bundle, tmp_path / name, "float32", with_weights=False)
+    assert all(ending in caught.value.hint for ending in ENDINGS)
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_is_known_by_what_is_in_it(bundle, tmp_path, monkeypatch, ending):
+    share(bundle, tmp_path / f"m{ending}", "float32", with_weights=False)
+    for number, name in enumerate(("plain", "m.zip", "m.tar.zst")):
+        (tmp_path / f"m{ending}").replace(tmp_path / name)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache {number}"))
+        unpacked(tmp_path / name).verify()
+        (tmp_path / name).replace(tmp_path / f"m{ending}")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: shutil.rmtree(folder / "ctranslate2"),
+        lambda folder: (folder / "tokenizer.json").write_text("{}"),
+        lambda folder: (folder / "bundle.json").unlink(),
+        lambda folder: flip(folder / WEIGHTS),
+        lambda folder: flip(folder / "ctranslate2/float32/model.bin"),
+    ],
+)
+def test_what_was_damaged_in_the_cache_is_unpacked_again(bundle, tmp_path, damage):
+    share(bundle, tmp_path / "m.zip", "float32", with_weights=True)
+    damage(unpacked(tmp_path / "m.zip").path)
+    unpacked(tmp_path / "m.zip").verify()
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
 
 
 LARGE = 1 << 20  # once a megabyte is more than a small file may become
@@ -107,6 +141,14 @@ def tar_of(path: Path, compression: str = "", **fields: object) -> Path:
     return path
 
 
+def encrypted(path: Path) -> Path:
+    content = bytearray(path.read_bytes())
+    content[content.find(b"PK\3\4") + 6] |= 1
+    content[content.find(b"PK\1\2") + 8] |= 1
+    path.write_bytes(content)
+    return path
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -126,6 +168,8 @@ def tar_of(path: Path, compression: str = "", **fields: object) -> Path:
         (lambda path: tar_of(path / "a.tgz", "xz", size=1), "not a shared model"),
         (lambda path: shutil.copy("/bin/sh", path / "a.zip"), "not a shared model"),
         (lambda path: shutil.copy("/bin/sh", path / "a.tar.zst"), "not a shared model"),
+        (lambda path: shutil.copy(__file__, path / "small.yaml"), "not a shared model"),
+        (lambda path: encrypted(zip_of(path / "a.zip", "x")), "is encrypted, or packed"),
     ],
 )
 def test_what_is_no_model_is_refused_and_nothing_stays(bundle, tmp_path, monkeypatch, make, told):
@@ -147,6 +191,9 @@ def test_a_header_of_a_tar_may_not_be_a_bomb_either(bundle, tmp_path, monkeypatc
         unpacked(tmp_path / "a.tgz")
 
 
+CHANGED = "not a shared model: ctranslate2/float32/model.bin: its content changed (wrong sha256)"
+
+
 @pytest.mark.parametrize("cut", [100, 1000])
 @pytest.mark.parametrize("ending", ["zip", "tar.gz", "tar.zst"])
 def test_a_damaged_file_is_told(bundle, tmp_path, cut, ending):
@@ -157,8 +204,10 @@ def test_a_damaged_file_is_told(bundle, tmp_path, cut, ending):
     flipped[len(content) // 2 + cut] ^= 255
     (tmp_path / f"flipped.{ending}").write_bytes(flipped)
     for name in (f"cut.{ending}", f"flipped.{ending}"):
-        with pytest.raises(ModelFileError, match=name):
+        with pytest.raises(ModelFileError) as caught:
             unpacked(tmp_path / name)
+        told = str(caught.value).removeprefix(f"{tmp_path / name}: ")
+        assert told in ("damaged, or not a shared model", CHANGED)
 
 
 @pytest.mark.parametrize("with_weights", [True, False])
