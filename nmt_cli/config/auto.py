@@ -116,11 +116,15 @@ class _Plan(Situation):
         return min(1.0, max(0.0, 1 - (self.seen - _FRESH_EPOCHS) / _DROPOUT_EPOCHS))
 
     @property
-    def told(self) -> str:
-        """What the size follows from, for people."""
-        where = f"{self.text.pairs:,} pairs on a {self.device.upper()}"
-        is_limited = self.seconds < math.inf
-        return f"{where} in {spoken(self.seconds)} of steps" if is_limited else where
+    def is_limited(self) -> bool:
+        """Whether there is a time limit."""
+        return self.seconds < math.inf
+
+    def told(self, config: Config) -> str:
+        """Return what the size follows from, for people."""
+        where = f"{self.text.pairs:,} {config.facts.examples} on a {self.device.upper()}"
+        time = spoken(self.seconds) if self.seconds > 1 else "hardly any time"
+        return f"{where}, {time} for steps" if self.is_limited else where
 
 
 _SMALL_SIZES = (
@@ -159,7 +163,7 @@ _TUNING_TOKENS = 2048  # with which 75 million weights learn in 5.5 GB
 _LEAST_DROPOUT = 0.1
 _FEW_PAIRS = 2_000
 _EVALUATION_TOKENS = 15_000  # what could be trained on while a bundle is written and converted
-_EVALUATION_SHARE = 0.05  # of the time
+_EVALUATION_SHARE, _MOST_EVALUATIONS = 0.05, 40  # of the time; in a run
 
 
 def vocab_size(
@@ -175,12 +179,13 @@ def vocab_size(
     sides = [text.both] if joint else [text.source, text.target]
     side = max(sides, key=lambda side: side.words)
     words = min(side.words, max(_FEWEST_WORDS, seconds * machine.products / _WORD_PRODUCTS))
-    merges = _round_up(25 * words**0.4)
-    size = min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_TOKENS + side.alphabet + merges)
-    seen = f", time to learn from {words:,.0f} of them" if words < side.words else ""
-    return Choice(
-        size, f"{side.words:,} words{seen}, {side.alphabet:,} different characters ({side.scripts})"
+    size, unlimited = (
+        min(_LARGEST_VOCABULARY, _CONTROL_AND_BYTE_TOKENS + side.alphabet + _round_up(25 * n**0.4))
+        for n in (words, side.words)
     )
+    reason = f"{side.words:,} words, {side.alphabet:,} different characters ({side.scripts})"
+    limited = f"; {unlimited:,} if there were more time" if size < unlimited else ""
+    return Choice(size, reason + limited)
 
 
 def choose(
@@ -199,7 +204,7 @@ def choose(
 def _plan(config: Config, keys: Collection[str], situation: Situation) -> _Plan:
     sizes = [size for size in _SIZES[situation.device] if situation.text.pairs >= size.pairs]
     plans = [_Plan(**vars(situation), size=size, seen=math.inf) for size in reversed(sizes)]
-    if situation.seconds == math.inf:
+    if not plans[0].is_limited:
         return plans[0]
     for plan in plans:
         sized = config
@@ -213,7 +218,7 @@ def _plan(config: Config, keys: Collection[str], situation: Situation) -> _Plan:
 
 def _d_model(config: Config, plan: _Plan) -> Choice:
     step = math.lcm(2, config.model.num_heads)  # sinusoids need pairs, heads equal shares
-    return Choice(-(-plan.size.d_model // step) * step, plan.told)
+    return Choice(-(-plan.size.d_model // step) * step, plan.told(config))
 
 
 def _d_ff(config: Config, plan: _Plan) -> Choice:
@@ -229,10 +234,10 @@ def _num_heads(config: Config, plan: _Plan) -> Choice:
 def _inner_dropout(config: Config, plan: _Plan, of_start: float) -> Choice:
     if _is_fine_tuning(config):
         return Choice(of_start, "of the start model")
-    return Choice(_needed(plan.size.inner_dropout, config, plan), plan.told)
+    return _needed(plan.size.inner_dropout, config, plan)
 
 
-def _needed(dropout: float, config: Config, plan: _Plan) -> float:
+def _needed(dropout: float, config: Config, plan: _Plan) -> Choice:
     """Return how much of a dropout is needed: text that is new cannot be memorised.
 
     Where BLEU counts, a short run does better with little of it, though its loss on dev is higher.
@@ -240,14 +245,15 @@ def _needed(dropout: float, config: Config, plan: _Plan) -> float:
     share = 1 - plan.freshness
     if config.facts.best_by == "bleu":
         share = min(share, plan.seen * plan.epoch_tokens / _DROPOUT_TOKENS)
-    return round(dropout * share, 2)
+    needed = round(dropout * share, 2)
+    why = "less text needs more" if needed == dropout else "a short run needs less"
+    return Choice(needed, f"{plan.told(config)}: {why}")
 
 
 def _dropout(config: Config, plan: _Plan) -> Choice:
     if _is_fine_tuning(config):
         return Choice(max(_LEAST_DROPOUT, config.model.dropout), "of the start model, or more")
-    needed = _needed(plan.size.dropout, config, plan)
-    return Choice(needed, f"{plan.told}: less text wants more")
+    return _needed(plan.size.dropout, config, plan)
 
 
 def _is_fine_tuning(config: Config) -> bool:
@@ -257,7 +263,8 @@ def _is_fine_tuning(config: Config) -> bool:
 def _max_length(config: Config, plan: _Plan) -> Choice:
     longest = plan.tokens.longest
     length = min(512, max(64, 32 * math.ceil(1.1 * longest / 32)))
-    return Choice(length, f"99.9 % of the pairs have at most {longest:,} tokens a side")
+    texts = "texts" if config.facts.has_labels else "texts on either side"
+    return Choice(length, f"99.9% of the {texts} have at most {longest:,} tokens")
 
 
 def _turn_embeddings(config: Config, plan: _Plan) -> Choice:
@@ -275,10 +282,11 @@ def _tokens_per_batch(config: Config, plan: _Plan) -> Choice:
     most, epoch = plan.size.tokens_per_batch, plan.epoch_tokens
     if _is_fine_tuning(config) and plan.device == "cpu":
         most = min(most, _TUNING_TOKENS)
-    is_short = plan.seconds < math.inf or _is_fine_tuning(config)
+    is_short = plan.is_limited or _is_fine_tuning(config)
     steps = _QUICK_STEPS_AN_EPOCH if is_short else _STEPS_AN_EPOCH
     tokens = min(most, max(256, 2 ** int(math.log2(max(1, epoch / steps)))))
-    return Choice(tokens, f"{plan.told}, {epoch:,} target tokens an epoch")
+    counted = "tokens" if config.facts.has_labels else "target tokens"
+    return Choice(tokens, f"{plan.told(config)}; {epoch:,} {counted} an epoch")
 
 
 def _max_steps(config: Config, plan: _Plan) -> Choice:
@@ -288,10 +296,8 @@ def _max_steps(config: Config, plan: _Plan) -> Choice:
         epochs, fewest = epochs / _FINE_TUNING_SHARE, fewest // _FINE_TUNING_SHARE
     steps_an_epoch = plan.epoch_tokens / config.train.tokens_per_batch
     steps = max(fewest, _round_up(epochs * steps_an_epoch))
-    if plan.seconds < math.inf:
-        most, planned = _MOST_EPOCHS * steps, plan.steps(config)
-        reason = f"the most that is of use; there is time for {planned:,.0f}"
-        return Choice(most, reason if planned < most else f"{reason}: the run will end early")
+    if plan.is_limited:
+        return Choice(_MOST_EPOCHS * steps, "the most that is of use")
     if plan.device == "cpu":
         steps = min(steps, _MOST_CPU_STEPS)
     return Choice(steps, f"{steps / steps_an_epoch:,.1f} epochs; patience may end it earlier")
@@ -314,11 +320,18 @@ def _optimizer(config: Config, plan: _Plan) -> Choice:
     return Choice("adam", reason)
 
 
+def _schedule(_: Config, plan: _Plan) -> Choice:
+    end = "the end of the time or " if plan.is_limited else ""
+    return Choice("cosine", f"the rate falls to zero by {end}max_steps")
+
+
 def _warmup_steps(config: Config, plan: _Plan) -> Choice:
     """Return the warm-up: a share of the steps, but no longer than a model of this width needs."""
     steps, most = config.train.max_steps, _WARMUP_A_COLUMN * config.model.d_model
-    reason = f"a sixteenth of {steps:,} steps, at most {_WARMUP_A_COLUMN} times d_model"
-    return Choice(min(_round_up(steps / 16), most), reason)
+    share = _round_up(steps / 16)
+    reason = "a sixteenth of max_steps" if share < most else f"{_WARMUP_A_COLUMN} times d_model"
+    limited = "; at most a tenth of the steps that the time allows" if plan.is_limited else ""
+    return Choice(min(share, most), reason + limited)
 
 
 def _learning_rate(config: Config, plan: _Plan) -> Choice:
@@ -336,7 +349,9 @@ def _learning_rate(config: Config, plan: _Plan) -> Choice:
             peak, reason = _ADAPTERS_FASTER * peak, f"{reason}, by adapters"
     elif plan.freshness:
         peak *= 1 + _FRESH_RATE * plan.freshness
-        reason = f"{reason} that sees the text {plan.seen:,.1f} times"
+        seen = plan.seen
+        amount = f"the text only {seen:.1f} times" if seen >= 1 else "only part of the text"
+        reason = f"{reason} that sees {amount}, which needs a higher rate"
     if config.model.norm == "post":  # diverges at rates that pre-norm learns fast with
         peak, reason = peak / 4, f"{reason} with norm: post"
     if train.schedule == "noam":
@@ -352,22 +367,27 @@ def _eval_steps(config: Config, plan: _Plan) -> Choice:
         steps = _round_up(_planned_steps(config, plan) / _FINE_TUNING_EVALUATIONS)
         return Choice(min(steps, train.max_steps), f"{_FINE_TUNING_EVALUATIONS} times in the run")
     cost = (plan.tokens.dev + _EVALUATION_TOKENS) / train.tokens_per_batch
-    steps = _round_up(max(cost / _EVALUATION_SHARE, _planned_steps(config, plan) / 40))
-    reason = f"{plan.tokens.dev:,} tokens of dev take about the time of {cost:,.0f} steps"
-    return Choice(min(steps, train.max_steps), reason)
+    seldom, often = cost / _EVALUATION_SHARE, _planned_steps(config, plan) / _MOST_EVALUATIONS
+    reason = f"an evaluation takes about as long as {cost:,.0f} steps"
+    enough = f"{_MOST_EVALUATIONS} in a run are enough"
+    reason += f", and {enough}" if often > seldom else f": {_EVALUATION_SHARE:.0%} of the time"
+    return Choice(min(_round_up(max(seldom, often)), train.max_steps), reason)
 
 
 def _checkpoint_steps(config: Config, plan: _Plan) -> Choice:
     steps = _planned_steps(config, plan)
     if _is_fine_tuning(config):
         return Choice(config.train.eval_steps, "whenever the model is evaluated")
-    return Choice(max(1, _round_up(steps / 150)), f"1/150 of {steps:,.0f} steps")
+    every = max(1, _round_up(steps / 150))
+    reason = f"about {steps / every:,.0f} in the run" if every > 1 else "a run of few steps"
+    return Choice(every, reason)
 
 
 def _freeze(config: Config, plan: _Plan) -> Choice:
     pairs, train = plan.text.pairs, config.train
     if _is_fine_tuning(config) and pairs < _FEW_PAIRS and not train.lora_rank:
-        return Choice(["embeddings"], f"{pairs:,} pairs have few of the tokens")
+        few = f"{pairs:,} {config.facts.examples} have few of the tokens"
+        return Choice(["embeddings"], few)
     return Choice([], "all parts learn")
 
 
@@ -378,18 +398,19 @@ def _planned_steps(config: Config, plan: _Plan) -> float:
 
 def _patience(config: Config, plan: _Plan) -> Choice:
     train = config.train
-    if plan.seconds < math.inf:
-        return Choice(0, "the time ends the run")
+    if plan.is_limited:
+        return Choice(0, "the time or max_steps ends the run")
     evaluations = max(5, math.ceil(train.max_steps / 3 / train.eval_steps))
-    return Choice(evaluations, f"a third of {train.max_steps:,} steps")
+    steps = evaluations * train.eval_steps
+    return Choice(evaluations, f"{steps:,} steps without a better score end the run")
 
 
 PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {  # in the order of the choices
     "model.d_model": _d_model,
     "model.d_ff": _d_ff,
     "model.num_heads": _num_heads,
-    "model.encoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
-    "model.decoder_layers": lambda _, plan: Choice(plan.size.layers, plan.told),
+    "model.encoder_layers": lambda c, plan: Choice(plan.size.layers, plan.told(c)),
+    "model.decoder_layers": lambda c, plan: Choice(plan.size.layers, plan.told(c)),
     "model.dropout": _dropout,
     "model.attention_dropout": lambda c, plan: _inner_dropout(c, plan, c.model.attention_dropout),
     "model.activation_dropout": lambda c, plan: _inner_dropout(c, plan, c.model.activation_dropout),
@@ -397,9 +418,9 @@ PRESETS: dict[str, Callable[[Config, _Plan], Choice]] = {  # in the order of the
     "model.max_length": _max_length,
     "train.freeze": _freeze,
     "train.tokens_per_batch": _tokens_per_batch,
-    "train.max_steps": _max_steps,
     "train.optimizer": _optimizer,
-    "train.schedule": lambda *_: Choice("cosine", "the number of steps is fixed"),
+    "train.max_steps": _max_steps,
+    "train.schedule": _schedule,
     "train.warmup_steps": _warmup_steps,
     "train.learning_rate": _learning_rate,
     "train.eval_steps": _eval_steps,

@@ -16,6 +16,7 @@ class TaskFacts:
     has_labels: bool = False  # targets are labels, not text
     is_parallel: bool = False  # targets are translations of sources
     best_by: str  # the score that chooses the best model; for labels a key of the configuration
+    examples: str = "pairs"  # what it is trained on
     unit: str = "tokens"  # the unit in which training counts
     targets: str = "target tokens"  # what targets are made of
     command: str  # the command that uses a model
@@ -63,6 +64,7 @@ CLASSIFICATION = TaskFacts(
     columns=("text", "label"),
     has_labels=True,
     best_by="accuracy",
+    examples="texts",
     unit="examples",
     targets="labels",
     command="classify",

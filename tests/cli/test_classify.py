@@ -186,7 +186,7 @@ def test_info_and_dry_run_know_classifiers(run_nmt, label_bundle, label_corpus, 
     assert "architecture  1 layers" in shown
     assert " nats per example\n" in shown
     done = run_nmt("train", str(label_corpus / "labels.yaml"), "--dry-run", cwd=tmp_path)
-    assert "train: 600 pairs" in done.stderr
+    assert "train: 600 texts" in done.stderr
     assert "model: " in done.stderr
     assert done.returncode == 0
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -121,12 +122,51 @@ def test_muon_is_for_batches_that_are_large_beside_the_width():
     assert chosen(29_000, model={"d_model": 512}).train.optimizer == "adam"
 
 
-def test_every_reason_is_one_short_line():
-    choices = choose(CONFIG, set(PRESETS), situation(3_000))[1]
-    choices["tokenizer.vocab_size"] = vocab_size(text(3_000), joint=True)
+@pytest.mark.parametrize("seconds", [1, 100, 1000, 3600, math.inf])
+def test_every_reason_is_one_short_line(seconds):
+    choices = choose(CONFIG, set(PRESETS), situation(3_000, seconds=seconds))[1]
+    choices["tokenizer.vocab_size"] = vocab_size(text(3_000), joint=True, seconds=seconds)
     for choice in choices.values():
         assert 5 < len(choice.reason) < 90
         assert "\n" not in choice.reason
+
+
+def reasons(pairs: int, seconds: float, **changes) -> dict[str, str]:
+    config = Config.model_validate(CONFIG.model_dump() | changes)
+    choices = choose(config, set(PRESETS), situation(pairs, seconds=seconds))[1]
+    return {key.split(".")[1]: choice.reason for key, choice in choices.items()}
+
+
+def test_a_reason_of_a_limited_run_says_what_the_time_decides():
+    short, long, free = (reasons(29_000, seconds) for seconds in (60, 3600, math.inf))
+    assert short["d_model"] == "29,000 pairs on a CPU, 1m for steps"
+    assert reasons(29_000, 1)["d_model"] == "29,000 pairs on a CPU, hardly any time for steps"
+    assert short["dropout"].endswith(": a short run needs less")
+    assert long["dropout"].endswith(": less text needs more")
+    assert short["schedule"] == "the rate falls to zero by the end of the time or max_steps"
+    assert free["schedule"] == "the rate falls to zero by max_steps"
+    assert short["patience"] == "the time or max_steps ends the run"
+    for told in (short, long):  # the number of steps is told once, by what knows it best
+        assert told["max_steps"] == "the most that is of use"
+        assert not re.search("[0-9],[0-9]{3} steps", " ".join(told.values()))
+
+
+def test_a_reason_fits_the_value_that_was_chosen():
+    config, choices = choose(CONFIG, set(PRESETS), situation(29_000))
+    train = config.train
+    steps = f"{train.patience * train.eval_steps:,} steps without a better score end the run"
+    assert choices["train.patience"].reason == steps
+    assert choices["train.warmup_steps"].reason == "3 times d_model"
+    assert reasons(3_000, math.inf)["warmup_steps"] == "a sixteenth of max_steps"
+    labels = reasons(3_000, math.inf, task="classification")
+    assert labels["d_model"] == "3,000 texts on a CPU"
+    assert labels["max_length"] == "99.9% of the texts have at most 40 tokens"
+    assert "; 45,000 tokens an epoch" in labels["tokens_per_batch"]
+
+
+def test_a_text_that_is_hardly_seen_is_not_seen_0_times():
+    told = reasons(10_000_000, 60)["learning_rate"]
+    assert told == "a model of width 64 that sees only part of the text, which needs a higher rate"
 
 
 def test_only_the_keys_that_are_asked_for_change():
@@ -189,7 +229,7 @@ def test_words_that_there_is_no_time_to_see_need_no_vocabulary():
     assert vocab_size(large, joint=True).value == 32_000
     limited = vocab_size(large, joint=True, seconds=120)
     assert limited.value < 12_000
-    assert "time to learn from" in limited.reason
+    assert "; 32,000 if there were more time" in limited.reason
     small = text(10**3, words=10**4)
     assert vocab_size(small, joint=True, seconds=120) == vocab_size(small, joint=True)
 
