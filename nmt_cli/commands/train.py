@@ -72,8 +72,7 @@ def train(
     from nmt_cli.training.stages import stages_left, stages_to_do
 
     seconds = seconds_of(limit)
-    workers, worker_index = launched(workers, worker_index, os.environ)
-    cluster = find_cluster(workers, worker_index, os.environ)
+    cluster = find_cluster(*launched(workers, worker_index, os.environ), os.environ)
     check_addresses(cluster, is_trusted=is_trusted)
     if token_file is not None:
         cluster = replace(cluster, token=read_token(token_file))
@@ -105,15 +104,22 @@ def train(
                 _train(stage, cluster, fresh=fresh, store=store)
         return
     _note_stage((first := next(stages)).loaded, loaded)
-    _rehearse(first, fresh=fresh)
+    is_enough = _rehearse(first, fresh=fresh)
     for later in stages_left(loaded, is_fresh=fresh)[1:]:  # what they start from is not there yet
         steps = f"{later.config.train.max_steps:,} steps"
         steps = "steps chosen when it begins" if "train.max_steps" in later.auto else steps
         console.note(f"then: {later.config.name}, {steps}")
-    options = [f"--set={setting}" for setting in settings] + ([f"--time={limit}"] if limit else [])
-    options += [f"--from={start}"] if start is not None else []
-    options += [f"--store={store}"] if store is not None else []
-    command = shlex.join(["nmt", "train", *([config] if config else []), *options])
+    if not is_enough:
+        console.note("everything but the time is fine")
+        return
+    options = {"time": limit, "from": start, "store": store, "workers": workers}
+    options["cluster-token-file"] = token_file
+    options["worker-index"] = None if worker_index is None else str(worker_index)
+    switches = {"fresh": fresh, "trusted-network": is_trusted, "elastic": elastic}
+    words = [f"--set={setting}" for setting in settings]
+    words += [f"--{name}={value}" for name, value in options.items() if value is not None]
+    words += [f"--{name}" for name, is_on in switches.items() if is_on]
+    command = shlex.join(["nmt", "train", *([config] if config else []), *words])
     console.note(f"everything is fine; train with: {command}")
 
 
@@ -126,11 +132,11 @@ def _note_stage(stage: "LoadedConfig", loaded: "LoadedConfig") -> None:
         console.note(f"stage {total} of {total}: {stage.config.name}")
 
 
-def _rehearse(stage: "Stage", *, fresh: bool) -> None:
+def _rehearse(stage: "Stage", *, fresh: bool) -> bool:
     from nmt_cli.training.rehearsal import dry_run
 
     loaded, limit, _ = stage
-    dry_run(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=limit)
+    return dry_run(loaded, tell=console.note, warn=console.warn, is_fresh=fresh, time_limit=limit)
 
 
 def _train_elastic(stage: "Stage", cluster: "Cluster") -> None:

@@ -16,23 +16,27 @@ from nmt_cli.training.device import ThisMachine
 from nmt_cli.training.fine_tuning import follow_start, open_start
 from nmt_cli.training.run import as_begun, check_samples, check_text_and_keys, text_hashes
 from nmt_cli.training.run_folder import RunFolder
-from nmt_cli.training.time_box import run_time, too_short
+from nmt_cli.training.time_box import expected_end, run_time, too_short
 
 Tell = Callable[[str], None]
 
 
 def dry_run(
     loaded: LoadedConfig, *, tell: Tell, warn: Tell, is_fresh: bool, time_limit: float
-) -> None:
-    """Read every file, build the model, and tell what would be trained; write nothing."""
+) -> bool:
+    """Read every file, build the model, and tell what would be trained; write nothing.
+
+    Return whether the time limit is enough to learn anything.
+    """
     quiet_tensorflow()
     start = open_start(loaded.config, RunFolder.of(loaded.config).path)
     loaded, vocabularies = follow_start(loaded, start, tell)
     loaded, corpora = open_text(loaded)
     samples, counts = corpora.train_sample
-    tell(f"train: {sum(counts):,} pairs")
+    tell(f"train: {sum(counts):,} {loaded.config.facts.examples}")
     for split in ("dev", "test"):
-        tell(f"{split}: {sum(1 for _ in corpora.iter_split(split)):,} pairs")
+        number = sum(1 for _ in corpora.iter_split(split))
+        tell(f"{split}: {number:,} {loaded.config.facts.examples}")
     machine = ThisMachine()
     config = resolve(
         loaded,
@@ -51,14 +55,16 @@ def dry_run(
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     check_samples(config, corpora, samples, vocabularies)
     lengths = mean_lengths([*itertools.chain.from_iterable(samples)], config, vocabularies)
-    if not begun:
-        pairs = sum(counts)
-        foretell(config, loaded.auto, lengths, pairs, time_limit, tell=tell, warn=warn)
+    pairs = sum(counts)
+    is_enough = bool(begun) or foretell(
+        config, loaded.auto, lengths, pairs, time_limit, tell=tell, warn=warn
+    )
     size, joint = config.tokenizer.vocab_size, config.tokenizer.joint
     sizes = {"source": size, "target": size, "joint": joint}
     sizes = sizes if vocabularies is None else vocabularies.describe()
     model = task_of(config.facts).build_model(config, sizes)
     tell(f"model: {model.count_params():,} parameters with a vocabulary of {size:,}")
+    return is_enough
 
 
 def foretell(
@@ -70,12 +76,17 @@ def foretell(
     *,
     tell: Tell,
     warn: Tell,
-) -> None:
+) -> bool:
     """Tell how long training takes here, or warn that a time limit cannot be enough.
 
-    `chosen` are the keys for which `auto` chose a value.
+    `chosen` are the keys for which `auto` chose a value. Return whether the limit is enough.
     """
+    pace = ThisMachine().pace()
     if time_limit == math.inf:
-        tell(run_time(config, chosen, lengths, pairs, ThisMachine().pace()))
-    elif warning := too_short(time_limit, config, lengths, pairs, ThisMachine().pace()):
+        tell(run_time(config, chosen, lengths, pairs, pace))
+    elif warning := too_short(time_limit, config, lengths, pairs, pace):
         warn(warning)
+        return False
+    else:
+        tell(expected_end(time_limit, config, chosen, lengths, pairs, pace))
+    return True

@@ -150,8 +150,15 @@ _LIMITS_S = [60 * m for m in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 
 
 
 def training_seconds(limit: float, pairs: int) -> float:
-    """Return what a time limit (or infinity) leaves for steps of `pairs` of text, in seconds."""
-    return max(1.0, (limit - _started(pairs)) * (1 - _END_SHARE))
+    """Return what a time limit (or infinity) leaves for steps of `pairs` of text, in seconds.
+
+    It is never less than one, so that sizes can be chosen; `too_short` tells when there is less.
+    """
+    return max(1.0, _left_for_steps(limit, pairs))
+
+
+def _left_for_steps(limit: float, pairs: int) -> float:
+    return max(0.0, (limit - _started(pairs)) * (1 - _END_SHARE))
 
 
 def run_seconds(steps: float, step: float, pairs: int) -> float:
@@ -183,15 +190,40 @@ def too_short(
     limit: float, config: Config, lengths: Lengths, pairs: int, machine: Machine
 ) -> str | None:
     """Return a warning when a time limit is too short to learn anything, with what would do."""
-    step = step_seconds(config, lengths, machine)
-    steps = training_seconds(limit, pairs) / step
-    if steps >= min(_STEPS_TO_LEARN, config.train.max_steps):
+    step, most = step_seconds(config, lengths, machine), config.train.max_steps
+    steps = _left_for_steps(limit, pairs) / step
+    if steps >= min(_STEPS_TO_LEARN, most):
         return None
-    first = _as_limit(run_seconds(_FIRST_RESULTS, step, pairs))
+    first = _as_limit(run_seconds(min(_FIRST_RESULTS, most), step, pairs))
+    allowed = f"it allows only about {steps:,.0f} steps"
     return (
-        f"--time {spoken(limit)} is too short to learn from {pairs:,} pairs here: it allows only "
-        f"about {steps:,.0f} steps; --time {spoken(first)} gives first results"
+        f"--time {spoken(limit)} is too short to learn from {pairs:,} {config.facts.examples} "
+        f"here: {allowed if steps else 'it is over before the first step'}; "
+        f"--time {spoken(first)} gives first results"
     )
+
+
+def expected_end(
+    limit: float,
+    config: Config,
+    chosen: Collection[str],
+    lengths: Lengths,
+    pairs: int,
+    machine: Machine,
+) -> str:
+    """Return, for people, when a run with a time limit will end: with the time, or before.
+
+    `chosen` are the keys for which `auto` chose a value.
+    """
+    most, step = config.train.max_steps, step_seconds(config, lengths, machine)
+    steps = _left_for_steps(limit, pairs) / step
+    if steps < most:
+        return f"--time {spoken(limit)} is enough for about {float(f'{steps:.2g}'):,.0f} steps here"
+    told = f"the run is expected to end after about {spoken(run_seconds(most, step, pairs))} of "
+    if "train.max_steps" not in chosen:
+        return f"{told}--time {spoken(limit)}, with the {most:,} steps of train.max_steps"
+    why = "more would make the model worse on new text"
+    return f"{told}--time {spoken(limit)}, with {most:,} steps: {why}"
 
 
 def _started(pairs: int) -> float:

@@ -108,7 +108,10 @@ def test_a_time_limit_chooses_the_size_and_one_too_short_is_told_before_it_begin
     layers = [told[limit].split("model.encoder_layers = ")[1][0] for limit in ("20s", "10h")]
     assert layers[0] < layers[1]
     assert "warning: --time 20s is too short to learn from " in told["20s"]
+    assert told["20s"].endswith("\neverything but the time is fine\n")
     assert "is too short" not in told["3m"]
+    assert "--time 3m is enough for about " in told["3m"]
+    assert told["10h"].count("the run is expected to end after about ") == 1
     without = run_nmt("train", "my.yaml", "--dry-run", cwd=texts).stderr
     assert re.search(r"[0-9,]+ steps take about [0-9]+[smh] here", without)
 

@@ -4,7 +4,13 @@ import pytest
 
 from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, spoken, step_seconds
 from nmt_cli.config.schema import Config
-from nmt_cli.training.time_box import run_seconds, run_time, too_short, training_seconds
+from nmt_cli.training.time_box import (
+    expected_end,
+    run_seconds,
+    run_time,
+    too_short,
+    training_seconds,
+)
 
 CONFIG = Config.model_validate(
     {"name": "x", "data": {"train": [{"file": "a"}], "dev": [{"file": "b"}]}}
@@ -55,6 +61,29 @@ def test_a_limit_that_is_too_short_is_told_with_one_that_is_not():
     limit = 60 * int(warning.rsplit("--time ", 1)[1].split("m ")[0])
     assert too_short(limit, CONFIG, LENGTHS, 30_000, USUAL_MACHINE) is None
     assert too_short(30, config(10), LENGTHS, 30_000, USUAL_MACHINE) is None
+
+
+def test_a_limit_that_leaves_no_time_for_steps_is_too_short_for_any_number_of_them():
+    warning = too_short(5, config(10), LENGTHS, 30_000, USUAL_MACHINE)
+    assert warning == (
+        "--time 5s is too short to learn from 30,000 pairs here: it is over before the first "
+        "step; --time 1m gives first results"
+    )
+
+
+def test_a_limited_run_is_told_when_it_will_end_and_why():
+    sizes, auto = (LENGTHS, 30_000, USUAL_MACHINE), {"train.max_steps"}
+    step = step_seconds(CONFIG, LENGTHS, USUAL_MACHINE)
+    assert expected_end(600, config(10**6), auto, *sizes) == (
+        f"--time 10m is enough for about {round(training_seconds(600, 30_000) / step, -2):,.0f} "
+        "steps here"
+    )
+    few = config(round(240 / step))
+    told = f"the run is expected to end after about 5m of --time 10m, with {few.train.max_steps:,}"
+    why = " steps: more would make the model worse on new text"
+    assert expected_end(600, few, auto, *sizes) == told + why
+    mine = told.replace("with ", "with the ") + " steps of train.max_steps"
+    assert expected_end(600, few, (), *sizes) == mine
 
 
 def test_a_machine_half_as_fast_takes_twice_as_long():
