@@ -6,7 +6,6 @@ started. The rest goes to worker processes, which import no TensorFlow and end w
 
 import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import threading
@@ -16,11 +15,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from multiprocessing import spawn
-from pathlib import Path
 from typing import Any, TypeVar
 
 from nmt_cli.errors import TrainingError
-from nmt_cli.files import temporary_folder
 from nmt_cli.resources import available_cores
 
 _HERE = 5  # chunks that are encoded in this process
@@ -46,15 +43,10 @@ def map_in_order(
     yield from map(function, islice(remaining, _HERE))
     for first in remaining:  # there are more
         rest = chain([first], remaining)
-        if not _can_start():
+        if _can_start():
+            yield from _in_workers(build, arguments, rest)
+        else:
             yield from map(function, rest)
-            return
-        with temporary_folder() as folder:
-            # A worker is started with little: more than a pipe holds would wait for it for ever if
-            # it ended at once.
-            file = folder / "work"
-            file.write_bytes(pickle.dumps((build, arguments)))
-            yield from _in_workers(file, rest)
 
 
 def _can_start() -> bool:
@@ -67,40 +59,52 @@ def _can_start() -> bool:
     return ran.stdout.strip() == b"here"
 
 
-def _in_workers(file: Path, chunks: Iterator[Chunk]) -> Iterator[Any]:
+def _in_workers(
+    build: Callable[..., Callable[[Chunk], Encoded]],
+    arguments: Sequence[object],
+    chunks: Iterator[Chunk],
+) -> Iterator[Encoded]:
     workers = available_cores()
-    pool = ProcessPoolExecutor(
-        workers,
-        multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(file,),
-    )
-    waiting: deque[Future[Any]] = deque()
+    context = multiprocessing.get_context("spawn")
+    # Not as `initargs`: Python waits for ever for a worker that ends before it has read those, if
+    # they are more than a pipe holds.
+    work = context.Queue()
+    for _ in range(workers):
+        work.put((build, arguments))
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(work,))
+    waiting: deque[Future[Encoded]] = deque()
     try:
         for chunk in chunks:
-            waiting.append(pool.submit(_run, chunk))
+            waiting.append(_submitted(pool, chunk))
             if len(waiting) >= _WAITING * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    except (BrokenProcessPool, BrokenPipeError) as error:
+    except BrokenProcessPool as error:
         raise TrainingError(
             "a process that encodes text was killed",
             hint="is there too little memory? Run the same command again",
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+        work.cancel_join_thread()  # of workers that were not needed
 
 
-def _start_worker(file: Path) -> None:
-    """Make ready to work as the pickled `build` and `arguments` in a file say."""
+def _submitted(pool: ProcessPoolExecutor, chunk: Any) -> "Future[Any]":
+    try:
+        return pool.submit(_run, chunk)
+    except OSError as error:  # its pipes were closed while it started another worker
+        raise BrokenProcessPool(str(error)) from error
+
+
+def _start_worker(work: "multiprocessing.Queue[Any]") -> None:
     global _work
     # The main process decides when to stop.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a worker a core is enough
-    build, arguments = pickle.loads(file.read_bytes())  # noqa: S301 - the main process wrote it
+    build, arguments = work.get()
     _work = build(*arguments)
 
 
