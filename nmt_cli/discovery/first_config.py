@@ -17,7 +17,7 @@ from nmt_cli.config.reading import (
     with_values,
 )
 from nmt_cli.config.recipes import Proposal
-from nmt_cli.config.schema import Config
+from nmt_cli.config.schema import ClassificationConfig, Config
 from nmt_cli.config.tasks import TASKS, TaskFacts
 from nmt_cli.discovery.folder import Found, discover
 from nmt_cli.discovery.pair_files import given_pair
@@ -27,6 +27,7 @@ from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import ConfigError, DataError, did_you_mean
 from nmt_cli.resources import DEFAULT_FILE, bundled_configs
 from nmt_cli.text.corpus import Corpora
+from nmt_cli.text.labels import taken_for_one
 
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 20, 1000  # a twentieth of train each for dev and test, at most
 _SIZES = ("tokenizer", "model", "train")  # of a preset for any task
@@ -144,16 +145,13 @@ class Draft:
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
         """Return the section for texts with several labels: a list is that, a text may be."""
-        joined = next((label for label in found.labels if ";" in label), None)
-        if joined is None:
+        warning = taken_for_one(found.labels, ClassificationConfig())
+        if warning is None:
             return {}
         if _has_lists(found, folder):
             self.tell("the labels are lists: a text may have several (classification.multi_label)")
             return {"classification": {"multi_label": True}}
-        self.warn(
-            f"'{joined}' is taken for one label; if it is several, "
-            "set classification.multi_label: true and classification.separator: ';'"
-        )
+        self.warn(warning)
         return {}
 
     def _tell_found(self, found: Found, folder: Path) -> None:

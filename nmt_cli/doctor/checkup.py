@@ -57,7 +57,8 @@ def check_up(
         findings += infos
         labels: Counts = {}
         _test(corpora, found, profiles, counter, on_progress, labels)
-        findings += label_findings(labels, sum(len(c) for c in found if c.split == "train"))
+        in_train = sum(len(c) for c in found if c.split == "train")
+        findings += label_findings(labels, in_train, config.classification)
         findings += _repeat_findings(found, config.facts)
     else:
         for rows in _chunks(corpora, found):  # which also notes what is no row

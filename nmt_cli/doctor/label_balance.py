@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from nmt_cli.config.schema import ClassificationConfig
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
-from nmt_cli.text.labels import split_labels
+from nmt_cli.text.labels import split_labels, taken_for_one
 
 MIN_ROWS = 10  # of a label in train: with fewer it is hardly learned
 MOST_SHARE = 0.8  # of one label: accuracy then says little
@@ -25,7 +26,7 @@ def counted(
         yield rows
 
 
-def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
+def label_findings(counts: Counts, rows: int, settings: ClassificationConfig) -> Iterator[Finding]:
     """Yield how the labels are spread, and which will be hard to learn or to judge.
 
     `counts` has the rows with each label, by split; `rows` is how many train has.
@@ -47,6 +48,8 @@ def label_findings(counts: Counts, rows: int) -> Iterator[Finding]:
     if rare := [f"{name} ({n})" for name, n in reversed(train.most_common()) if n < MIN_ROWS]:
         message = f"labels with fewer than {MIN_ROWS} rows in train: {_listed(rare)}"
         yield Finding("labels", "warning", message)
+    if warning := taken_for_one(train, settings):
+        yield Finding("labels", "warning", warning)
     for names in _alike(train):
         message = f"labels that look like one: {_listed(map(repr, names))}"
         yield Finding("labels", "warning", message)

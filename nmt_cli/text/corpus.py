@@ -293,9 +293,10 @@ class Corpora:
             return _replies(found, self.config.chat.history_turns)
         if suffix == records.JSON_LINES:
             columns = corpus.columns or list(self.config.facts.columns)
+            separator = self.config.classification.label_separator
+            as_label = functools.partial(label_text, separator=separator)
             has_labels = self.config.facts.has_labels
-            separator = self.config.classification.separator if has_labels else None
-            return _read_jsonl(path, columns, report, read, separator)
+            return _read_jsonl(path, columns, report, read, as_label if has_labels else None)
         return _read_table(path, corpus.columns or _DEFAULT_COLUMNS, report, read)
 
     @functools.cached_property
@@ -377,12 +378,20 @@ def _column_index(path: Path, heading: list[str], column: str | int) -> int:
 
 
 def _read_jsonl(
-    path: Path, columns: list[str | int], report: Report, read: Reader, separator: str | None
+    path: Path,
+    columns: list[str | int],
+    report: Report,
+    read: Reader,
+    as_label: Callable[[object], object] | None,
 ) -> Iterator[Row]:
     """Read JSON lines; a target of labels may be a list or a number, see `label_text`."""
     for number, record in json_records(path, report, read):
         *source, target = (json_field(record, str(column)) for column in columns)
-        fields = [*source, target if separator is None else label_text(target, separator)]
+        try:
+            fields = [*source, target if as_label is None else as_label(target)]
+        except ValueError as error:
+            report(LineError(path, number, str(error)))
+            continue
         if not all(isinstance(field, str) for field in fields):
             keys = " and ".join(dict.fromkeys(map(str, columns)))
             report(LineError(path, number, f"needs text in the keys {keys}"))

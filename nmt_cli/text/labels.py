@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import DataError, LineError, did_you_mean
 
 if TYPE_CHECKING:
-    from nmt_cli.config.schema import Config
+    from nmt_cli.config.schema import ClassificationConfig, Config
 
 _MOST = 10_000
 _SHOWN = 20
@@ -88,9 +88,26 @@ def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
     return sorted(found)
 
 
-def label_text(value: object, separator: str) -> object:
-    """Return the label of a JSON record as a text file would have it; other things as they are."""
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return separator.join(value)
+def taken_for_one(names: Iterable[str], settings: "ClassificationConfig") -> str | None:
+    """Return a warning where a label looks like several, as `a; b` does; None where none does."""
+    separator = settings.separator
+    joined = next((name for name in names if separator in name), None)
+    if joined is None or settings.multi_label:
+        return None
+    return (
+        f"'{joined}' is taken for one label; if it is several, set classification.multi_label: "
+        f"true and classification.separator: '{separator}'"
+    )
+
+
+def label_text(value: object, separator: str | None) -> object:
+    """Return the label of a JSON record as a text file would have it; other things as they are.
+
+    ValueError: it is a list of several, and an example has just one (`separator` is None).
+    """
+    if isinstance(value, list) and all(isinstance(name, str) and name.strip() for name in value):
+        if separator is None and len(value) > 1:
+            raise ValueError("a text with several labels needs classification.multi_label: true")
+        return (separator or "").join(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number else value

@@ -10,7 +10,7 @@ from nmt_cli.config.pace import USUAL_MACHINE, Lengths, Machine, measure_machine
 from nmt_cli.config.reading import AUTO, LoadedConfig, load_config, value_of, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.text.corpus import Corpora, Example
-from nmt_cli.text.labels import find_labels
+from nmt_cli.text.labels import find_labels, taken_for_one
 from nmt_cli.text.statistics import count_tokens, sample_text
 from nmt_cli.text.vocabulary import Vocabularies
 from nmt_cli.training.run_folder import RunFolder
@@ -53,6 +53,11 @@ def open_text(loaded: LoadedConfig) -> tuple[LoadedConfig, Corpora]:
     labels = find_labels(corpora.label_texts(), config)
     config = with_values(config, {LABELS: labels}, LABELS)
     return replace(loaded, config=config), Corpora(config, loaded.data_dir)
+
+
+def label_warning(config: Config) -> str | None:
+    """Return a warning when a label looks like several; None when none does."""
+    return taken_for_one(config.classification.labels or (), config.classification)
 
 
 def resolve(

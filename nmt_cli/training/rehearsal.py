@@ -10,7 +10,13 @@ from nmt_cli.config.schema import Config
 from nmt_cli.files import sha256_of
 from nmt_cli.model.tensorflow_setup import quiet_tensorflow
 from nmt_cli.tasks import task_of
-from nmt_cli.training.auto_values import mean_lengths, open_text, resolve, resolve_for_machine
+from nmt_cli.training.auto_values import (
+    label_warning,
+    mean_lengths,
+    open_text,
+    resolve,
+    resolve_for_machine,
+)
 from nmt_cli.training.checkpoint import saved_settings
 from nmt_cli.training.device import ThisMachine
 from nmt_cli.training.fine_tuning import follow_start, open_start
@@ -32,6 +38,8 @@ def dry_run(
     start = open_start(loaded.config, RunFolder.of(loaded.config).path)
     loaded, vocabularies = follow_start(loaded, start, tell)
     loaded, corpora = open_text(loaded)
+    if warning := label_warning(loaded.config):
+        warn(warning)
     samples, counts = corpora.train_sample
     tell(f"train: {sum(counts):,} {loaded.config.facts.examples}")
     for split in ("dev", "test"):

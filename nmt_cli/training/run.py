@@ -52,6 +52,7 @@ from nmt_cli.training.auto_values import (
     PRECISION,
     VOCAB_SIZE,
     AnyMachine,
+    label_warning,
     open_text,
     resolve,
     resolve_for_machine,
@@ -149,7 +150,7 @@ def prepare(
     of_run = Store.of_run(store, config.name, DataError)
     begun = {} if is_fresh else saved_settings(run.checkpoints)
     config = as_begun(config, begun, tell=tell)
-    warnings = []
+    warnings = [*filter(None, [label_warning(config)])]
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
         text = text_hashes(corpora, hashes)

@@ -227,6 +227,13 @@ class TestLabels:
         assert "duplicate" not in {f.check for f in report.findings}
         assert self.messages(report)[0][1].startswith("texts of train with different labels: 1,")
 
+    def test_a_label_that_looks_like_several_is_told(self, examine):
+        pairs = [(s, ["calm; glad", "sad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        (severity, message), _ = self.messages(report)
+        assert severity == "warning"
+        assert message.startswith("'calm; glad' is taken for one label; if it is several, set")
+
     def test_several_labels_are_the_same_in_any_order(self, examine):
         pairs = [(s, ["calm;glad", "sad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
         pairs.append((PAIRS[0][0], "glad; calm"))

@@ -79,6 +79,24 @@ def test_json_labels_may_be_numbers_and_lists(config, tmp_path):
     assert [example.target for example in found] == ["3", "", "p;q"]
 
 
+@pytest.mark.parametrize(
+    ("label", "several", "told"),
+    [
+        ('["p", "q"]', False, "a text with several labels needs classification.multi_label: true"),
+        ('["p", ""]', True, "needs text in the keys text and label"),
+    ],
+)
+def test_a_list_that_is_no_label_is_told_with_its_line(config, tmp_path, label, several, told):
+    (tmp_path / "x.jsonl").write_text(f'{{"text": "a", "label": {label}}}\n')
+    with pytest.raises(DataError, match=rf"x\.jsonl:1: {told}"):
+        read(config({"file": "x.jsonl"}, multi_label=several), tmp_path)
+
+
+def test_a_list_of_one_is_the_label(config, tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"text": "a", "label": ["p"]}\n')
+    assert read(config({"file": "x.jsonl"}), tmp_path) == [Example(("a",), "p")]
+
+
 def test_a_json_label_of_another_type_is_told_with_its_line(config, tmp_path):
     (tmp_path / "x.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": "a", "label": true}\n')
     with pytest.raises(DataError, match=r"x\.jsonl:2: needs text in the keys text and label"):

@@ -185,6 +185,14 @@ def test_an_unknown_label_in_dev_ends_it_before_training(prepare_labels, tmp_pat
         prepare_labels(f"data.dev=[{{file: {tmp_path}/dev.tsv}}]")
 
 
+def test_a_label_that_looks_like_several_is_warned_of(prepare_labels, tmp_path):
+    rows = [f"it is {word}\t{label}\n" for word in "abc" for label in ("one", "one; two")]
+    (tmp_path / "joined.tsv").write_text("".join(rows))
+    corpus = f"[{{file: {tmp_path}/joined.tsv}}]"
+    warnings = prepare_labels(f"data.train={corpus}", f"data.dev={corpus}").warnings
+    assert "'one; two' is taken for one label" in warnings[0]
+
+
 def test_rows_of_train_can_be_held_out(prepare_labels):
     run = prepare_labels("data.dev=[{rows: 4}]", "data.test=[{rows: 5}]")
     assert len(run.dev_examples) >= 4
