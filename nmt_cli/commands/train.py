@@ -196,6 +196,8 @@ def _train(
                 time_limit=time_limit,
                 store=store,
             )
+        if prepared.config.data.test and cluster.is_chief:
+            console.note(prepared.corpora.rows_told("test"))
         for warning in prepared.warnings:
             console.warn(warning)
         if is_new and cluster.size == 1:

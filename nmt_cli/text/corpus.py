@@ -143,6 +143,22 @@ class Corpora:
                 found[split].append(example)
         return found
 
+    def rows_told(self, split: str) -> str:
+        """Return, for people, how many examples a split has; why, if fewer were taken than asked.
+
+        Dev comes first: only test can get fewer.
+        """
+        examples = self.config.facts.examples
+        told = f"{split}: {sum(1 for _ in self.iter_split(split)):,} {examples}"
+        asked = held_out_rows(self.config)[split] if split == "test" else 0
+        taken = len(self._held_out_examples[split]) if asked else 0
+        if taken >= asked:
+            return told
+        what = "source or target" if self.config.facts.is_parallel else "source"
+        return (
+            f"{told} ({asked:,} asked, {taken:,} taken, because no {what} may be in dev and test)"
+        )
+
     @functools.cached_property
     def train_sample(self) -> tuple[list[list[Example]], list[int]]:
         """Examples that lie evenly over train, and how many there are, by corpus; read once.

@@ -43,8 +43,7 @@ def dry_run(
     samples, counts = corpora.train_sample
     tell(f"train: {sum(counts):,} {loaded.config.facts.examples}")
     for split in ("dev", "test"):
-        number = sum(1 for _ in corpora.iter_split(split))
-        tell(f"{split}: {number:,} {loaded.config.facts.examples}")
+        tell(corpora.rows_told(split))
     machine = ThisMachine()
     config = resolve(
         loaded,

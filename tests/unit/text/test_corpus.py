@@ -497,6 +497,18 @@ class TestHeldOutRows:
         numbers = [{e.target.split()[1] for e in examples} for examples in (train, dev)]
         assert not numbers[0] & numbers[1]
 
+    def test_why_test_has_fewer_is_told(self, corpora, put):
+        put("a.tsv", "\n".join(f"sentence {n}\tder lange Satz {n // 4}" for n in range(400)))
+        rows = [{"rows": 40}]
+        found = corpora({"file": "a.tsv"}, dev=rows, test=rows)
+        taken = len(list(found.iter_split("test")))
+        assert taken < 40
+        assert found.rows_told("test") == (
+            f"test: {taken} pairs (40 asked, {taken} taken, because no source or target may be in "
+            "dev and test)"
+        )
+        assert corpora({"file": "a.tsv"}, test=rows).rows_told("test") == "test: 40 pairs"
+
     def test_of_translations_no_target_is_in_two_splits(self, corpora, put):
         put("a.tsv", "".join(f"source {n}\tthe same translation {n // 4}\n" for n in range(400)))
         train, dev = self.split(corpora, {"file": "a.tsv"}, rows=40)
