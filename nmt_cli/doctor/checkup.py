@@ -238,7 +238,11 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
         for file in corpus.files
     )
     corpus.shift = shift_of(source, target, model)
+    corpus.broken.remove(counts[0])
     if corpus.shift is None:
+        where = "where they get out of step is not known: all lines fit alike by their lengths"
+        message = f"{counts[0].message}; {where}"
+        corpus.broken.append(counts[0]._replace(message=message))
         return
     lacking = corpus.files[int(len(target) < len(source))].name
     gap = abs(len(source) - len(target))
@@ -250,7 +254,6 @@ def _find_shift(corpora: Corpora, corpus: CorpusRows, model: LengthModel | None)
         where = f"about line {corpus.shift}, where they get out of step"
     missing = f"{gap:,} {'line is' if gap == 1 else 'lines are'} missing from {lacking}"
     message = f"{counts[0].message}; probably {missing} at {where}"
-    corpus.broken.remove(counts[0])
     corpus.broken.append(counts[0]._replace(message=message, line=corpus.shift))
 
 

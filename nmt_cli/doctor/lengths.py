@@ -17,6 +17,9 @@ from nmt_cli.doctor.findings import Marks
 OUTLIER = 5.0  # robust standard deviations
 LEAST_FACTOR = 2.0  # times the usual ratio, or a half of it: less is never an outlier
 MIN_SPREAD = 0.12  # of the logarithm; generated text has next to none
+# How deep the costs of all places must fall at the best one, in standard deviations of a random
+# walk: one falls as deep in 1 of 1000 (its depth is a Bessel process of 3 dimensions; Pitman 1975).
+DEPTH = 4.0
 _OFFSET = 3  # characters added to both sides, so that very short lines do not count for much
 _BINS = 12
 _MIN_PAIRS = 30
@@ -82,10 +85,11 @@ def odd_lengths(chunk: Chunk, model: LengthModel) -> Iterator[Marks]:
 
 
 def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
-    """Return the line from which on two files are probably out of step, or None.
+    """Return the line from which on two files are probably out of step, or None if unknown.
 
     The shorter file lacks as many lines as it is shorter, all in one place: the one that makes the
-    lengths of the pairs before it and of the shifted pairs behind it fit best. The lengths are
+    lengths of the pairs before it and of the shifted pairs behind it fit best. In text sorted by
+    length a shifted pair fits as well as another, and the best place is a chance. The lengths are
     visible characters of each line.
     """
     gap, shorter = abs(len(source) - len(target)), min(len(source), len(target))
@@ -93,7 +97,11 @@ def shift_of(source: Ints, target: Ints, model: LengthModel) -> int | None:
         return None
     first, second = ((source[:shorter], target[:shorter]), (source[-shorter:], target[-shorter:]))
     in_step, shifted = (_misfit(model, *pair) for pair in (first, second))
-    costs = np.concatenate(([0.0], np.cumsum(in_step - shifted)))
+    gains = in_step - shifted
+    costs = np.concatenate(([0.0], np.cumsum(gains)))
+    depth = costs[0] + costs[-1] - 2 * costs.min()
+    if depth < DEPTH * np.std(gains) * np.sqrt(shorter):
+        return None
     # Lines are lost at an end more often than near one: a single line does not tell them apart.
     end = 0 if costs[0] < costs[-1] else shorter
     place = end if costs[end] <= costs.min() + OUTLIER else costs.argmin()

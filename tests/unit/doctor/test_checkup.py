@@ -162,6 +162,14 @@ class TestFiles:
         assert abs(line - (lost + 1)) <= 3
         assert "1 line is missing from a.de at about line" in report.findings[0].message
 
+    def test_where_files_sorted_by_length_get_out_of_step_is_not_known(self, examine):
+        sources, targets = map(list, zip(*sorted(PAIRS, key=lambda p: len(p[0])), strict=True))
+        del targets[150]
+        texts = {"a__en": "\n".join(sources), "a__de": "\n".join(targets)}
+        report = examine("[{source: a.en, target: a.de}]", **texts)
+        assert tell(report, "error") == [("line-counts", "a.en", None)]
+        assert "where they get out of step is not known" in report.findings[0].message
+
     @pytest.mark.parametrize(
         ("lost", "where"), [(slice(0, 4), "at its beginning"), (slice(-4, None), "at its end")]
     )
