@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -97,12 +97,7 @@ def _checksum(values: Mapping[str, Any]) -> int:
 
 def read_manifest(path: Path) -> Manifest:
     """Return what a `bundle.json` says; ModelFileError if it says what no model can be."""
-    try:
-        if path.exists() and not path.is_file():
-            raise OSError("not a regular file")
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not readable as a model's manifest: {error}") from error
+    values = _read_json(path)
     version = values.get("format_version") if isinstance(values, dict) else None
     if not isinstance(version, int):
         raise ModelFileError(f"{path}: not a model's manifest (no format_version)")
@@ -114,8 +109,8 @@ def read_manifest(path: Path) -> Manifest:
     checksum = values.pop(_CHECKSUM, None)  # an older nmt wrote none
     try:
         manifest = Manifest(**values)
-    except TypeError as error:
-        raise ModelFileError(f"{path}: damaged: {error}") from error
+    except TypeError:
+        raise ModelFileError(f"{path}: damaged: {next(_wrong_keys(values))}") from None
     if problem := next(_problems(manifest), None):
         raise ModelFileError(f"{path}: damaged: {problem}")
     if checksum not in (None, _checksum(values)):
@@ -124,6 +119,24 @@ def read_manifest(path: Path) -> Manifest:
             hint=f'if you changed it yourself, remove the line "{_CHECKSUM}"',
         )
     return manifest
+
+
+def _read_json(path: Path) -> Any:
+    """Return what a JSON file has; ModelFileError tells what is wrong with it."""
+    line = ""
+    try:
+        if not path.exists() or path.is_file():
+            return json.loads(path.read_text(encoding="utf-8"))
+        problem = "not a regular file"
+    except json.JSONDecodeError as error:
+        problem, line = "not JSON", f":{error.lineno}"
+    except UnicodeDecodeError:
+        problem = "not UTF-8"
+    except (ValueError, RecursionError):
+        problem = "a number is too long, or lists are too deep"
+    except OSError as error:
+        problem = str(error.strerror)
+    raise ModelFileError(f"{path}{line}: not readable as a model's manifest: {problem}")
 
 
 # What a value can be: a type, a range of whole numbers, one of several, or what each key has. A key
@@ -182,6 +195,15 @@ _VALUES: dict[Any, Any] = {
     "languages": ({}, {"source": {...: str}, "target": {...: str}, "forced": bool}),
     "files": {...: {"bytes": _WHOLE, "sha256": str, "crc32?": _WHOLE}},
 }
+
+
+def _wrong_keys(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a manifest lacks, and what it has that no manifest has."""
+    keys = {one.name: one for one in fields(Manifest)}
+    for name, one in keys.items():
+        if name not in values and one.default is one.default_factory is MISSING:
+            yield f"{name} is missing"
+    yield from (f"{name} is an unknown key" for name in values.keys() - keys.keys())
 
 
 def _problems(manifest: Manifest) -> Iterator[str]:

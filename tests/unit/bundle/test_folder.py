@@ -301,7 +301,25 @@ class TestOpen:
     def test_a_manifest_with_an_unknown_value(self, save):
         path = save().path
         change_manifest(path, colour="red")
-        assert str(self.problem(path)).startswith(f"{path / MANIFEST}: damaged: ")
+        assert str(self.problem(path)) == f"{path / MANIFEST}: damaged: colour is an unknown key"
+
+    @pytest.mark.parametrize(
+        ("content", "told"),
+        [
+            (b'{\n"a":', ":2: not readable as a model's manifest: not JSON"),
+            (b"\xff", ": not readable as a model's manifest: not UTF-8"),
+            (b"[" * 100_000, ": not readable as a model's manifest: a number is too long, or "),
+            (b"1" * 5000, ": not readable as a model's manifest: a number is too long, or "),
+            (None, ": not readable as a model's manifest: No such file or directory"),
+            (b'{"format_version": 1}', ": damaged: name is missing"),
+        ],
+    )
+    def test_what_is_wrong_is_told_in_plain_words(self, save, content, told):
+        path = save().path
+        (path / MANIFEST).unlink()
+        if content is not None:
+            (path / MANIFEST).write_bytes(content)
+        assert str(self.problem(path)).startswith(f"{path / MANIFEST}{told}")
 
     @pytest.mark.parametrize("known", [None, {}, {"bytes": 3}, 7])
     def test_a_manifest_that_says_too_little_of_a_file(self, save, known):
