@@ -38,7 +38,9 @@ _ANSWER_S = 60.0  # for the headers, which may trickle
 _ATTEMPTS = 4  # in a row that brought next to nothing
 _PROGRESS = 1 << 16  # bytes that are more than that
 _SLOWEST = 1000  # bytes a second
+_MOST_UNTOLD = 1 << 32  # bytes of a file of which the server does not say how many it has
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
+_REDIRECTIONS = (301, 302, 303, 307, 308)
 _RANGE_NOT_SATISFIABLE = 416
 
 # All that zipfile raises when an archive is damaged, encrypted or packed in a way of its own.
@@ -248,9 +250,11 @@ class _Transfer:
             except _Broken as error:
                 failures = 1 if self._size >= had + _PROGRESS else failures + 1
                 if failures == _ATTEMPTS:
+                    is_kept = self._size > 0 and self._may_join(self._version())
+                    hint = "the part already downloaded is kept: the same command resumes"
                     raise FetchError(
                         f"{self.origin}: {error} (tried {failures} times)",
-                        hint="the part already downloaded is kept: the same command resumes",
+                        hint=hint if is_kept else None,
                     ) from error
                 time.sleep(self.pause_s * 2 ** (failures - 1))
 
@@ -282,7 +286,7 @@ class _Transfer:
             try:
                 self._read(response, total)
             except (OSError, http.client.HTTPException) as error:
-                raise _Broken(f"the connection broke: {error}") from error
+                raise _Broken(f"the connection broke: {_told(error)}") from error
         if total is not None and self._size != total:
             ended = f"the connection closed after {self._size:,} of {total:,} bytes"
             if self._size > total:
@@ -294,6 +298,12 @@ class _Transfer:
         since, before = time.monotonic(), self._size
         while block := response.read1(_BLOCK):
             self._write(block, total)
+            if total is None and self._size > _MOST_UNTOLD:
+                self.start_over()
+                raise FetchError(
+                    f"{self.origin}: does not end: {_MOST_UNTOLD / 1e9:.1f} GB have come, and the "
+                    "server does not say how many there are"
+                )
             if (seconds := time.monotonic() - since) > _TIMEOUT_S:
                 if self._size - before < seconds * _SLOWEST:
                     raise _Broken(f"less than {_SLOWEST:,} bytes per second arrive")
@@ -310,21 +320,23 @@ class _Transfer:
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
         """Ask for the rest; yields None when there is none left to ask for."""
+        redirects = _Redirects()
         try:
             request = urllib.request.Request(self.origin, headers=self._headers())  # noqa: S310
-            opener = urllib.request.build_opener(_Redirects, _Http, _Https)
+            opener = urllib.request.build_opener(redirects, _Http, _Https)
             response = opener.open(request, timeout=_TIMEOUT_S)
         except urllib.error.HTTPError as error:
             with contextlib.closing(error):
-                self._check_status(error)
+                self._check_status(error, redirects.told)
             yield None
             return
         except urllib.error.URLError as error:
-            raise _no_connection(self.origin, error.reason) from error
+            raise _no_connection(self.origin, redirects.told, error.reason) from error
         except (ValueError, http.client.InvalidURL) as error:  # of it, or of where it sends on to
-            raise FetchError(f"{self.origin}: not a web address: {error}") from error
+            which_is = f"{redirects.told}which is " if redirects.told else ""
+            raise FetchError(f"{self.origin}: {which_is}not a web address") from error
         except (OSError, http.client.HTTPException) as error:
-            raise _Broken(f"no answer: {error}") from error
+            raise _Broken(f"{redirects.told}no answer: {_told(error)}") from error
         with response:
             yield response
 
@@ -347,21 +359,27 @@ class _Transfer:
         except OSError:
             return ""
 
-    def _check_status(self, error: urllib.error.HTTPError) -> None:
+    def _check_status(self, error: urllib.error.HTTPError, redirected: str) -> None:
         """Raise what an answer other than the file means, unless all of the file is here."""
         if error.code == _RANGE_NOT_SATISFIABLE:
             if error.headers.get("Content-Range", "") == f"bytes */{self._size}":
                 return
             self.start_over()
             raise _Broken("the part already downloaded was not of this file") from error
-        told = f"{error.code} {error.reason}"
+        told = f"{redirected}the server says {error.code} {error.reason}"
+        if error.code in _REDIRECTIONS:
+            told = f"{redirected or 'redirects '}in a circle or to no web address ({error.code})"
         if error.code in _RETRIED:
-            raise _Broken(f"the server says {told}") from error
+            raise _Broken(told) from error
         kind = NotThere if error.code in (404, 410) else FetchError
-        raise kind(f"{self.origin}: the server says {told}") from error
+        raise kind(f"{self.origin}: {told}") from error
 
     def _prepare(self, response: Any) -> int | None:
         """Make the part fit the answer; return how many bytes the whole file has, if known."""
+        packing = response.headers.get("Content-Encoding") or "identity"
+        if packing.lower() != "identity" and not self.part.name.endswith(".gz.part"):
+            problem = f"the server packs it ({packing}), though it was asked not to"
+            raise FetchError(f"{self.origin}: {problem}")
         version = response.headers.get("ETag") or ""
         is_same = version == self._version() and self._may_join(version)
         if response.status == http.HTTPStatus.PARTIAL_CONTENT:
@@ -427,6 +445,19 @@ class _Https(urllib.request.HTTPSHandler):
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirections on the web, but never from https to anything less."""
 
+    told = ""  # the last one, for the beginning of a message
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any
+    ) -> Any:
+        """Follow one, and keep where it leads: the address may be none."""
+        fp.close()  # or all of its body would be read, which may have no end
+        if address := headers.get("Location"):
+            self.told = f"redirects to {address}, "
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
@@ -434,7 +465,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         allowed = ("https://",) if req.type == "https" else ("https://", "http://")
         if not newurl.lower().startswith(allowed):
             raise FetchError(f"{req.full_url}: redirects to {newurl}, which is not safe")
-        fp.close()  # or all of its body would be read, which may have no end
+        self.told = f"redirects to {newurl}, "
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -443,13 +474,23 @@ def is_address(origin: str) -> bool:
     return origin.startswith(("https://", "http://"))
 
 
-def _no_connection(origin: str, reason: Any) -> Exception:
+def _told(error: Exception) -> str:
+    """Return what was wrong with a connection, for people."""
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "the server closed the connection"
+    if isinstance(error, http.client.HTTPException):
+        return "what came is not HTTP, or ends too soon"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _no_connection(origin: str, redirected: str, reason: Any) -> Exception:
     if isinstance(reason, ssl.SSLCertVerificationError):
+        problem = f"the server's certificate is not trusted: {reason.verify_message}"
         return FetchError(
-            f"{origin}: the server's certificate is not trusted: {reason.verify_message}",
+            f"{origin}: {redirected}{problem}",
             hint="set SSL_CERT_FILE=FILE to the certificates to trust",
         )
-    problem = f"no connection: {getattr(reason, 'strerror', None) or reason}"
+    problem = f"{redirected}no connection: {getattr(reason, 'strerror', None) or reason}"
     is_passing = isinstance(reason, ConnectionError | TimeoutError)
     return _Broken(problem) if is_passing else FetchError(f"{origin}: {problem}")
 

@@ -188,9 +188,10 @@ def drip(connection: socket.socket) -> None:
 )  # fmt: skip
 def test_odd_redirections_are_told(site, address, tmp_path, target):
     site.redirects["/file"] = target.encode("utf-8", "surrogateescape").decode("latin-1")
-    with pytest.raises(FetchError):
+    with pytest.raises(FetchError) as caught:
         get(address, tmp_path / "file")
     assert names(tmp_path) == []
+    assert str(caught.value).startswith(f"{address}/file: redirects to ")
 
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://a..b", "http://x y", "https://"])
@@ -284,6 +285,40 @@ def test_a_redirection_is_followed_range_and_all(site, address, tmp_path):
     fetch(f"{address}/moved", tmp_path / "file", sha256=SHA256, pause_s=0.0)
     assert (tmp_path / "file").read_bytes() == CONTENT
     assert site.requests[-1] == ("/file", "bytes=3000-")
+
+
+def test_the_address_that_fails_is_named(site, address, tmp_path):
+    site.redirects["/file"] = "/gone"
+    with pytest.raises(NotThere) as caught:
+        get(address, tmp_path / "file")
+    told = f"{address}/file: redirects to {address}/gone, the server says 404 Not Found"
+    assert str(caught.value) == told
+
+
+def test_a_file_without_an_end_is_given_up(site, address, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_cli.datasets.download._MOST_UNTOLD", 5000)
+    site.headers = {"Content-Length": "", "Connection": "close"}
+    with pytest.raises(FetchError, match="does not end"):
+        get(address, tmp_path / "file")
+    assert names(tmp_path) == []
+    assert len(site.requests) == 1
+
+
+def test_what_the_server_packs_is_not_taken_for_the_file(site, address, tmp_path):
+    site.headers = {"Content-Encoding": "gzip"}
+    with pytest.raises(FetchError, match=r"the server packs it \(gzip\)"):
+        get(address, tmp_path / "file", sha256=None)
+    assert names(tmp_path) == []
+    site.files["/x.gz"] = gzip.compress(CONTENT)  # many servers name the file's own packing so
+    fetch(f"{address}/x.gz", tmp_path / "x.gz", sha256=None)
+    assert names(tmp_path) == ["x.gz"]
+
+
+def test_only_a_part_that_is_kept_is_said_to_be(site, address, tmp_path):
+    site.break_after = [0, 0, 0, 0]
+    with pytest.raises(FetchError) as caught:
+        get(address, tmp_path / "file")
+    assert caught.value.hint is None
 
 
 def test_redirections_that_never_end(site, address, tmp_path):
