@@ -216,7 +216,7 @@ def _train(
         from nmt_cli.training.loop import train as train_prepared
 
         report = TrainingReport(prepared)
-        with TrainingView(prepared.config, report, news) as view:
+        with TrainingView(prepared.config, report, news, ends_at) as view:
             left, number = ends_at - time.monotonic() - _EXIT_S, lambda: stop.number() or asked()
             for event in train_prepared(prepared, number, time_limit=left):
                 if not isinstance(event, Waiting):

@@ -180,12 +180,17 @@ def rich_stdout() -> "Console":
 
 @contextlib.contextmanager
 def live_progress(
-    what: str, *columns: Any, total: float | None = None, **fields: Any
+    what: str,
+    *columns: Any,
+    total: float | None = None,
+    tells_left: bool = True,
+    **fields: Any,
 ) -> Iterator[Callable[..., None]]:
     """Show a live progress line on a terminal; nothing where there is none.
 
-    After a bar it has `columns` of Rich, or format strings, which may show `fields`. Yields what to
-    call with all that changed, as `Progress.update` of Rich takes it.
+    After a bar it has `columns` of Rich, or format strings, which may show `fields`, and the time
+    that is left at the pace so far. Yields what to call with all that changed, as `Progress.update`
+    of Rich takes it.
     """
     if not is_live():
         yield lambda **_: None
@@ -197,7 +202,7 @@ def live_progress(
         "{task.description}",
         BarColumn(bar_width=10),
         *columns,
-        TimeRemainingColumn(compact=True),
+        *([TimeRemainingColumn(compact=True)] if tells_left else []),
         console=Console(stderr=True, highlight=False),
         transient=True,
     ) as progress:

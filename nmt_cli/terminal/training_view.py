@@ -4,6 +4,7 @@ Events become a live line on a terminal and plain lines elsewhere. `runs/NAME/re
 rewritten at each evaluation. Ctrl-C, SIGTERM and a closed terminal finish the step and save.
 """
 
+import math
 import shlex
 import signal
 import textwrap
@@ -52,7 +53,8 @@ _NUM_LOWEST = 3
 class TrainingView:
     """Shows the events of one run; `signal` is the one that stopped it, on any machine, or 0.
 
-    `news` returns what to tell when training has gone on after a step, or nothing.
+    `news` returns what to tell when training has gone on after a step, or nothing. `ends_at` is
+    when a time limit is over, on the clock of `time.monotonic`.
     """
 
     def __init__(
@@ -60,8 +62,9 @@ class TrainingView:
         config: "Config",
         report: "TrainingReport",
         news: Callable[[int], str] = lambda _: "",
+        ends_at: float = math.inf,
     ) -> None:
-        self._config, self._news = config, news
+        self._config, self._news, self._ends_at = config, news, ends_at
         self._report = report
         self.signal = 0
         self._best_by = _best_by(config)
@@ -72,9 +75,12 @@ class TrainingView:
         self._unit = config.facts.unit
 
     def __enter__(self) -> "TrainingView":
-        columns = ("{task.completed:,}/{task.total:,}", "{task.fields[facts]}")
+        columns = ["{task.completed:,}/{task.total:,}"]
+        columns += ["{task.fields[facts]}", "{task.fields[left]}"]
         total = self._config.train.max_steps
-        self._context = console.live_progress("training", *columns, total=total, facts="")
+        self._context = console.live_progress(
+            "training", *columns, total=total, tells_left=False, facts="", left=""
+        )
         self._update = self._context.__enter__()
         return self
 
@@ -124,22 +130,24 @@ class TrainingView:
             f"epoch {event.epoch + 1} loss {self._loss:.2f} rate {event.learning_rate:.1e} "
             f"{self._rate:,.0f} {self._unit}/s pad {event.padding:.0%}{self._best}"
         )
+        left = self._left(event)
         if console.is_live():
             is_next = event.step % self._config.train.eval_steps == 0
             doing = "evaluating" if is_next else "training"
             done, total = event.step, event.last_step
-            self._update(completed=done, total=total, facts=facts, description=doing)
+            self._update(completed=done, total=total, facts=facts, left=left, description=doing)
         elif event.step % _PLAIN_EVERY == 0 or time.monotonic() - self._told > _PLAIN_SECONDS:
             self._told = time.monotonic()
-            console.note(f"step {event.step:,}/{event.last_step:,} {facts}{self._left(event)}")
+            console.note(f"step {event.step:,}/{event.last_step:,} {facts} {left}".rstrip())
 
     def _left(self, event: StepDone) -> str:
         steps = event.step - self._begin_step
         if steps < _PACE_STEPS:  # the first ones build graphs
             return ""
-        passed = time.monotonic() - self._begin
-        seconds = int(passed / steps * (event.last_step - event.step))
-        return f" {seconds // 60}:{seconds % 60:02d} left"
+        now = time.monotonic()
+        pace = (now - self._begin) / steps
+        seconds = int(max(0.0, min(pace * (event.last_step - event.step), self._ends_at - now)))
+        return f"{seconds // 60}:{seconds % 60:02d} left"
 
     def _rolled_back(self, event: RolledBack) -> None:
         for warning in event.warnings:

@@ -1,5 +1,6 @@
 """What `nmt train` says without a terminal, from events made by hand."""
 
+import time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -55,3 +56,15 @@ def test_the_next_command_takes_a_text_that_begins_with_a_dash(monkeypatch, caps
         view.show(Finished(100, "the time is up", {}, "runs/x"))
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "next: nmt translate -- '--help $(touch x)'"
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(30, " 0:29 left"), (1e6, " 59:59 left")])
+def test_no_more_time_is_left_than_the_limit_allows(seconds, told, capsys, monkeypatch):
+    of_run = load_config("chat").config
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    clock, begun = 1000.0, Started(0, 1000, "float32", [], {})
+    with TrainingView(of_run, cast("Any", SimpleNamespace()), ends_at=clock + seconds) as view:
+        view.show(begun)
+        clock += 0.5
+        view.show(StepDone(100, 720_000, 0, 2.0, 1e-3, 1.0, 500, 0.1, 0.05))
+    assert capsys.readouterr().err.endswith(f"{told}\n")
