@@ -26,6 +26,7 @@ DEFAULT_CONFIG = "quickstart"
 RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
 _ENDINGS = (".yaml", ".yml")
 _MOST_VALUES = 20_000
+_EXACT = 1 << 53  # below it a float holds every whole number
 AUTO = "auto"  # the value of a key, or of a section, that `config/auto.py` shall choose
 _COMMENT_COLUMN = 44
 _WHOLE_SECTION = (
@@ -77,7 +78,9 @@ for _tag, _pattern, _first in (
 
 
 def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
-    return float(loader.construct_scalar(node))
+    """Return a number, one such as 1e3 or 5.0 as a whole one: keys that need that take no other."""
+    value = float(loader.construct_scalar(node))
+    return int(value) if value.is_integer() and abs(value) < _EXACT else value
 
 
 def _construct_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
@@ -230,8 +233,6 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
     except (yaml.YAMLError, RecursionError, *_CONSTRUCTOR_ERRORS):
         return [f"--set {override}: the value is not valid YAML"]
-    if isinstance(value, float) and value.is_integer() and "e" in text.lower():
-        value = int(value)  # 1e3 steps
     parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
     for replaced in [known for known in places if known[: len(parts)] == tuple(parts)]:
         del places[replaced]

@@ -269,6 +269,11 @@ class TestSet:
         assert config.train.learning_rate == 1e-4
         assert (config.seed, config.chat.persona, config.name) == (3, "no", "010")
 
+    @pytest.mark.parametrize("number", ["1e3", "1000.0", "1.0e+3"])
+    def test_a_whole_number_may_be_written_as_another(self, load, number):
+        assert load(GOOD, f"train.max_steps={number}").train.max_steps == 1000
+        assert load(GOOD + f"train: {{max_steps: {number}}}\n").train.max_steps == 1000
+
     def test_it_wins_over_the_file_and_the_last_one_wins(self, load):
         text = GOOD + "train: {max_steps: 3, patience: 4}\n"
         train = load(text, "train.max_steps=5", "train.max_steps=6").train
