@@ -201,7 +201,8 @@ class Model:
         from nmt_cli.search.translator import score_pairs
 
         check_task(self.bundle, TRANSLATION)
-        search = self.search_options(**options)
+        penalty = options.pop("length_penalty", None)
+        search = self.search_options(**options).override(length_penalty=penalty)
         return score_pairs(
             self.engine,
             self.vocabularies,
@@ -250,18 +251,15 @@ class Model:
 
         check_task(self.bundle, CHAT)
         talk = ChatOptions.from_mapping(self.bundle.manifest.chat)
-        of_talk = {name: options.pop(name) for name in talk.names() if name in options}
         seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-        search = self.search_options(seed=seed, **options)
+        search = self.search_options().override(seed=seed)
         with self._lock:
             self.engine.restart()
-            return ChatSession(
-                self.engine,
-                self.vocabularies,
-                search,
-                talk.override(**of_talk),
-                on_warning=self.on_warning,
+            session = ChatSession(
+                self.engine, self.vocabularies, search, talk, on_warning=self.on_warning
             )
+        session.set(**options)
+        return session
 
 
 def load(

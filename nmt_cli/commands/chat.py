@@ -45,18 +45,12 @@ def chat(
     Example: nmt chat --temperature 0.7 --top-p 0.9
     """
     from nmt_cli.files import read_lines
-    from nmt_cli.search.options import OF_SAMPLING
     from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog, last_conversation
     from nmt_cli.terminal.lines import checked_encoding, show_attention
     from nmt_cli.terminal.prompts import ChatPrompt
 
     if text and os.path.isdir(text[0]):  # noqa: PTH112 - false for a text too long for a name
         raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
-    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    named = {setting.partition("=")[0] for setting in settings or []}
-    named |= {name for name, value in how.items() if value is not None}
-    if named & OF_SAMPLING and beam is not None:
-        raise ConfigError("--beam cannot be combined with the sampling options")
     console.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
     path, turns = None, list[str]()
@@ -65,21 +59,15 @@ def chat(
         model = model or str(its_model)
     where = {"number_format": number_format, "threads": threads, "device": device}
     loaded = opt.open_model(model, CHAT, engine=engine, **where)
-    session = loaded.chat(
-        seed=seed,
-        beam_size=beam,
-        sample=None if beam is None else False,
-        max_length=max_length,
-        **how,
-    )
+    session = loaded.chat(seed=seed)
+    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    session.set(*(settings or []), beam_size=beam, max_length=max_length, **how)
     if verbose:
         console.note_engine(loaded.engine_description)
     folder, log = loaded.bundle.path.resolve(), None
     session.turns = turns
     if not no_log and (path or is_typed):
         log = ConversationLog(path, folder, turns) if path else ConversationLog.new(folder)
-    for setting in settings or []:
-        session.set(setting)
     conversation = Conversation(session, model=loaded.bundle.path, log=log)
     if is_typed:
         ChatPrompt(conversation, keep_history=not no_log).run()

@@ -118,6 +118,7 @@ def translate(
         to=to,
         from_=from_,
     )
+    has_several = n_best is not None or options.n_best > 1
     loaded.vocabularies.direction(options.from_, options.to)  # or the error that asks for it
     if verbose:
         console.note_engine(loaded.engine_description)
@@ -130,7 +131,7 @@ def translate(
     file = documents.file_of(text, input_file, from_format)
     if file is not None:
         of_lines = {
-            "--json": json, "--n-best": n_best, "--align": align, "--attention": attention,
+            "--json": json, "--n-best": has_several, "--align": align, "--attention": attention,
             "--no-split": no_split, "--column": column, "--shard": shard, "--ray": ray,
             "--encoding": encoding != "utf-8", "--on-error": on_error != "stop",
         }  # fmt: skip
@@ -150,14 +151,14 @@ def translate(
     if html is not None:
         documents.check_unused({"--shard": shard, "--ray": ray}, "with --html")
     if bilingual:
-        documents.check_unused({"--json": json, "--n-best": n_best}, "with --bilingual")
+        documents.check_unused({"--json": json, "--n-best": has_several}, "with --bilingual")
     summary = Summary(terms, known, html)
     work = Translating(
         model=loaded,
         json=json,
         options=options,
         split=not no_split,
-        n_best=bool(n_best),
+        n_best=has_several,
         align=align,
         token_scores=token_scores,
         bilingual=bilingual,

@@ -29,7 +29,7 @@ class Option(NamedTuple):
 _FACTOR = (0.01, 100)  # what scores are multiplied by or raised to: 32 bits hold it
 OPTIONS = {
     "beam_size": Option(5, 1, 512),
-    "n_best": Option(1, 1, math.inf, "at least 1"),
+    "n_best": Option(1, 1, 512),
     "length_penalty": Option(1.0, 0, 100),
     "coverage_penalty": Option(0.0, 0, 100),
     "max_length": Option(256, 1, MAX_INT),
@@ -42,7 +42,7 @@ OPTIONS = {
     "top_k": Option(0, 0, MAX_INT),
     "top_p": Option(1.0, 1e-6, 1),
     "seed": Option(0, 0, MAX_INT),
-    "history_turns": Option(3, 0, MAX_INT, "at least 0"),
+    "history_turns": Option(3, 0, MAX_INT),
     "rerank": Option(1, 1, 64),
     "anti_generic_weight": Option(0.5, 0, 100),
 }
@@ -56,5 +56,4 @@ def default(name: str) -> Any:
 def within(name: str) -> dict[str, Any]:
     """Return the range of an option as pydantic's `gt` or `ge`, and `le`."""
     _, least, most, _ = OPTIONS[name]
-    lower = {"gt": 0.0} if least == math.ulp(0) else {"ge": least}
-    return lower if most == math.inf else lower | {"le": most}
+    return ({"gt": 0.0} if least == math.ulp(0) else {"ge": least}) | {"le": most}

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
@@ -29,7 +30,7 @@ from nmt_cli.search.loading import (
     load_labeller,
     search_options,
 )
-from nmt_cli.search.options import OF_SAMPLING, ChatOptions, SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions, read_settings
 from nmt_cli.search.term_search import TermSearcher
 from nmt_cli.text.corpus import Corpora, Example
 from nmt_cli.text.labels import Labels
@@ -67,9 +68,8 @@ class _System:
             on_progress(len(outputs), len(examples))
             started = time.perf_counter()
         facts: dict[str, Any] = {}
-        search = {name: getattr(self.search, name) for name in SearchOptions.names()}
         settings = _model_facts(self.bundle)
-        settings |= {"engine": self.engine.description, "search": _listed(search)}
+        settings |= {"engine": self.engine.description, "search": _listed(self.search.typed())}
         if self.session is not None:
             whole = [example.is_whole() for example in examples]
             seen = [self.seen_by(example) for example in itertools.compress(examples, whole)]
@@ -119,7 +119,7 @@ class Evaluator:
     examples: list[Example]  # one or more that have text on both sides, and maybe blank ones
     language: str  # code of the target language, or ""
     # what it is compared with: models, files of outputs, and settings for the same model such
-    # as "beam_size=1,length_penalty=0.6"
+    # as "beam_size=4,length_penalty=0.6"
     others: Sequence[str] = ()
     encoding: str = UTF8  # of the files of outputs
     noises: Sequence[str] = ()  # kinds of noise under which the model is scored as well
@@ -221,20 +221,30 @@ class Evaluator:
         return [e.is_whole(may_lack_target=may_lack_target) for e in self.examples]
 
     def _load(
-        self, name: str, bundle: Bundle, settings: Sequence[str], flags: Mapping[str, Any]
+        self,
+        name: str,
+        bundle: Bundle,
+        settings: Sequence[str] = (),
+        flags: Mapping[str, Any] = MappingProxyType({}),
+        changes: Sequence[str] = (),
     ) -> _System:
+        """Return a model that searches with settings and flags, and then with changes to them."""
         vocabularies = bundle.load_vocabularies()
         engine = load_engine(bundle, vocabularies, self.options, on_note=self.on_note)
         config = load_config(str(bundle.path / RUN_CONFIG)).config
         encoder, session = build_encoder(config, vocabularies), None
         if encoder.is_chat:
-            search, talk = search_options(bundle, **flags), bundle.manifest.chat
+            search, talk = search_options(bundle), bundle.manifest.chat
             session = ChatSession(engine, vocabularies, search, ChatOptions.from_mapping(talk))
-            for setting in settings:
-                session.set(setting)
+            session.set(*settings, **flags)
+            session.set(*changes)
             search = session.search
         else:
             search = search_options(bundle, settings, **flags)
+            is_ranked = bundle.backward is not None
+            search = search.asked(read_settings(changes, SearchOptions), is_ranked=is_ranked)
+            if search.n_best > 1:
+                raise ConfigError("n_best: no effect: the best output is scored")
         self.on_engine(described(engine, bundle, self.options))
         return _System(name, bundle, engine, encoder, search, session)
 
@@ -244,14 +254,11 @@ class Evaluator:
         if os.path.isfile(text):  # noqa: PTH113
             return text
         if "=" in text and not os.path.exists(text):  # noqa: PTH110
-            parts = text.split(",")
-            flags = _without(self.flags, {part.partition("=")[0] for part in parts})
             try:
-                return self._load(text, self.bundle, [*self.settings, *parts], flags)
+                return self._load(text, self.bundle, self.settings, self.flags, text.split(","))
             except ConfigError as error:
-                problem = str(error).removeprefix(f"--set {text}: ")
-                raise ConfigError(f"--compare {text}: {problem}", hint=error.hint) from error
-        return self._load(text, find_bundle(text, self.bundle.manifest.facts), [], {})
+                raise ConfigError(f"--compare {text}: {error}", hint=error.hint) from error
+        return self._load(text, find_bundle(text, self.bundle.manifest.facts))
 
 
 def evaluate_outputs(
@@ -395,12 +402,6 @@ def _check_lines(name: str | None, count: int, other: str, other_count: int) -> 
             f"{name} has {count} lines, {other} has {other_count}",
             hint="line N of one file must belong to line N of the other",
         )
-
-
-def _without(flags: Mapping[str, Any], named: set[str]) -> dict[str, Any]:
-    """Return the flags that the settings of another system do not take the place of."""
-    replaced = named | ({"beam_size"} if named & {"sample", *OF_SAMPLING} else set())
-    return {name: value for name, value in flags.items() if name not in replaced}
 
 
 def _labels_of(bundle: Bundle) -> tuple[Any, ...]:

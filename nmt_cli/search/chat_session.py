@@ -16,9 +16,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.errors import ConfigError
 from nmt_cli.search.engine import Engine, Hypothesis
-from nmt_cli.search.options import OF_LANGUAGES, ChatOptions, SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions, read_settings
 from nmt_cli.text.letter_case import in_usual_case
 from nmt_cli.text.special_tokens import BYTE_TOKENS, EOS_ID
 from nmt_cli.text.template import joiner, room_for_turn
@@ -26,6 +26,7 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NOTHING_TO_SAY = "..."
+_NOT_OF_CHATS = ("to", "from", "n_best")  # options of a search that have no effect here
 _SECOND_BEAM = 4
 _LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _WAITING = "\ue000"  # the first half of an escape of the vocabulary's
@@ -97,35 +98,33 @@ class ChatSession:
 
     def settings(self) -> dict[str, Any]:
         """Return every option of the conversation and of its search, with its value."""
-        names = (*self.options.names(), *self.search.names())
-        values = vars(self.search) | vars(self.options)
-        return {name: values[name] for name in names if name not in OF_LANGUAGES}
+        values = self.options.typed() | self.search.typed()
+        return {name: value for name, value in values.items() if name not in _NOT_OF_CHATS}
 
-    def set(self, setting: str) -> dict[str, Any]:
-        """Change the option that "KEY VALUE" or "KEY=VALUE" names; return all that changed.
+    def set(self, *settings: str, **flags: Any) -> dict[str, Any]:
+        """Change options together; return all that changed, and all that were given.
 
-        As with the flags of `nmt chat`, an option of sampling switches sampling on, and a beam
-        switches it off.
+        Args:
+            settings: Each as "KEY VALUE" or "KEY=VALUE".
+            flags: The same by name; None is not given.
+
+        Raises:
+            ConfigError: An option is unknown, has no such value, or no effect with the others; see
+                `SearchOptions.asked`. None is changed then.
         """
-        key, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
         before = self.settings()
-        if key not in before:
-            raise ConfigError(
-                f"{key or 'KEY'}: unknown option.{did_you_mean(key, list(before))}",
-                hint=f"the options are: {', '.join(before)}",
-            )
-        if not text:
-            raise ConfigError(f"{key}: needs a value")
-        shown = {key}
-        if key in self.options.names():
-            self.options = self.options.override(**{key: self.options.value(key, text)})
-        else:
-            changes = self.search.parse([f"{key}={text}"])
-            if key == "beam_size":
-                changes["sample"] = False
-            self.search = self.search.override(**changes)
-            shown = {key} if key in changes else set(changes)
+        given = read_settings(settings, ChatOptions, SearchOptions, without=_NOT_OF_CHATS)
+        given |= {name: value for name, value in flags.items() if value is not None}
+        of_chat = {name: given.pop(name) for name in self.options.names() if name in given}
+        options = self.options.override(**of_chat)
+        is_ranked = options.rerank > 1
+        if "anti_generic_weight" in of_chat and not is_ranked:
+            raise ConfigError("anti_generic_weight: no effect with rerank=1")
+        self.search = self.search.asked(given, is_ranked=is_ranked)
+        self.options = options
         after = self.settings()
+        # What is not kept as it was given is a temperature of 0.
+        shown = {n for n, value in (of_chat | given).items() if after.get(n) == value} or {"sample"}
         return {n: value for n, value in after.items() if n in shown or value != before[n]}
 
     def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:

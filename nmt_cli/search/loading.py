@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
 from nmt_cli.resources import available_cores
-from nmt_cli.search.options import OF_SAMPLING, SearchOptions
+from nmt_cli.search.options import SearchOptions, read_settings
 from nmt_cli.text.vocabulary import Vocabularies
 
 if TYPE_CHECKING:
@@ -58,27 +58,17 @@ class EngineOptions:
 
 
 def search_options(bundle: Bundle, settings: Sequence[str] = (), **changes: Any) -> SearchOptions:
-    """Return the model's own search options with changes; see `SearchOptions.parse` for settings.
+    """Return the model's own search options with settings and changes, see `SearchOptions.asked`.
 
-    Changes that are None are not given. Who says how to sample wants to, who asks for a beam does
-    not, and more hypotheses than the beam has widen it.
+    Changes that are None are not given; the others take the place of settings of their name.
 
     Raises:
-        ConfigError: There is no such option, or it cannot have that value.
+        ConfigError: There is no such option, it cannot have that value, or has no effect.
     """
+    given = read_settings(settings, SearchOptions)
+    given |= {name: value for name, value in changes.items() if value is not None}
     own = SearchOptions.from_mapping(bundle.manifest.decode)
-    if unknown := [name for name in changes if not hasattr(own, name)]:
-        hint = f"they are: {', '.join(own.names())}"
-        raise ConfigError(f"{unknown[0]}: unknown search option", hint=hint)
-    flags = {name: value for name, value in changes.items() if value is not None}
-    given = own.parse(settings) | flags
-    if flags.keys() & OF_SAMPLING:
-        given = {"sample": True} | given
-    elif given.get("beam_size", 1) > 1:
-        given = {"sample": False} | given
-    if "n_best" in given and "beam_size" not in given and not given.get("sample"):
-        given["beam_size"] = max(given["n_best"], own.beam_size)
-    options = own.override(**given)
+    options = own.asked(given, is_ranked=bundle.backward is not None)
     if options.to or options.from_:
         bundle.manifest.known_languages.way(options.from_, options.to)  # or the error
     return options

@@ -5,7 +5,8 @@ Standard library only.
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,7 +15,6 @@ from nmt_cli.errors import ConfigError, did_you_mean
 
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _NOT_TYPED = ("prefix", "suppressed", "format")  # ids, which commands make of text; the model says
-OF_LANGUAGES = ("to", "from_")
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
@@ -27,7 +27,11 @@ class _Options:
     @classmethod
     def names(cls) -> list[str]:
         """Return the names of the options that a user can type."""
-        return [name for name in cls._kinds() if name not in _NOT_TYPED]
+        return [name.rstrip("_") for name in cls._kinds() if name not in _NOT_TYPED]
+
+    def typed(self) -> dict[str, Any]:
+        """Return the options that a user can type, by what they are called then."""
+        return {name: getattr(self, _field_of(name)) for name in self.names()}
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
@@ -37,7 +41,7 @@ class _Options:
     @classmethod
     def value(cls, name: str, text: str) -> Any:
         """Return what was typed as a value of an option; "none" is None for a text."""
-        kind = cls._kinds()[name]
+        kind = cls._kinds()[_field_of(name)]
         wanted = "a number" if "float" in kind else "a whole number"
         try:
             if "bool" in kind:
@@ -45,7 +49,7 @@ class _Options:
                 return _TRUTH[text.lower()]
             if "str" in kind:
                 return None if text.lower() == "none" else text
-            return float(text) if "float" in kind else int(text)
+            return float(text) if "float" in kind else _whole(text)
         except (KeyError, ValueError):
             raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None
 
@@ -63,6 +67,47 @@ class _Options:
             if known and value is not None and not known.least <= value <= known.most:
                 raise ConfigError(f"{name} must be {known.range_text} (it is {value})")
         return changed
+
+
+def _whole(text: str) -> int:
+    """Return a whole number, which may be written as 1e3 or 5.0; ValueError when it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        if not (number := float(text)).is_integer():
+            raise
+        return int(number)
+
+
+def _field_of(name: str) -> str:
+    """Return the field of an option: `from` is a word of Python."""
+    return "from_" if name == "from" else name
+
+
+def read_settings(
+    settings: Sequence[str], *kinds: type[_Options], without: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the options of some kinds that settings such as "top_k=5" or "top_k 5" give.
+
+    Options named in `without` are unknown.
+
+    ConfigError: a setting has an unknown name, no value, or one of the wrong type.
+    """
+    kind_of = {n: kind for kind in kinds for n in kind.names() if n not in without}
+    given = {}
+    for setting in settings:
+        name, text, *_ = [*re.split(r"\s*=\s*|\s+", setting.strip(), maxsplit=1), ""]
+        if not name:
+            raise ConfigError(f"{setting!r}: a setting is KEY=VALUE")
+        if name not in kind_of:
+            raise ConfigError(
+                f"{name}: unknown option.{did_you_mean(name, kind_of)}",
+                hint=f"the options are: {', '.join(kind_of)}",
+            )
+        if not text:
+            raise ConfigError(f"{name}: needs a value ({name}=VALUE)")
+        given[_field_of(name)] = kind_of[name].value(name, text)
+    return given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,31 +144,30 @@ class SearchOptions(_Options):
     to: str | None = None
     from_: str | None = None
 
-    @classmethod
-    def parse(cls, settings: Sequence[str]) -> dict[str, Any]:
-        """Return the options that settings such as "no_repeat_ngram_size=3" give, for `override`.
+    def asked(self, given: Mapping[str, Any], *, is_ranked: bool = False) -> Self:
+        """Return a copy with options that somebody gave, and what they ask for by that.
 
-        Who says how to sample wants to.
+        Who says how to sample wants to, and a temperature of 0 draws nothing; who names a beam does
+        not sample; more hypotheses than the beam has widen it. `is_ranked` says that something
+        chooses among several hypotheses, whatever the beam.
 
         Raises:
-            ConfigError: A setting has an unknown name or a value of the wrong type, or no effect.
+            ConfigError: See `override`; or an option is unknown, or has no effect with the others.
         """
-        names = cls.names()
-        changes = {}
-        for setting in settings:
-            name, equals, text = setting.partition("=")
-            if not equals or name not in names:
-                raise ConfigError(
-                    f"--set {setting}: unknown search option.{did_you_mean(name, names)}",
-                    hint=f"they are: {', '.join(names)}",
-                )
-            changes[name] = cls.value(name, text)
-        if changes.get("temperature") == 0:  # as others say that nothing is drawn
-            return {"sample": False} | {n: v for n, v in changes.items() if n not in OF_SAMPLING}
-        how = sorted(changes.keys() & OF_SAMPLING)
-        if how and not changes.setdefault("sample", True):
-            raise ConfigError(f"{', '.join(how)}: no effect with sample=false")
-        return changes
+        if unknown := [name for name in given if name not in vars(self)]:
+            hint = f"the options are: {', '.join(self.names())}"
+            raise ConfigError(f"{unknown[0]}: unknown option", hint=hint)
+        changes = _with_partners(given)
+        if "n_best" in given and "beam_size" not in given and not changes.get("sample"):
+            widest = OPTIONS["beam_size"].most
+            changes["beam_size"] = int(min(max(self.beam_size, given["n_best"]), widest))
+        changed = self.override(**changes)
+        if "seed" in given and not changed.sample:
+            raise ConfigError("seed: no effect without sampling")
+        has_choice = is_ranked or not (changed.sample or changed.beam_size == 1)
+        if "length_penalty" in given and not has_choice:
+            raise ConfigError("length_penalty: no effect without a beam of at least 2")
+        return changed
 
     def override(self, **changes: Any) -> Self:
         """Return a copy with the changes that are not None, checked.
@@ -137,7 +181,8 @@ class SearchOptions(_Options):
         if given.get("sample") and given.get("beam_size", 1) > 1:
             raise ConfigError(
                 f"beam_size {given['beam_size']} cannot be combined with sampling "
-                f"(sample, {', '.join(sorted(OF_SAMPLING))})"
+                f"(sample, {', '.join(sorted(OF_SAMPLING))})",
+                hint="leave out --beam, or what asks for sampling",
             )
         if (given.get("sample") or given.get("beam_size") == 1) and "coverage_penalty" not in given:
             given["coverage_penalty"] = 0.0
@@ -164,6 +209,21 @@ class SearchOptions(_Options):
     def output_floor(self, source_length: int) -> int:
         """Return the shortest output, in tokens without `</s>`, for a source of that length."""
         return max(self.min_length, int(source_length * self.min_length_ratio))
+
+
+def _with_partners(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with those that they ask for; ConfigError if they contradict each other."""
+    how = sorted(given.keys() & OF_SAMPLING)
+    if given.get("temperature") == 0:  # as others say that nothing is drawn
+        how.remove("temperature")
+        if idle := how + ["sample=true"] * bool(given.get("sample")):
+            raise ConfigError(f"{', '.join(idle)}: no effect with temperature=0")
+        return {name: v for name, v in given.items() if name != "temperature"} | {"sample": False}
+    if how and not given.get("sample", True):
+        raise ConfigError(f"{', '.join(how)}: no effect with sample=false")
+    if how or "beam_size" in given:
+        return {"sample": bool(how), **given}
+    return dict(given)
 
 
 @dataclass(frozen=True, kw_only=True)

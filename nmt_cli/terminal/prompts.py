@@ -177,9 +177,9 @@ class TranslatePrompt(_LinePrompt):
                 key = "beam_size" if name == "/beam" else name[1:].replace("-", "_")
                 self._set(f"{key}={value}")
             case "/to" | "/from":
-                self._set(f"{'to' if name == '/to' else 'from_'}={value.strip()}")
+                self._set(f"{name[1:]}={value}")
             case "/set":
-                self._set(value.replace(" ", "=", 1) if "=" not in value else value)
+                self._set(value)
             case "/show":
                 for option, setting in vars(self._work.options).items():
                     console.note(f"{option:<21} {setting}")
@@ -196,13 +196,12 @@ class TranslatePrompt(_LinePrompt):
         return True
 
     def _set(self, setting: str) -> None:
-        """Change one option; a wider beam comes along where more hypotheses are asked for."""
-        key, _, value = setting.partition("=")
-        settings = [setting]
-        options = self._work.options
-        if key == "n_best" and value.isdigit() and int(value) > options.beam_size:
-            settings.append(f"beam_size={value}")
-        options = options.override(**options.parse(settings))
+        """Change one option, and others that go with it."""
+        from nmt_cli.search.options import read_settings
+
+        options, bundle = self._work.options, self._work.model.bundle
+        given = read_settings([setting], type(options))
+        options = options.asked(given, is_ranked=bundle.backward is not None)
         self._work.model.vocabularies.direction(options.from_, options.to)  # or the error
         self._work = replace(self._work, options=options, n_best=options.n_best > 1)
 

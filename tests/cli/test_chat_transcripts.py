@@ -122,6 +122,7 @@ there
 /set persona none
 /set stream off
 /set rerank 3
+/set rerank 0.4e1
 /set rerank three
 /set rerank 65
 /set temprature 1
@@ -129,7 +130,7 @@ there
 /set max_length_ratio 2.5
 """
     keys = (
-        "history_turns, persona, rerank, anti_generic_weight, stream, beam_size, n_best, "
+        "history_turns, persona, rerank, anti_generic_weight, stream, beam_size, "
         "length_penalty, coverage_penalty, max_length, max_length_ratio, min_length, "
         "min_length_ratio, no_repeat_ngram_size, repetition_penalty, sample, temperature, top_k, "
         "top_p, seed"
@@ -143,10 +144,11 @@ beam_size  3
 sample  true
 top_p   0.5
 persona  calm = a parrot
-error: persona: needs a value
+error: persona: needs a value (persona=VALUE)
 persona  none
 stream  false
 rerank  3
+rerank  4
 error: rerank must be a whole number (it is 'three')
 error: rerank must be 1 to 64 (it is 65)
 error: temprature: unknown option. Did you mean 'temperature'?

@@ -363,6 +363,12 @@ def test_evaluate_says_of_a_chat_model_what_bleu_does_not(run_nmt, toy_chat, tmp
     assert record["latency_ms"] > 0
     greedy = json.loads(run_nmt(*command, "--set", "sample=false", cwd=tmp_path).stdout)
     assert greedy["perplexity"] == record["perplexity"]
+    both = run_nmt(*command, "--beam", "2", "--set", "top_k=3", cwd=tmp_path)
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "beam_size 2 cannot be combined with sampling" in both.stderr
+    others = ("--set", "top_k=3", "--compare", "beam_size=2", "--compare", "temperature=0.5")
+    done = run_nmt(*command, *others, cwd=tmp_path)
+    assert len(json.loads(done.stdout)["systems"]) == 3, done.stderr
 
 
 def test_evaluate_compares_only_models_of_one_task(run_nmt, toy_bundle, toy_chat, tmp_path):
@@ -373,7 +379,9 @@ def test_evaluate_compares_only_models_of_one_task(run_nmt, toy_bundle, toy_chat
     assert "chat" in done.stderr
     done = run_nmt(*command, "--compare", "beem=1", cwd=tmp_path)
     assert done.returncode == 2
-    message = "--compare beem=1: unknown search option. Did you mean 'beam_size'?"
+    several = run_nmt(*command, "--compare", "n_best=2", cwd=tmp_path)
+    assert (several.returncode, "n_best: no effect" in several.stderr) == (2, True)
+    message = "--compare beem=1: beem: unknown option. Did you mean 'beam_size'?"
     assert message in done.stderr
 
 

@@ -65,7 +65,9 @@ def test_json_and_n_best(run_nmt, toy_bundle, tmp_path):
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
     assert record["hypotheses"][0]["tokens"][-1] == "</s>"
+    model[3:5] = ["--set", "n_best=3"]
     lines = run_nmt(*model, cwd=tmp_path).stdout.splitlines()
+    assert len(lines) == 3
     for rank, (line, hypothesis) in enumerate(zip(lines, record["hypotheses"], strict=True), 1):
         index, score, text = line.split("\t")
         assert (int(index), text) == (rank, hypothesis["text"])
@@ -206,7 +208,8 @@ def test_both_engines_give_the_same_and_options_decide(run_nmt, toy_bundle, tmp_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "beam=3", "a"), "unknown search option. Did you mean"),
+        (("--set", "beam=3", "a"), "beam: unknown option. Did you mean 'beam_size'?"),
+        (("--n-best", "600", "a"), "n_best must be 1 to 512 (it is 600)"),
         (("--on-error", "replce", "a"), "Did you mean 'replace'?"),
         (("--engine", "tf", "a"), "--engine must be auto, ctranslate2, tensorflow (it is tf)"),
         (("--token-scores", "a"), "--token-scores needs --json"),

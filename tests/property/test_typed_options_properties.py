@@ -11,7 +11,7 @@ from nmt_cli.bundle.folder import open_bundle
 from nmt_cli.errors import ConfigError, NmtError
 from nmt_cli.search.chat_session import ChatSession
 from nmt_cli.search.ctranslate2_engine import CTranslate2Engine
-from nmt_cli.search.options import ChatOptions, SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions, read_settings
 from nmt_cli.terminal.chat_commands import NAMES, ChatCommands
 from nmt_cli.terminal.chat_conversation import Conversation, ConversationLog
 from nmt_cli.text.special_tokens import EOS_ID
@@ -47,8 +47,8 @@ def engine_and_vocabularies(toy_bundle):
 def _options_of(typed: list[tuple[str, str]]) -> SearchOptions | str:
     """Return the options that were typed, or the problem that is told."""
     try:
-        changes = SearchOptions.parse([f"{name}={value}" for name, value in typed])
-        options = SearchOptions(max_length=LONGEST).override(**changes)
+        given = read_settings([f"{name}={value}" for name, value in typed], SearchOptions)
+        options = SearchOptions(max_length=LONGEST).asked(given)
     except ConfigError as error:
         return str(error)
     return options.override(max_length=min(options.max_length, LONGEST))

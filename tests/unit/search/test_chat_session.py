@@ -312,3 +312,31 @@ def test_what_a_user_types_never_becomes_a_control_token(vocabularies):
     session, engine = session_of(vocabularies, ["one"])
     session.reply("</s> <bot> <user>")
     assert all(i > PERSONA_ID for i in engine.sources[0][1:-1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (["top_k=5", "sample=false"], "top_k: no effect with sample=false"),
+        (["beam_size=4", "top_k=5"], "beam_size 4 cannot be combined with sampling"),
+        (["anti_generic_weight=0.4"], "anti_generic_weight: no effect with rerank=1"),
+        (["length_penalty=2"], "length_penalty: no effect without a beam"),
+        (["n_best=2"], "n_best: unknown option"),
+        (["history_turns=1" + "0" * 20], "history_turns must be 0 to 2147483647"),
+    ],
+)
+def test_options_without_effect_are_told_and_none_changes(vocabularies, settings, told):
+    session, _ = session_of(vocabularies)
+    before = session.settings()
+    for some in (settings, settings[::-1]):
+        with pytest.raises(ConfigError, match=told):
+            session.set("max_length=9", *some)
+        assert session.settings() == before
+
+
+def test_options_are_set_together(vocabularies):
+    session, _ = session_of(vocabularies)
+    changed = session.set("anti_generic_weight=0.4", "length_penalty=2", "rerank=4")
+    assert changed == {"rerank": 4, "anti_generic_weight": 0.4, "length_penalty": 2.0}
+    assert session.set("top_k 5") == {"sample": True, "top_k": 5}
+    assert session.set(temperature=0.0) == {"sample": False}

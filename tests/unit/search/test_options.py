@@ -9,7 +9,12 @@ from pydantic import ValidationError
 from nmt_cli.config.limits import OPTIONS
 from nmt_cli.config.schema import Config, DecodeConfig
 from nmt_cli.errors import ConfigError
-from nmt_cli.search.options import ChatOptions, SearchOptions
+from nmt_cli.search.options import ChatOptions, SearchOptions, read_settings
+
+
+def asked(*settings: str, of: SearchOptions = SearchOptions()) -> SearchOptions:  # noqa: B008
+    """Return the options that settings ask for."""
+    return of.asked(read_settings(settings, SearchOptions))
 
 
 def test_the_defaults_are_those_of_the_configuration():
@@ -57,7 +62,7 @@ def test_override_takes_zero_and_false_for_values():
     ("name", "value", "wanted"),
     [
         ("beam_size", 0, "1 to 512"),
-        ("n_best", 0, "at least 1"),
+        ("n_best", 0, "1 to 512"),
         ("length_penalty", -0.1, "0 to 100"),
         ("length_penalty", math.nan, "0 to 100"),
         ("max_length", 0, "1 to 2147483647"),
@@ -111,15 +116,15 @@ def test_the_longest_output(max_length, ratio, source, model, limit):
 @pytest.mark.parametrize("setting", ["sample=true", "temperature=0.5", "top_k=3", "top_p=0.5"])
 def test_a_beam_does_not_go_with_sampling(setting):
     """Neither of them may be without effect and nobody told."""
-    changes = SearchOptions.parse([setting])
-    with pytest.raises(ConfigError, match="beam_size 3 cannot be combined with sampling"):
-        SearchOptions().override(**changes, beam_size=3)
-    assert SearchOptions().override(**changes, beam_size=1).sample
+    for settings in ([setting, "beam_size=3"], ["beam_size=3", setting]):
+        with pytest.raises(ConfigError, match="beam_size 3 cannot be combined with sampling"):
+            asked(*settings)
+    assert asked(setting, "beam_size=1").sample
 
 
 def test_settings_are_read_by_the_type_of_their_option():
-    settings = ["beam_size=7", "top_p=0.5", "sample=true", "max_length_ratio=2", "seed=3"]
-    found = SearchOptions.parse(settings)
+    settings = ["beam_size=7", "top_p 0.5", "sample = true", "max_length_ratio=2", "seed=3e0"]
+    found = read_settings(settings, SearchOptions)
     assert found == {
         "beam_size": 7, "top_p": 0.5, "sample": True, "max_length_ratio": 2.0, "seed": 3
     }  # fmt: skip
@@ -129,22 +134,25 @@ def test_settings_are_read_by_the_type_of_their_option():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("beam_sizes=3", "--set beam_sizes=3: unknown search option. Did you mean 'beam_size'?"),
-        ("beam_size", "--set beam_size: unknown search option. Did you mean 'beam_size'?"),
-        ("prefix=3", "--set prefix=3: unknown search option."),
+        ("beam_sizes=3", "beam_sizes: unknown option. Did you mean 'beam_size'?"),
+        ("fro=en", "fro: unknown option. Did you mean 'from'?"),
+        ("beam_size", "beam_size: needs a value (beam_size=VALUE)"),
+        ("=", "'=': a setting is KEY=VALUE"),
+        ("prefix=3", "prefix: unknown option."),
         ("beam_size=x", "beam_size must be a whole number (it is 'x')"),
         ("beam_size=2.5", "beam_size must be a whole number (it is '2.5')"),
         ("top_p=much", "top_p must be a number (it is 'much')"),
         ("sample=maybe", "sample must be true or false (it is 'maybe')"),
         ("beam_size=0", "beam_size must be 1 to 512 (it is 0)"),
         ("top_p=nan", "top_p must be 1e-06 to 1 (it is nan)"),
+        ("n_best=99999999999", "n_best must be 1 to 512 (it is 99999999999)"),
         ("coverage_penalty=-1", "coverage_penalty must be 0 to 100 (it is -1.0)"),
         ("min_length_ratio=-1", "min_length_ratio must be 0 to 100 (it is -1.0)"),
     ],
 )
 def test_a_wrong_setting_is_told(setting, message):
     with pytest.raises(ConfigError) as caught:
-        SearchOptions().override(**SearchOptions.parse([setting]))
+        asked(setting)
     assert str(caught.value).startswith(message)
 
 
@@ -157,6 +165,32 @@ def test_a_coverage_penalty_needs_a_beam():
 
 @pytest.mark.parametrize("setting", ["top_k=3", "top_p=0.5", "temperature=0.5"])
 def test_how_to_sample_without_sampling_is_told(setting):
-    with pytest.raises(ConfigError, match="no effect with sample=false"):
-        SearchOptions.parse([setting, "sample=false"])
-    assert SearchOptions.parse([setting, "temperature=0"]) == {"sample": False}
+    for settings in ([setting, "sample=false"], ["sample=false", setting]):
+        with pytest.raises(ConfigError, match="no effect with sample=false"):
+            asked(*settings)
+
+
+@pytest.mark.parametrize("setting", ["temperature=0", "beam_size=1", "beam_size=4"])
+def test_what_draws_nothing(setting):
+    assert not asked(setting, of=SearchOptions(sample=True)).sample
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (["temperature=0", "top_k=5"], "top_k: no effect with temperature=0"),
+        (["temperature=0", "sample=true"], "sample=true: no effect with temperature=0"),
+        (["seed=5"], "seed: no effect without sampling"),
+        (["beam_size=1", "length_penalty=2"], "length_penalty: no effect without a beam"),
+        (["sample=true", "length_penalty=2"], "length_penalty: no effect without a beam"),
+    ],
+)
+def test_an_option_without_effect_is_told_in_any_order(settings, told):
+    for some in (settings, settings[::-1]):
+        with pytest.raises(ConfigError, match=told):
+            asked(*some)
+
+
+def test_what_is_ranked_needs_no_beam():
+    given = {"beam_size": 1, "length_penalty": 2.0}
+    assert SearchOptions().asked(given, is_ranked=True).length_penalty == 2
