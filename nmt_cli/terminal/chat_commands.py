@@ -121,10 +121,10 @@ class ChatCommands:
     def _table(self, rows: Mapping[str, object]) -> None:
         width = max(map(len, rows)) + 2
         for name, what in rows.items():
-            console.note(f"{name:<{width}}{_shown(what)}")
+            console.note(f"{name:<{width}}{shown(what)}")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return a value as `/set` takes it."""
     if value is None:
         return "none"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nmt_cli.terminal import console
-from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands
+from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands, shown
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -181,8 +181,8 @@ class TranslatePrompt(_LinePrompt):
             case "/set":
                 self._set(value)
             case "/show":
-                for option, setting in vars(self._work.options).items():
-                    console.note(f"{option:<21} {setting}")
+                for option, setting in self._settings().items():
+                    console.note(f"{option:<21} {shown(setting)}")
             case "/align":
                 self._work = replace(self._work, align=not self._work.align)
             case "/prefix":
@@ -194,6 +194,13 @@ class TranslatePrompt(_LinePrompt):
             case _:
                 return False
         return True
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the search options by name, with texts in place of ids."""
+        options, decode = self._work.options, self._work.model.vocabularies.target.decode
+        never = dict.fromkeys(decode(row).strip() for row in options.suppressed)
+        texts = {"prefix": decode(options.prefix), "suppress": ", ".join(never)}
+        return options.typed() | {name: text or None for name, text in texts.items()}
 
     def _set(self, setting: str) -> None:
         """Change one option, and others that go with it."""

@@ -129,6 +129,18 @@ def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
     child.expect(ready)
     child.send("red dog\r")
     child.expect("rot hund")
+    for typed, answer in (
+        ("/set beem 3", "beem: unknown option"),
+        ("/set length_penalty 2", "length_penalty: no effect"),
+        ("/prefix rot", ""),
+        ("/show", r"beam_size +1\r\n(?s:.*)sample +false\r\n(?s:.*)to +none\r\n"
+                  r"from +none\r\nprefix +rot\r\nsuppress +none"),
+        ("/n-best 2", ""),
+        ("dog", r"1\t-?[0-9.]+\trot(?s:.*)2\t"),
+    ):  # fmt: skip
+        child.expect(ready)
+        child.send(f"{typed}\r")
+        child.expect(answer)
     child.expect(ready)
     child.send("\x04")
     child.expect(pexpect.EOF)
