@@ -26,7 +26,8 @@ DEFAULT_CONFIG = "quickstart"
 RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
 _ENDINGS = (".yaml", ".yml")
 _MOST_VALUES = 20_000
-_EXACT = 1 << 53  # below it a float holds every whole number
+_MOST_EXACT = 2.0**53  # up to which a float is the number that was written
+_NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool"))
 AUTO = "auto"  # the value of a key, or of a section, that `config/auto.py` shall choose
 _COMMENT_COLUMN = 44
 _WHOLE_SECTION = (
@@ -34,6 +35,8 @@ _WHOLE_SECTION = (
     "# before each line below, then change the values.",
 )
 _NO_NOTES: Mapping[str, str] = MappingProxyType({})
+_PLAIN = {"model_type": "should be a mapping of keys to values", "string_type": "should be text"}
+_ARM = re.compile(r"bool|str|int|float|constrained-.*|literal\[.*")  # of a union, in a location
 # Characters that JSON leaves as they are and YAML refuses or reads as a line's end.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # What PyYAML's own constructors let through, for example for `!!int x`.
@@ -78,9 +81,9 @@ for _tag, _pattern, _first in (
 
 
 def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
-    """Return a number, one such as 1e3 or 5.0 as a whole one: keys that need that take no other."""
+    """Return a whole number as one: 1e3 and 1000.0 steps are 1000; a float may be whole, too."""
     value = float(loader.construct_scalar(node))
-    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    return int(value) if value.is_integer() and abs(value) < _MOST_EXACT else value
 
 
 def _construct_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
@@ -211,7 +214,10 @@ def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int],
 
 
 def _lines_of(node: yaml.Node, loc: Location = ()) -> Iterator[tuple[Location, int]]:
-    """Yield each key and list item within a node with its line; make every key text."""
+    """Yield each key and list item within a node with its line; make every key text.
+
+    So is the name of the run: a folder may be called 007.
+    """
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             yield (*loc, index), item.start_mark.line + 1
@@ -220,6 +226,8 @@ def _lines_of(node: yaml.Node, loc: Location = ()) -> Iterator[tuple[Location, i
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
                 key.tag = "tag:yaml.org,2002:str"  # whatever it looks like
+            if (*loc, key.value) == ("name",) and value.tag in _NUMBERS:
+                value.tag = "tag:yaml.org,2002:str"
             yield (*loc, str(key.value)), key.start_mark.line + 1
             yield from _lines_of(value, (*loc, str(key.value)))
 
@@ -233,6 +241,8 @@ def _apply_override(tree: dict[str, Any], override: str, places: dict[Location, 
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  (_Loader is a SafeLoader)
     except (yaml.YAMLError, RecursionError, *_CONSTRUCTOR_ERRORS):
         return [f"--set {override}: the value is not valid YAML"]
+    if dotted == "name" and isinstance(value, int | float):  # see `_lines_of`
+        value = text.strip()
     parts: list[str | int] = [int(p) if p.isdecimal() else p for p in dotted.split(".")]
     for replaced in [known for known in places if known[: len(parts)] == tuple(parts)]:
         del places[replaced]
@@ -292,7 +302,7 @@ def _validated(
 
 def _problem(error: dict[str, Any], places: dict[Location, str], shown: str) -> str:
     loc: Location = error["loc"]
-    if error["type"] != "extra_forbidden" and loc[-1] in ("bool", "str", "int", "float"):
+    if error["type"] != "extra_forbidden" and _ARM.fullmatch(str(loc[-1])):
         loc = loc[:-1]  # pydantic adds which arm of a union it tried
     above = (places[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in places)
     below = (place for known, place in places.items() if known[: len(loc)] == loc)
@@ -308,11 +318,12 @@ def _what(error: dict[str, Any], loc: Location) -> str:
     if error["type"] == "missing":
         return "is required"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    if error["type"] == "model_type":
-        message = "should be a mapping of keys to values"
+    message = _PLAIN.get(error["type"], message)
     value = error.get("input")
     simple = isinstance(value, str | int | float | bool) or value is None
-    return f"{message} (it is {json.dumps(value, ensure_ascii=False)})" if simple else message
+    if not simple or message.endswith(")"):  # it has told what is there
+        return message
+    return f"{message} (it is {json.dumps(value, ensure_ascii=False)})"
 
 
 def _meant_key(loc: Location) -> str:

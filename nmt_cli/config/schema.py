@@ -312,7 +312,7 @@ class ModelConfig(Section):
     def _heads_divide_width(cls, num_heads: int, info: ValidationInfo) -> int:
         d_model = info.data.get("d_model")
         if d_model is not None and d_model % num_heads:
-            raise ValueError(f"must divide d_model ({d_model})")
+            raise ValueError(f"must divide d_model, which is {d_model}")
         return num_heads
 
     @field_validator("positions")
@@ -575,10 +575,13 @@ class ClassificationConfig(Section):
         return labels
 
 
+_LONGEST_NAME = 255  # bytes, of file systems
+
+
 class Config(Section):
     """A whole run: data, vocabulary, model, training, search."""
 
-    name: str = live_key(..., "the run folder below runs/", min_length=1, max_length=100)
+    name: str = live_key(..., "the run folder below runs/", min_length=1)
     task: Literal["translation", "chat", "classification"] = key(
         "translation", "what the model is for"
     )
@@ -597,6 +600,10 @@ class Config(Section):
         if "/" in name or "\\" in name or name[0] in ".-" or not name.isprintable():
             raise ValueError(
                 "should be the name of a folder, without a slash or a leading dot or dash"
+            )
+        if (size := len(name.encode())) > _LONGEST_NAME:
+            raise ValueError(
+                f"is too long for a folder: {size} bytes in UTF-8, of at most {_LONGEST_NAME}"
             )
         return name
 

@@ -84,9 +84,17 @@ class TestValues:
         rate = load(GOOD + f"train: {{learning_rate: {text}}}").train.learning_rate
         assert (rate, type(rate)) == (value, float)
 
-    @pytest.mark.parametrize(("text", "value"), [("0", 0), ("12", 12), ("+5", 5), ("1_000", 1000)])
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [("0", 0), ("12", 12), ("+5", 5), ("1_000", 1000), ("1e3", 1000), ("5.0", 5)],
+    )
     def test_whole_numbers(self, load, text, value):
         assert load(GOOD + f"seed: {text}").seed == value
+
+    @pytest.mark.parametrize("name", ["123", "007", "1.50", "1e3", "true", "번역", "1_0"])
+    def test_the_name_of_a_run_is_text(self, load, name):
+        assert load(f"name: {name}\n" + DATA).name == name
+        assert load(GOOD, f"name={name}").name == name
 
     @pytest.mark.parametrize(
         "text",
@@ -224,18 +232,28 @@ class TestProblems:
         )
         assert problems(text) == [
             "c.yaml:3: data.train.0: source and target must be given together",
-            "c.yaml:6: model.num_heads: must divide d_model (128) (it is 3)",
+            "c.yaml:6: model.num_heads: must divide d_model, which is 128 (it is 3)",
         ]
+
+    def test_what_is_there_is_told_once(self, problems):
+        assert problems(GOOD, "model.d_model=6", "model.num_heads=3", "train.lanes=2.5") == [
+            "--set train.lanes=2.5: train.lanes: should be 'auto' (it is 2.5)",
+            "--set train.lanes=2.5: train.lanes: should be a valid integer (it is 2.5)",
+        ]
+        assert problems(GOOD, "model.d_model=3", "model.num_heads=1") == [
+            "c.yaml: model.positions: sinusoidal positions need an even d_model (it is 3)"
+        ]
+        assert problems(GOOD, "name=null") == ["--set name=null: name: should be text (it is null)"]
 
     def test_a_default_that_does_not_fit_is_told_where_its_section_is(self, problems):
         assert problems(GOOD + "model:\n  d_model: 130\n") == [
-            "c.yaml:3: model.num_heads: must divide d_model (130) (it is 4)"
+            "c.yaml:3: model.num_heads: must divide d_model, which is 130 (it is 4)"
         ]
 
     def test_a_wrong_column(self, problems):
         text = "name: x\ndata:\n  train: [{file: a.tsv, columns: [1.5, 2]}]\n  dev: [{rows: 3}]\n"
         assert problems(text) == [
-            "c.yaml:3: data.train.0.columns.0: should be a valid string (it is 1.5)",
+            "c.yaml:3: data.train.0.columns.0: should be text (it is 1.5)",
             "c.yaml:3: data.train.0.columns.0: should be a valid integer (it is 1.5)",
         ]
 
@@ -265,7 +283,7 @@ class TestProblems:
 
 class TestSet:
     def test_a_key(self, load):
-        config = load(GOOD, "train.learning_rate=1e-4", "seed=3", "chat.persona=no", "name=010")
+        config = load(GOOD, "train.learning_rate=1e-4", "seed=3.0", "chat.persona=no", "name=010")
         assert config.train.learning_rate == 1e-4
         assert (config.seed, config.chat.persona, config.name) == (3, "no", "010")
 

@@ -152,13 +152,15 @@ def test_choices(section, key, choices):
     assert messages(section, {**needed, key: "other"})
 
 
-@pytest.mark.parametrize("name", ["a", "multi30k-en-de", "V1.2_x", "0", "a b", "번역", "내 모델"])
+@pytest.mark.parametrize(
+    "name", ["a", "multi30k-en-de", "V1.2_x", "0", "a b", "번역", "내 모델", "한" * 85]
+)
 def test_a_run_folders_name(name):
     assert Config.model_validate({"name": name, "data": DATA}).name == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", ".x", "a/b", "../x", "-x", "a\\b", "a\n", "a\x1b[0m"]
+    "name", ["", ".", "..", ".x", "a/b", "../x", "-x", "a\\b", "a\n", "a\x1b[0m", "한" * 86]
 )
 def test_what_is_no_run_folders_name(name):
     assert len(messages(Config, {"name": name, "data": DATA})) == 1
@@ -166,7 +168,7 @@ def test_what_is_no_run_folders_name(name):
 
 def test_heads_must_divide_the_width():
     assert messages(ModelConfig, {"d_model": 10, "num_heads": 4}) == [
-        "Value error, must divide d_model (10)"
+        "Value error, must divide d_model, which is 10"
     ]
     assert ModelConfig(d_model=12, num_heads=4).num_heads == 4
 
@@ -182,7 +184,9 @@ def test_defaults_must_fit_the_keys_that_are_set():
     assert messages(ModelConfig, {"d_model": 5, "num_heads": 1}) == [
         "Value error, sinusoidal positions need an even d_model (it is 5)"
     ]
-    assert messages(ModelConfig, {"d_model": 130}) == ["Value error, must divide d_model (130)"]
+    assert messages(ModelConfig, {"d_model": 130}) == [
+        "Value error, must divide d_model, which is 130"
+    ]
 
 
 def test_a_wrong_width_is_not_told_twice():
