@@ -192,6 +192,7 @@ def evaluate(
         data_dir=data_dir,
         encoding=encoding,
         way=(from_ or "", to or ""),
+        on_note=on_note,
     )
     evaluator = Evaluator(
         bundle=bundle,

@@ -150,7 +150,7 @@ def confusion(
     check_output(output)
     check_split(split)
     bundle = find_bundle(model, CLASSIFICATION)
-    examples, _ = read_examples(bundle, split=split, data_dir=data_dir)
+    examples, _ = read_examples(bundle, split=split, data_dir=data_dir, on_note=console.note)
     with console.counting() as tell:
         labeller, total = load_labeller(bundle, EngineOptions()), len(examples)
         judged = judge(labeller, examples, lambda done: tell("classifying", done, total))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.config.reading import RUN_CONFIG, load_config
+from nmt_cli.config.reading import RUN_CONFIG, changed_files, load_config
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
@@ -325,12 +325,14 @@ def read_examples(
     data_dir: str | None = None,
     encoding: str = UTF8,
     way: Way = ("", ""),
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Example], str]:
     """Return the examples to score, with all of their conversation, and the target language.
 
     `source` and `reference`, files in an encoding, take the place of the model's own text, which
     lies in `data_dir` if not where it was; of that text, a `way` takes one direction. With
-    `columns` the source is a table that has both. Each line of these files is an example.
+    `columns` the source is a table that has both. Each line of these files is an example. `on_note`
+    is called with a line about each file of the model's own text that is not as it was.
 
     Raises:
         ConfigError: The model does not know a language of the way.
@@ -352,7 +354,9 @@ def read_examples(
     loaded = load_config(str(bundle.path / RUN_CONFIG), overrides)
     chat = loaded.config.chat.model_copy(update={"history_turns": _ALL_TURNS})
     corpora = Corpora(loaded.config.model_copy(update={"chat": chat}), loaded.data_dir)
-    corpora.files(split)
+    files = corpora.files(split)
+    for file in [] if is_given else changed_files(bundle.path, files):
+        on_note(f"{file}: this text has changed since training")
     named = reference or source
     examples = _of_lines(corpora, named) if is_given else list(corpora.iter_split(split))
     if languages.tokens and is_given:

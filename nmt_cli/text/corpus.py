@@ -210,9 +210,10 @@ class Corpora:
         if missing:
             known = data_set_with(self._data_dir, {path.name for path in missing})
             get = f"nmt data get {known.name}" if known else "put the files there"
+            now = self._data_dir.resolve()
             raise DataError(
                 f"{', '.join(map(str, missing))}: no such file",
-                hint=f"{get}, or give their folder with --data-dir (now {self._data_dir})",
+                hint=f"{get}, or give their folder with --data-dir (now {now})",
             )
         return paths
 

@@ -211,10 +211,16 @@ class FileHashes:
                 return digest
         started = time.time_ns()
         digest = sha256_of(file)
-        if _state(file) == state and max(state["mtime"], state["ctime"]) < started - _SETTLED_NS:
-            self._known[name] = [state, digest]
-            write_text(self._path, json.dumps(self._known, indent=1))
+        if _state(file) == state:
+            is_settled = max(state["mtime"], state["ctime"]) < started - _SETTLED_NS
+            self._known[name] = [state if is_settled else {}, digest]
+            if is_settled:
+                self.save()
         return digest
+
+    def save(self) -> None:
+        """Write what is remembered, also of files that changed just now: their content is known."""
+        write_text(self._path, json.dumps(self._known, indent=1))
 
 
 def _state(file: Path) -> dict[str, int]:

@@ -177,6 +177,9 @@ def prepare(
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         find = parts_of if of_run is None else functools.partial(bring_parts, of_run, tell)
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded, find)
+        for file in corpora.files("test"):  # so that it is noticed when they change
+            hashes(file)
+        hashes.save()
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     return Prepared(
         config,

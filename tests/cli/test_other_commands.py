@@ -578,9 +578,6 @@ def test_what_a_person_means_is_taken(run_nmt, toy_bundle, toy_chat, tmp_path):
 
 
 def test_a_run_remembers_where_its_text_is(run_nmt, texts, tmp_path):
-    for name in ("train.en", "train.de"):
-        os.utime(texts / name, (1e9, 1e9))
-    time.sleep(2.1)  # what changed just now is not remembered
     arguments = ("--train", "train.en", "train.de", "--preset", "quickstart")
     assert run_nmt("init", "my.yaml", *arguments, cwd=texts).returncode == 0
     steps = [f"--set=train.{key}=2" for key in ("max_steps", "eval_steps")]
@@ -589,8 +586,18 @@ def test_a_run_remembers_where_its_text_is(run_nmt, texts, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     command = ("evaluate", "-m", str(texts / "runs" / "my"), "--beam", "1")
-    assert run_nmt(*command, cwd=elsewhere).returncode == 0
-    (texts / "train.en").rename(texts / "moved.en")
+    for name in ("train.en", "train.de"):
+        os.utime(texts / name, (1e9, 1e9))
+    done = run_nmt(*command, cwd=elsewhere)
+    assert (done.returncode, "changed" in done.stderr) == (0, False), done.stderr
+    with (texts / "train.en").open("a") as english, (texts / "train.de").open("a") as german:
+        english.write("one more\n")
+        german.write("eins mehr\n")
+    done = run_nmt(*command, cwd=elsewhere)
+    assert done.returncode == 0, done.stderr
+    assert f"{texts / 'train.en'}: this text has changed since training" in done.stderr
+    for name in ("train.en", "train.de"):
+        (texts / name).rename(texts / f"moved-{name}")
     done = run_nmt(*command, cwd=elsewhere)
     assert done.returncode == 3
-    assert "--data-dir" in done.stderr
+    assert f"--data-dir (now {texts})" in done.stderr
