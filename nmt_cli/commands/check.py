@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.errors import ConfigError, DataError, NmtError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -33,12 +33,20 @@ def check(
     from nmt_cli.api.functions import check as check_up
     from nmt_cli.config.reading import load_config
     from nmt_cli.doctor.cleaning import can_be_cleaned
-    from nmt_cli.terminal.check_view import as_json, summary, tell_time
+    from nmt_cli.doctor.findings import Finding
+    from nmt_cli.terminal.check_view import as_json, summary, time_told
 
     opt.note_stand_in(config, "check")
     loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
     with console.counting("pairs") as progress:
         report = check_up(loaded, on_progress=progress, on_note=console.note)
+    time = None
+    if not json and not report.has_errors:
+        try:
+            time = time_told(loaded)
+        except NmtError as error:  # is in the way of training, and no test has found it
+            told = f"{error}; {error.hint}" if error.hint else str(error)
+            report.findings.insert(0, Finding("training", "error", told))
     if json:
         console.result_json(as_json(loaded, report))
     else:
@@ -49,7 +57,8 @@ def check(
         return
     named = f" {shlex.quote(config)}" if config else ""
     if not json and not report.has_errors:
-        tell_time(loaded)
+        if time is not None:
+            console.note(time)
         console.note(f"next: nmt train{named}")
     elif not json and can_be_cleaned(report):
         names = chain(["clean"], (f"clean-{number}" for number in count(2)))

@@ -51,7 +51,7 @@ def init(
     from nmt_cli.config.recipes import RECIPES, Proposal
     from nmt_cli.discovery.first_config import Draft
     from nmt_cli.files import os_errors_as, write_text
-    from nmt_cli.terminal.check_view import tell_time
+    from nmt_cli.terminal.check_view import time_told
 
     if json_schema:
         console.result_json(schema())
@@ -95,7 +95,8 @@ def init(
     console.note(f"wrote {path}")
     if recipe is None:
         with contextlib.suppress(DataError):  # nmt check says what is wrong, and where
-            tell_time(load_config(str(path)))
+            if time := time_told(load_config(str(path))):
+                console.note(time)
     console.note(f"next: {shlex.join(['nmt', 'check', str(path)])}")
     for command in proposal.commands:
         console.note(f"then: {command}")

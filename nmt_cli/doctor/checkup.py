@@ -23,6 +23,7 @@ from nmt_cli.encoding import AUTO, UTF8, find_encoding
 from nmt_cli.errors import DataError
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
+from nmt_cli.text.held_out import held_out_rows
 from nmt_cli.text.languages import Way
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.records import has_broken_bytes
@@ -57,15 +58,19 @@ def check_up(
         findings += infos
         labels: Counts = {}
         _test(corpora, found, profiles, counter, on_progress, labels)
-        in_train = sum(len(c) for c in found if c.split == "train")
-        findings += label_findings(labels, in_train, config.classification)
+        if config.facts.has_labels:
+            in_train = sum(len(c) for c in found if c.split == "train")
+            findings += label_findings(labels, in_train, loaded.config.classification)
         findings += _repeat_findings(found, config.facts)
     else:
         for rows in _chunks(corpora, found):  # which also notes what is no row
             findings += _undecoded(rows)
-    findings += size_findings(found)
     findings += (finding for corpus in found for finding in corpus.findings())
-    strange = _other_encodings(corpora, found)
+    findings += size_findings(found, held_out_rows(loaded.config))
+    if corpora.encoding not in (UTF8, AUTO):
+        why = f"not valid {corpora.encoding.upper()}"
+        findings = [f._replace(message=why) if f.check == "encoding" else f for f in findings]
+    strange = _other_encodings(corpora, found, {f.file for f in findings if f.check == "encoding"})
     # Rows, columns and numbers of lines are not what they seem in a wrong encoding.
     told = [f for f in findings if f.file not in strange or f.check == "encoding"]
     return Report(found, in_order([*strange.values(), *told]))
@@ -178,17 +183,27 @@ def _test(
         _find_shift(corpora, corpus, profile.lengths)
 
 
-def _other_encodings(corpora: Corpora, found: list[CorpusRows]) -> dict[Path, Finding]:
-    """Return what to say of each file that is in another encoding than it is read in."""
-    if corpora.encoding not in (UTF8, AUTO):
-        return {}
+def _other_encodings(
+    corpora: Corpora, found: list[CorpusRows], broken: set[Path | None]
+) -> dict[Path, Finding]:
+    """Return what to say of each file that is in another encoding than it is read in.
+
+    `broken` are the files with lines that do not decode.
+    """
     strange: dict[Path, Finding] = {}
-    for file in dict.fromkeys(file for corpus in found for file in corpus.files):
-        encoding = find_encoding(file)
-        is_other = encoding is not None and encoding.encoding != UTF8
-        if encoding and is_other and (corpora.encoding == UTF8 or not encoding.is_certain):
-            mend = f"set data.encoding: {encoding.encoding}, or {conversion(encoding, file)}"
-            message = f"{encoding}, not UTF-8: {mend}"
+    read_as = UTF8 if corpora.encoding == AUTO else corpora.encoding
+    files = dict.fromkeys(file for corpus in found for file in corpus.files)
+    encodings = {file: encoding for file in files if (encoding := find_encoding(file))}
+    differ = len({encoding.encoding for encoding in encodings.values()}) > 1
+    for file, encoding in encodings.items():
+        is_read = corpora.encoding == AUTO and encoding.is_certain
+        is_other = encoding.encoding != read_as and (read_as == UTF8 or file in broken)
+        if is_other and not is_read:
+            name = AUTO if differ and encoding.is_certain else encoding.encoding
+            mend = f"set data.encoding: {name}"
+            if encoding.encoding != UTF8:
+                mend += f", or {conversion(encoding, file)}"
+            message = f"{encoding}, not {read_as.upper()}: {mend}"
             strange[file] = Finding("files", "error", message, file)
     return strange
 

@@ -25,7 +25,7 @@ class Check:
 
 CHECKS = (
     Check("format", "error", "lines that are not a row"),
-    Check("encoding", "error", "lines that are not UTF-8"),
+    Check("encoding", "error", "lines that cannot be decoded"),
     Check("empty", "warning", "one side without text: left out of training"),
     Check("control-characters", "warning", "invisible or control characters"),
     Check("mojibake", "warning", "characters lost or garbled by a wrong encoding"),

@@ -7,7 +7,7 @@ from nmt_cli.config.schema import ClassificationConfig
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
-from nmt_cli.text.labels import split_labels, taken_for_one
+from nmt_cli.text.labels import few_labels, split_labels, taken_for_one
 
 MIN_ROWS = 10  # of a label in train: with fewer it is hardly learned
 MOST_SHARE = 0.8  # of one label: accuracy then says little
@@ -32,6 +32,8 @@ def label_findings(counts: Counts, rows: int, settings: ClassificationConfig) ->
     `counts` has the rows with each label, by split; `rows` is how many train has.
     """
     train = counts.get("train", Counter())
+    if rows and len(train) < 2 and settings.labels is None:
+        yield Finding("size", "error", few_labels(len(train)))
     if not train:
         return
     shares = [f"{name} {count / rows:.1%}" for name, count in train.most_common(_SHOWN)]

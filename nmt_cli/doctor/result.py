@@ -1,7 +1,7 @@
 """The result of a check-up: what each corpus holds, and all findings, the worst first."""
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.doctor.findings import BIT, CHECKS, SEVERITIES, Check, Finding
 from nmt_cli.doctor.lines import ROW, Tested
 from nmt_cli.errors import LineError
+from nmt_cli.text.held_out import too_many_held_out
 
 TRAIT_SHARE = 0.05  # of the rows: so many that a test finds are a trait of the corpus
 TRAIT_ROWS = 20  # at least
@@ -128,8 +129,14 @@ class Report:
         return any(finding.severity == "error" for finding in self.findings)
 
 
-def size_findings(found: list[CorpusRows]) -> Iterator[Finding]:
-    """Yield an error for a split without rows, a warning for one with few."""
+def size_findings(found: list[CorpusRows], held_out: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield an error for a split without rows, a warning for one with few.
+
+    `held_out` are the rows that are taken out of train, by split.
+    """
+    in_train = sum(int(np.sum(~c.has("empty"))) for c in found if c.split == "train")
+    if in_train and in_train <= sum(held_out.values()):
+        yield Finding("size", "error", too_many_held_out(held_out, in_train))
     for name, least in (("train", MIN_TRAIN), ("dev", MIN_DEV), ("test", MIN_DEV)):
         corpora = [corpus for corpus in found if corpus.split == name]
         rows = sum(map(len, corpora))

@@ -6,8 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.terminal import console
-
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.doctor.findings import Finding
@@ -156,10 +154,10 @@ def _cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 3).rstrip() + "..."
 
 
-def tell_time(loaded: "LoadedConfig") -> None:
-    """Say how long training will take here, unless it has begun."""
+def time_told(loaded: "LoadedConfig") -> str | None:
+    """Return what to note of how long training will take here; None if it has begun."""
     from nmt_cli.training.auto_values import foretold_time
     from nmt_cli.training.run_folder import RunFolder
 
-    if not RunFolder.of(loaded.config).has_begun:
-        console.note(f"training: {foretold_time(loaded)}")
+    has_begun = RunFolder.of(loaded.config).has_begun
+    return None if has_begun else f"training: {foretold_time(loaded)}"

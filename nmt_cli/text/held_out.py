@@ -10,7 +10,7 @@ left out of the other splits, too; stock answers of a chat, and very short targe
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -25,6 +25,14 @@ TELLING_LENGTH = 8  # letters and digits of a target from which on it gives a se
 def held_out_rows(config: Config) -> dict[str, int]:
     """Return how many rows of train are wanted for dev and for test."""
     return {s: sum(corpus.rows or 0 for corpus in getattr(config.data, s)) for s in _SPLITS}
+
+
+def too_many_held_out(rows: Mapping[str, int], in_train: int) -> str:
+    """Return what is wrong where dev and test would leave nothing of train."""
+    takers = [split for split in _SPLITS if rows[split]]
+    take = "take" if takers[1:] else "takes"
+    out = f"{' and '.join(takers)} {take} {sum(rows.values())} rows out of train"
+    return f"{out}, which has only {in_train}"
 
 
 class HeldOut:
@@ -54,11 +62,7 @@ class HeldOut:
         )
         wanted = sum(rows.values())
         if wanted >= len(hashes):
-            takers = " and ".join(split for split in _SPLITS if rows[split])
-            take = "take" if " " in takers else "takes"
-            raise DataError(
-                f"{takers} {take} {wanted} rows out of train, which has only {len(hashes)}"
-            )
+            raise DataError(too_many_held_out(rows, len(hashes)))
         ends = np.cumsum([rows[split] for split in _SPLITS])
         lowest = np.partition(hashes["source"], np.maximum(ends, 1) - 1)
         self._limits = [int(lowest[end - 1]) if end else -1 for end in ends]

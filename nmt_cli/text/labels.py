@@ -83,9 +83,13 @@ def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
             many = f"train has more than {_MOST:,} different labels, such as '{min(found)}'"
             raise DataError(many, hint=_HINT)
     if len(found) < 2:
-        few = f"train has {len(found)} label{'s' * (not found)}: there is nothing to distinguish"
-        raise DataError(few, hint=_HINT)
+        raise DataError(few_labels(len(found)), hint=_HINT)
     return sorted(found)
+
+
+def few_labels(number: int) -> str:
+    """Return what is wrong with text of one label, or of none."""
+    return f"train has {number} label{'s' * (not number)}: there is nothing to distinguish"
 
 
 def taken_for_one(names: Iterable[str], settings: "ClassificationConfig") -> str | None:

@@ -30,8 +30,12 @@ def suffix_of(file: Path | str) -> str:
 
 
 def keep_bytes(raw: bytes) -> str:
-    """Return the text of bytes; those that are not UTF-8 become lone surrogates."""
-    return raw.decode("utf-8", "surrogateescape")
+    """Return the text of bytes of another encoding; those that are not UTF-8 become surrogates.
+
+    Where they are UTF-8, and their file is not, all that are not ASCII do.
+    """
+    text = raw.decode("utf-8", "surrogateescape")
+    return text if has_broken_bytes(text) else raw.decode("ascii", "surrogateescape")
 
 
 def has_broken_bytes(text: str) -> bool:

@@ -91,6 +91,15 @@ def test_errors_that_a_copy_does_not_mend_are_for_the_hand(run_nmt, texts):
     )
 
 
+def test_what_only_training_finds_is_an_error_of_the_report(run_nmt, texts):
+    (texts / "train.en").write_text("The same.\n" * 120)  # which all goes to dev
+    done = run_nmt("check", "my.yaml", cwd=texts)
+    assert done.returncode == 3
+    assert "error: training\n" in done.stdout
+    assert "1 error to fix before training" in done.stdout
+    assert "error:" not in done.stderr
+
+
 def test_a_copy_does_not_go_where_something_is(run_nmt, texts):
     with (texts / "train.de").open("ab") as stream, (texts / "train.en").open("ab") as other:
         stream.write(b"\xff\xfe\n")

@@ -29,7 +29,7 @@ PAIRS = [(sentence(i), f"das {sentence(i).upper()} ist gut") for i in range(300)
 def examine(tmp_path):
     """A function that checks the files of a folder by `data.train` and returns the report.
 
-    `more` are further lines of the configuration.
+    `more` are further lines of the configuration, `settings` keys that change.
     """
 
     def examine(
@@ -38,6 +38,7 @@ def examine(tmp_path):
         task: str = "translation",
         dev: str = "[{rows: 10}]",
         more: str = "",
+        settings: list[str] | None = None,
         **files,
     ):
         for name, content in files.items():
@@ -47,7 +48,7 @@ def examine(tmp_path):
             f"name: x\ntask: {task}\ndata: {{train: {train}, dev: {dev}}}\n"
             f"tokenizer: {{vocab_size: 400}}\n{more}\n"
         )
-        loaded = load_config(str(tmp_path / "c.yaml"))
+        loaded = load_config(str(tmp_path / "c.yaml"), settings)
         return check_up(loaded, None, on_progress=lambda *_: None)
 
     return examine
@@ -144,6 +145,27 @@ class TestFiles:
         assert ("files", "a.de", None) in tell(report, "error")
         assert {name for _, name, _ in tell(report, "error")} == {"a.de"}
 
+    @pytest.mark.parametrize("other", ["cp949", "utf-8"])
+    def test_two_files_in_different_encodings_are_read_with_auto(self, examine, other):
+        texts = {
+            "a__ko": "\n".join(f"안녕하세요 반갑습니다 {n}" for n in range(300)).encode("cp949"),
+            "a__de": "\n".join(f"„Größe“ für Mädchen {t}" for _, t in PAIRS),
+        }
+        more = f"data.encoding={other}"
+        report = examine("[{source: a.ko, target: a.de}]", settings=[more], **texts)
+        ((name, message),) = [
+            (f.file.name, f.message) for f in report.findings if f.check == "files"
+        ]
+        assert name == {"cp949": "a.de", "utf-8": "a.ko"}[other]
+        assert "set data.encoding: auto" in message
+        assert "-f UTF-8" not in message
+
+    def test_more_rows_held_out_than_there_are(self, examine):
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(PAIRS), dev="[{rows: 300}]")
+        assert "dev takes 300 rows out of train, which has only 300" in [
+            f.message for f in report.findings if f.severity == "error"
+        ]
+
     def test_nothing_at_all(self, examine):
         report = examine("[{file: a.tsv}]", a__tsv="\n\n")
         assert [f.message for f in report.findings] == ["train has no rows"]
@@ -234,6 +256,12 @@ class TestLabels:
         report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
         assert "duplicate" not in {f.check for f in report.findings}
         assert self.messages(report)[0][1].startswith("texts of train with different labels: 1,")
+
+    def test_text_of_one_label_is_an_error(self, examine):
+        pairs = [(s, "calm") for s, _ in PAIRS]
+        report = examine("[{file: a.tsv}]", a__tsv=tsv(pairs), task="classification")
+        errors = [f.message for f in report.findings if f.severity == "error"]
+        assert errors == ["train has 1 label: there is nothing to distinguish"]
 
     def test_a_label_that_looks_like_several_is_told(self, examine):
         pairs = [(s, ["calm; glad", "sad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
