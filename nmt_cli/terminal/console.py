@@ -122,7 +122,11 @@ def show(picture: "Picture", output: str | None) -> None:
         return
     screen = rich_stdout()
     has_colour = screen.color_system is not None and not screen.no_color
-    screen.print(picture.screen(screen.width, has_colour=has_colour), end="", soft_wrap=True)
+    drawn = picture.screen(screen.width, has_colour=has_colour)
+    cuts = [edge for found in _CONTROLS.finditer(drawn.plain) for edge in found.span()]
+    for part in drawn.divide(cuts):  # cut so that the styles around stay in their places
+        part.plain = visible(part.plain)
+        screen.print(part, end="", soft_wrap=True)
 
 
 def visible(text: str) -> str:
@@ -196,10 +200,10 @@ def live_progress(
         yield lambda **_: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        "{task.description}",
+        TextColumn("{task.description}", markup=False),  # it may be the name of a file
         BarColumn(bar_width=10),
         *columns,
         *([TimeRemainingColumn(compact=True)] if tells_left else []),
@@ -219,4 +223,6 @@ def counting(unit: str = "") -> Iterator[Callable[..., None]]:
         "{task.completed:,.0f} " + unit if unit else "{task.completed:,.0f} of {task.total:,.0f}"
     )
     with live_progress("", count, total=None if unit else 1) as update:
-        yield lambda what, done, total=None: update(description=what, completed=done, total=total)
+        yield lambda what, done, total=None: update(
+            description=visible(what), completed=done, total=total
+        )

@@ -324,9 +324,10 @@ def _write(
     last = None
     with file_progress(what, file, is_shown=stream is not sys.stdout) as advance:
         for last in work.found(windows):
-            stream.write(work.line(last))
             if stream is sys.stdout:
-                stream.flush()
+                console.result_part(work.line(last))
+            else:
+                stream.write(work.line(last))
             advance(last.source)
     return last
 

@@ -3,10 +3,13 @@
 import io
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
+from rich.text import Text
 
 from nmt_cli.terminal import console
+from nmt_cli.terminal.lines import Lines, run
 
 
 class Terminal(io.StringIO):
@@ -60,6 +63,47 @@ def test_progress_is_silent_in_a_pipe_and_live_at_a_terminal(monkeypatch):
     with console.live_progress("working") as update:
         update(completed=1)
     assert pipe.getvalue() == ""
+
+
+CONTROLS, SHOWN = "\x1b]0;x\x07\x9b1\u202e", r"\x1b]0;x\x07\x9b1\u202e"
+
+
+class Echo:
+    """Work whose output is its input, and a picture of these characters."""
+
+    model = SimpleNamespace(options=SimpleNamespace(threads=1))
+
+    def found(self, windows):
+        return (SimpleNamespace(source=line) for window in windows for line in window)
+
+    def line(self, found):
+        return f"{found.source}\n"
+
+    def screen(self, width, *, has_colour):
+        return Text.assemble(f"a{CONTROLS}", ("b\n", "bold"))
+
+
+def test_a_terminal_obeys_no_control_characters_of_texts(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    source = Lines([f"a{CONTROLS}\tb"], None, "stop", "utf-8", None)
+    run("echoing", Echo(), source, None)
+    assert terminal.getvalue() == f"a{SHOWN}\tb\n"
+
+
+def test_a_picture_on_a_terminal_shows_control_characters(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    console.show(Echo(), None)
+    shown = SHOWN.replace(r"\x07", "")  # Rich leaves a bell out
+    assert terminal.getvalue() == f"a{shown}\x1b[1mb\x1b[0m\n"
+
+
+def test_a_progress_line_shows_names_as_they_are(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    with console.counting() as tell:
+        tell(f"[/b]{CONTROLS}", 1, 2)
+    assert f"[/b]{SHOWN}" in terminal.getvalue()
 
 
 def test_streams_become_utf8_whatever_the_locale(monkeypatch):
