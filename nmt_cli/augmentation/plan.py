@@ -34,6 +34,7 @@ HYPOTHESES = 5  # of a teacher, of which the one nearest to the reference is tak
 _SIDES = ("source", "target")
 _GIVEN = "given-{}.jsonl"
 _MOST_DROPPED = 0.9
+_MOST_COPIES = 100
 
 
 class Maker(NamedTuple):
@@ -115,6 +116,8 @@ class Augmentation:
         if self.copies < (least := int(not self.models)):
             without = " without --model" if least else ""
             raise ConfigError(f"--copies must be at least {least}{without} (it is {self.copies})")
+        if self.copies > _MOST_COPIES:
+            raise ConfigError(f"--copies must be at most {_MOST_COPIES} (it is {self.copies})")
         if not 0 <= self.drop <= _MOST_DROPPED:
             raise ConfigError(f"--drop must be 0 to {_MOST_DROPPED} (it is {self.drop:g})")
         if not self.loaded.config.facts.is_parallel:

@@ -36,6 +36,7 @@ _MOST_COLUMNS = 20  # of a terminal's confusion matrix, and of a picture with nu
 _MOST_CONFUSIONS = 10
 _TABLE = 16  # rows and columns of the numbers of positions
 _SINUSOIDS = 100  # positions, where neither a model nor the user says how many
+_MOST_SINUSOIDS = 10_000  # positions, and dimensions
 _ROWS = 24  # of a matrix on a terminal
 _MARGIN = 8  # columns for the numbers of its rows
 _DENSITY = " .:-=+*#%@"
@@ -147,9 +148,9 @@ class Positions(Picture):
 
     @classmethod
     def sinusoids(cls, d_model: int, length: int | None) -> "Positions":
-        """Return sinusoids of a width, without any model; ConfigError when it is too small."""
-        if d_model < 2:
-            raise ConfigError(f"--d-model must be at least 2 (it is {d_model})")
+        """Return sinusoids of a width, without any model; ConfigError when there are none."""
+        if not 2 <= d_model <= _MOST_SINUSOIDS:
+            raise ConfigError(f"--d-model must be from 2 to {_MOST_SINUSOIDS:,} (it is {d_model})")
         matrix = sinusoids(_checked_length(length, None), d_model)
         return cls(title=f"positions, d_model {d_model}", matrices={"sinusoidal": matrix})
 
@@ -187,9 +188,10 @@ class Positions(Picture):
 def _checked_length(length: int | None, longest: int | None) -> int:
     if length is None:
         return longest or _SINUSOIDS
-    if length < 1 or (longest is not None and length > longest):
-        most = f" to {longest}, the model's" if longest else ""
-        raise ConfigError(f"--length must be from 1{most} (it is {length})")
+    most = longest or _MOST_SINUSOIDS
+    if not 1 <= length <= most:
+        whose = ", the model's" if longest else ""
+        raise ConfigError(f"--length must be from 1 to {most:,}{whose} (it is {length})")
     return length
 
 

@@ -42,10 +42,10 @@ class Settings:
         ):
             if not least <= (value := getattr(self, name)) <= most:
                 wanted = f"{_option(name)} must be {least:,} to {most:,}"
-                raise ConfigError(f"{wanted} (it is {value:g})")
+                raise ConfigError(f"{wanted} (it is {value:,})")
         for name in ("max_characters", "timeout"):
             if not 0 < (value := getattr(self, name)) < 1 << 40:
-                raise ConfigError(f"{_option(name)} must be above 0 (it is {value:g})")
+                raise ConfigError(f"{_option(name)} must be above 0 (it is {value:,})")
 
     @property
     def threads(self) -> int:

@@ -93,11 +93,11 @@ class ChatCommands:
             console.note(f"{'bot' if number % 2 else 'you'}  {turn}")
 
     def _save(self, file: str) -> None:
-        save_turns(Path(file).expanduser(), self._session.turns)
+        save_turns(_path_of(file), self._session.turns)
         console.note(f"(saved {self._count()} to {file})")
 
     def _load(self, file: str) -> None:
-        self._session.turns = read_turns(Path(file).expanduser())
+        self._session.turns = read_turns(_path_of(file))
         console.note(f"(loaded {self._count()} from {file})")
 
     def _stats(self) -> None:
@@ -122,6 +122,12 @@ class ChatCommands:
         width = max(map(len, rows)) + 2
         for name, what in rows.items():
             console.note(f"{name:<{width}}{shown(what)}")
+
+
+def _path_of(name: str) -> Path:
+    if "\0" in name:
+        raise DataError(f"{name}: a NUL character cannot be in the name of a file")
+    return Path(name).expanduser()
 
 
 def shown(value: object) -> str:

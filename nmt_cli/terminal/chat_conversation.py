@@ -162,7 +162,8 @@ def last_conversation() -> tuple[Path, Path, list[str]]:
 def read_turns(path: Path) -> list[str]:
     """Return the turns of a conversation, of several the last; DataError names a bad line."""
     if not path.is_file():  # of what is none, such as a terminal, the end might never come
-        raise DataError(f"{path}: no such file")
+        other = "is a folder" if path.is_dir() else "is not an ordinary file"
+        raise DataError(f"{path}: {other if path.exists() else 'no such file'}")
     turns: list[str] = []
     is_conversation = False
     for number, record in enumerate(_records(path), start=1):

@@ -158,6 +158,7 @@ def test_given_models_of_both_directions_diversify(run_nmt, project, toy_bundle)
         (["--monolingual=x"], "--monolingual FILE needs --method back-translate, or distil"),
         (["--method=distil", "--sample"], "--sample cannot be combined with --method distil"),
         (["--time=never"], "never"),
+        (["--copies=99999999"], "--copies must be at most 100 (it is 99999999)"),
         (["--copies=0"], "--copies must be at least 1 without --model (it is 0)"),
         (["--drop=1"], "--drop must be 0 to 0.9 (it is 1)"),
         (["--set=task=chat"], "nmt augment is for task: translation"),

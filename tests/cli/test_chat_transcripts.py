@@ -186,7 +186,7 @@ def test_files_that_are_no_conversation_are_left_alone(chat, tmp_path):
     (tmp_path / "other.json").write_text('{"a": 1}\n')
     (tmp_path / "empty").write_text("")
     (tmp_path / "bad.jsonl").write_text('{"turns": ["hi", 3]}\n')
-    names = ["notes.txt", "other.json", "empty", "bad.jsonl", "none", ".", "/dev/zero", "-"]
+    names = ["notes.txt", "other.json", "empty", "bad.jsonl", "none", ".", "/dev/zero", "-", "x\0y"]
     typed = "".join(f"/load {name}\n" for name in names) + "/save notes.txt\n/save no/such/\n"
     _, told = chat(typed=typed)
     assert told.splitlines() == [
@@ -195,9 +195,10 @@ def test_files_that_are_no_conversation_are_left_alone(chat, tmp_path):
         "error: empty: contains no conversation",
         "error: bad.jsonl:1: turns must be texts that are not blank",
         "error: none: no such file",
-        "error: .: no such file",
-        "error: /dev/zero: no such file",
+        "error: .: is a folder",
+        "error: /dev/zero: is not an ordinary file",
         "error: -: no such file",
+        r"error: x\x00y: a NUL character cannot be in the name of a file",
         "error: notes.txt: exists already and is not a saved conversation",
         "(saved 0 turns to no/such/)",
     ]

@@ -200,6 +200,8 @@ def test_without_a_file_the_terminal_gets_text_and_tensorflow_stays_out(
         (["curves", "nowhere"], 4, "nowhere: no run with an events.jsonl."),
         (["positions", "--d-model", "7"], 2, "need an even number"),
         (["positions", "--d-model", "8", "--length", "0"], 2, "--length must be from 1"),
+        (["positions", "--d-model=8", "--length=99999999"], 2, "must be from 1 to 10,000 (it"),
+        (["positions", "--d-model", "99999998"], 2, "--d-model must be from 2 to 10,000 (it"),
         (["lengths", "--unit", "word"], 2, "Did you mean 'words'?"),
         (["lengths", "--unit", "pieces"], 4, "runs/quickstart: there is no vocabulary"),
         (["attention", " "], 4, "no model below runs/"),

@@ -414,7 +414,7 @@ def test_what_cannot_be_served_is_told_in_one_line(toy_bundle, run_nmt, tmp_path
         (["-m", str(toy_bundle), "--api-key-file", "empty"], 2, "contains no key"),
         (["-m", str(toy_bundle), "--port", "99999"], 2, "--port must be from 0 to 65535"),
         (["-m", str(toy_bundle), "--timeout", "0"], 2, "--timeout"),
-        (["-m", str(toy_bundle), "--batch-tokens", "0"], 2, "--batch-tokens"),
+        (["-m", str(toy_bundle), "--batch-tokens", "2147483648"], 2, "(it is 2,147,483,648)"),
         (["-m", str(toy_bundle), "--quota", "0"], 2, "--quota"),
     ):
         done = run_nmt("serve", *arguments, cwd=tmp_path)
