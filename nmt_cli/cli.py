@@ -42,7 +42,6 @@ from nmt_cli.errors import DataError, NmtError
 from nmt_cli.terminal import completion, console
 
 _BUG = 1
-_NOT_INSTALLED = 5  # as a training that cannot go on
 # What the system may have against a name that was typed, or against writing; wherever that is.
 _REFUSED = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EROFS}
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -151,12 +150,6 @@ class _Group(TyperGroup):
         except Exception as error:
             if hasattr(error, "exit_code") and hasattr(error, "show"):
                 raise  # a usage error, which Typer's own (vendored Click) machinery prints
-            if isinstance(error, ModuleNotFoundError) and error.name in ("tensorflow", "keras"):
-                console.error(
-                    f"this needs {error.name}, which is not installed",
-                    "pip install tensorflow   (--engine ctranslate2 does not need it)",
-                )
-                raise typer.Exit(_NOT_INSTALLED) from error
             if isinstance(error, OSError) and error.errno in _REFUSED | _FULL:
                 _report_refusal(error, show=bool(ctx.meta.get(_DEBUG)))
                 raise typer.Exit(DataError.exit_code) from error

@@ -354,13 +354,14 @@ def classification_of(config: "Config") -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of nmt and of the libraries that a model depends on."""
-    from importlib.metadata import version
+    """Return the versions of nmt and of the libraries that a model depends on, if installed."""
+    from importlib.metadata import PackageNotFoundError, version
 
-    return {
-        "nmt": __version__,
-        **{name: version(name) for name in ("tensorflow", "tokenizers", "ctranslate2")},
-    }
+    found = {"nmt": __version__}
+    for name in ("tensorflow", "tokenizers", "ctranslate2"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def open_bundle(path: Path) -> Bundle:

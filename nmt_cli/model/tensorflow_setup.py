@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from nmt_cli.errors import NmtError
+
 
 def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> None:
-    """Import TensorFlow without its start-up log; `threads` are the cores it may use, None all."""
+    """Import TensorFlow without its start-up log; `threads` are the cores it may use, None all.
+
+    NmtError: it is not installed.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
@@ -16,7 +21,13 @@ def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> Non
     # faster on the others, too: twice as fast on AVX2.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     with _silent_stderr():
-        import tensorflow as tf
+        try:
+            import tensorflow as tf
+        except ModuleNotFoundError as error:
+            if error.name != "tensorflow":
+                raise
+            hint = "install it with all else that is missing: pip install nmt-cli"
+            raise NmtError("this needs tensorflow, which is not installed", hint=hint) from error
 
         tf.get_logger().setLevel("ERROR")
         with contextlib.suppress(RuntimeError):  # it has begun, in a program of one's own

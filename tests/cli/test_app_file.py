@@ -13,6 +13,7 @@ import pytest
 import nmt_cli
 from nmt_cli.bundle.app_file import MADE_FOR
 
+PUBLISHED = Path(__file__).parents[1] / "data" / "pretrained"
 BARE = [sys._base_executable, "-I", "-S"]
 
 
@@ -147,6 +148,7 @@ def test_nmt_without_tensorflow(without_tensorflow, toy_bundle, toy_corpus, tmp_
         ["init", "mine.yaml", "--train", str(source), str(target)],
         ["check", "mine.yaml"],
         ["tokenize", "mine.yaml"],
+        ["import", str(PUBLISHED / "marian"), "imported"],
     ):
         found = run(*arguments)
         assert found.returncode == 0, (arguments, found.stderr)
@@ -158,4 +160,5 @@ def test_nmt_without_tensorflow(without_tensorflow, toy_bundle, toy_corpus, tmp_
         found = run(*arguments)
         assert found.returncode == 5, (arguments, found.stderr)
         assert "error: this needs tensorflow, which is not installed" in found.stderr
+        assert "--engine" not in found.stderr  # not every command has it
         assert "Traceback" not in found.stderr

@@ -179,3 +179,13 @@ def test_training_prints_nothing_and_ends_in_time(toy_corpus, tmp_path):
 def test_there_is_no_other_name():
     with pytest.raises(AttributeError, match="nmt_cli"):
         nmt_cli.translate  # noqa: B018
+
+
+def test_without_tensorflow_what_needs_it_says_so(toy_bundle, toy_corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    model = nmt_cli.load(toy_bundle, engine="tensorflow")
+    training = nmt_cli.train(toy_corpus / "toy.yaml")
+    for use in (lambda: model.translate(["red dog"]), lambda: [*training]):
+        with pytest.raises(nmt_cli.NmtError, match="this needs tensorflow, which is not installed"):
+            use()
