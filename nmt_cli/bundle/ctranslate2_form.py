@@ -20,6 +20,7 @@ import ml_dtypes
 from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec, TransformerSpec
 from ctranslate2.specs.common_spec import Activation, EmbeddingsMerge
 
+from nmt_cli.errors import ConfigError, did_you_mean
 from nmt_cli.model.weights import Arrays, never_written_bias, sinusoids
 
 NUMBER_FORMATS = (
@@ -41,6 +42,15 @@ _ACTIVATIONS = {
     "silu": Activation.SWISH,
     "swiglu": Activation.SWISH,
 }
+
+
+def check_number_format(name: str) -> None:
+    """Raise ConfigError unless CTranslate2 has a number format of that name."""
+    if name not in NUMBER_FORMATS:
+        raise ConfigError(
+            f"--format must be one of {', '.join(NUMBER_FORMATS)} (it is {name})."
+            f"{did_you_mean(name, NUMBER_FORMATS)}"
+        )
 
 
 @dataclass(frozen=True)

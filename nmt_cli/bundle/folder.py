@@ -177,7 +177,12 @@ class Bundle:
         """
         wanted = number_format or self.manifest.ctranslate2.get("auto")
         if wanted not in (formats := self.manifest.ctranslate2.get("formats", {})):
-            option = f" --format {number_format}" if number_format else ""
+            option = ""
+            if number_format is not None:
+                from nmt_cli.bundle.ctranslate2_form import check_number_format
+
+                check_number_format(number_format)
+                option = f" --format {number_format}"
             hint = f"make it with: nmt export --model {shlex.quote(self.named)}{option}"
             if not self.manifest.facts.has_labels:
                 hint += "   (or use: --engine tensorflow)"

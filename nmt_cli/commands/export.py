@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.config.tasks import CHAT, TRANSLATION
-from nmt_cli.errors import ConfigError, ModelFileError, did_you_mean
+from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 from nmt_cli.terminal.number_formats import describe
@@ -51,16 +51,12 @@ def export(
 
     Example: nmt export --share my-model.zip
     """
-    from nmt_cli.bundle.ctranslate2_form import NUMBER_FORMATS
+    from nmt_cli.bundle.ctranslate2_form import check_number_format
     from nmt_cli.bundle.finding import find_bundle
     from nmt_cli.files import os_errors_as
 
     for name in formats or ():
-        if name not in NUMBER_FORMATS:
-            raise ConfigError(
-                f"--format must be one of {', '.join(NUMBER_FORMATS)} (it is {name})."
-                f"{did_you_mean(name, NUMBER_FORMATS)}"
-            )
+        check_number_format(name)
     ways = {"--saved-model": saved_model, "--huggingface": huggingface}
     ways |= {"--share": share, "--app": app}
     given = [way for way, value in ways.items() if value is not None]
@@ -68,6 +64,8 @@ def export(
         raise ConfigError(f"{' and '.join(given)} cannot be combined")
     if formats and given in (["--saved-model"], ["--huggingface"]):
         raise ConfigError(f"{given[0]} and --format cannot be combined")
+    if with_weights and share is None:
+        raise ConfigError("--with-weights goes with --share FILE")
     handed_over = app if share is None else share
     if handed_over is not None and (formats or [])[1:]:
         raise ConfigError("--share and --app take only one --format")

@@ -111,6 +111,8 @@ def test_a_format_that_is_none_or_is_missing(run_nmt, toy_bundle, tmp_path):
     done = run_nmt("export", "-m", str(toy_bundle), "--format", "int9", cwd=tmp_path)
     assert done.returncode == 2
     assert "Did you mean 'int8'?" in done.stderr
+    used = run_nmt("translate", "-m", str(toy_bundle), "--format", "int9", "a", cwd=tmp_path)
+    assert (used.returncode, used.stderr) == (2, done.stderr)
     done = run_nmt("translate", "-m", str(toy_bundle), "--format", "bfloat16", "a", cwd=tmp_path)
     assert done.returncode == 4
     assert "nmt export" in done.stderr
@@ -161,6 +163,8 @@ def test_what_is_shared_has_a_path_and_a_size(run_nmt, toy_bundle, tmp_path, tar
         (("--saved-model", "."), "--saved-model .: exists already and is not a SavedModel"),
         (("--saved-model", "file"), "--saved-model file: exists already"),
         (("--saved-model", "new", "--format", "int8"), "cannot be combined"),
+        (("--with-weights",), "--with-weights goes with --share FILE"),
+        (("--with-weights", "--app", "new.pyz"), "--with-weights goes with --share FILE"),
         (("--huggingface", "."), "--huggingface .: exists already and is not such a model"),
         (
             ("--huggingface", "new", "--share", "new.zip"),
