@@ -94,7 +94,8 @@ def test_tokens_and_logits_are_the_same(pair):
 def test_outputs_are_the_same(pair, beam_size):
     bundle, model, tokenizer = pair
     vocabularies = Vocabularies.load(bundle.path)
-    options = search_options(bundle, beam_size=beam_size, max_length=20, length_penalty=1.0)
+    options = search_options(bundle, beam_size=beam_size, max_length=20)
+    options = options.override(length_penalty=1.0)
     running = load_engine(bundle, vocabularies, EngineOptions())
     sources = [[*vocabularies.source.encode(text), EOS_ID] for text in TEXTS]
     expected = [row[0].ids for row in running.search(sources, options)]

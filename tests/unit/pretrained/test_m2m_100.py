@@ -88,8 +88,8 @@ def test_logits_are_those_of_transformers(case):
 @pytest.mark.parametrize(("search", "beam_size"), [("greedy", 1), ("beam", 4)])
 def test_outputs_are_those_of_transformers(case, engine, search, beam_size):
     running = load_engine(case.bundle, case.words, EngineOptions(engine=engine))
-    options = search_options(case.bundle, beam_size=beam_size, max_length=20, length_penalty=1.0)
-    options = options.override(prefix=case.direction.output, min_length=0)
+    options = search_options(case.bundle, beam_size=beam_size, max_length=20)
+    options = options.override(prefix=case.direction.output, min_length=0, length_penalty=1.0)
     found = running.search(sources(case), options)
     expected = [[case.ours[i] for i in row] for row in case.answers[search]]
     assert [row[0].ids for row in found] == expected
