@@ -20,6 +20,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# How a ZIP file begins, as those of office programs are, and an old .xls: they are no text.
+PACKED = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _SEARCHED, _SAMPLE = 1 << 24, 20_000  # bytes
 _NO_TEXT = ("Cc", "Cn", "Co")  # controls, unassigned, private
 # UTF-16 may be valid UTF-8, too: ASCII, half of which is zeros, or text of an alphabet, most of
@@ -96,6 +98,8 @@ def find_encoding(path: Path) -> Found | None:
 
 def encoding_of(raw: bytes) -> Found | None:
     """Return the encoding of the beginning of a text; None if nothing fits."""
+    if raw.startswith(PACKED):
+        return None
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return Found(encoding)
@@ -105,7 +109,7 @@ def encoding_of(raw: bytes) -> Found | None:
     if len(raw) == _SEARCHED:
         lines.pop()  # may be half of one
     foreign = [line for line in lines if not line.isascii()]
-    if sum(map(is_utf8, foreign)) >= len(foreign) / 2:  # or a line or two are damaged
+    if sum(map(_is_part_of_utf8, foreign)) >= len(foreign) / 2:  # or a line or two are damaged
         return Found(UTF8)
     text = b"\n".join(foreign)
     end = text.find(b"\n", _SAMPLE)
@@ -121,6 +125,17 @@ def is_utf8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_part_of_utf8(line: bytes) -> bool:
+    """Return whether bytes are UTF-8, perhaps with only a part of the first and last character."""
+    if is_utf8(line):
+        return True
+    start = next((i for i in range(min(3, len(line))) if not 0x80 <= line[i] < 0xC0), 3)
+    try:
+        return not codecs.getincrementaldecoder(UTF8)().decode(line[start:]).isascii()
+    except UnicodeDecodeError:
+        return False
 
 
 def _wide_without_mark(sample: bytes) -> str | None:

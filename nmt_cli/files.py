@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from nmt_cli.encoding import AUTO, UTF8, WIDE, Found, encoding_of, find_encoding, is_utf8
+from nmt_cli.encoding import AUTO, PACKED, UTF8, WIDE, Found, encoding_of, find_encoding, is_utf8
 from nmt_cli.errors import DataError, NmtError, TrainingError
 
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
@@ -62,15 +62,24 @@ def read_lines(
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{name}: cannot be read: {reason}") from error
-    except UnicodeError as error:
-        raise DataError(f"{name}: not valid {encoding.upper()}: {error}") from error
+    except UnicodeError as error:  # of an encoding whose lines do not end with one byte
+        hint = _encoding_hint([], path, encoding) or "it may be damaged, or cut off"
+        raise DataError(f"{name}: not valid {encoding.upper()}", hint=hint) from error
 
 
 def refuse_spreadsheet(path: str | Path) -> None:
-    """Raise DataError, which says how to make it text, for a file of a spreadsheet's name."""
+    """Raise DataError, which says how to make it text, for a file with a spreadsheet's name.
+
+    The contents of one are told under any name.
+    """
+    hint = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
     if Path(path).suffix.lower() in _SPREADSHEETS:
-        hint = "save it as CSV in its program (Excel: Save As, CSV UTF-8), and use that file"
         raise DataError(f"{path}: a spreadsheet is not text", hint=hint)
+    with contextlib.suppress(OSError):  # is told by who reads it
+        if Path(path).is_file():
+            with Path(path).open("rb") as stream:
+                if stream.read(4).startswith(PACKED):
+                    raise DataError(f"{path}: holds a spreadsheet or an archive", hint=hint)
 
 
 def _certain_encoding(path: str | Path, stream: io.BufferedReader) -> str:
@@ -122,7 +131,7 @@ def _refuse_wide(raw_lines: list[bytes], path: str | Path) -> None:
     found = encoding_of(b"".join(raw_lines))
     if found is not None and found.encoding.startswith(WIDE):
         name = "standard input" if str(path) == "-" else path
-        raise DataError(f"{name}:1: not UTF-8", hint=_advice(found, path))
+        raise DataError(f"{name}:1: not UTF-8", hint=_advice(found, path, UTF8))
 
 
 def _decode_each(
@@ -148,17 +157,26 @@ def _decode_each(
 
 def _encoding_hint(raw_lines: list[bytes], path: str | Path, encoding: str) -> str | None:
     """Return how to mend a file; to convert one that is mostly UTF-8 would garble all of it."""
-    found = find_encoding(Path(path)) if str(path) != "-" else encoding_of(b"".join(raw_lines))
-    if found is not None and found.encoding.startswith(WIDE):
-        return _advice(found, path)
-    if encoding == UTF8 and any(not raw.isascii() and is_utf8(raw) for raw in raw_lines):
+    found = None
+    if Path(path).is_file():
+        found = find_encoding(Path(path))
+    elif raw_lines:
+        found = encoding_of(b"".join(raw_lines))
+    is_found = found is not None and found.encoding == encoding
+    if found is not None and found.encoding.startswith(WIDE) and not is_found:
+        return _advice(found, path, encoding)
+    has_utf8 = is_found or any(not raw.isascii() and is_utf8(raw) for raw in raw_lines)
+    if encoding == UTF8 and has_utf8:
         return "the lines around it are UTF-8: fix this one (nmt check --fix leaves such lines out)"
-    return None if found is None or found.encoding == encoding else _advice(found, path)
+    return None if found is None or is_found else _advice(found, path, encoding)
 
 
-def _advice(found: Found, path: str | Path) -> str:
-    use = f"use --encoding {found.encoding} (in training: --set data.encoding={found.encoding})"
-    return f"{found}: {use}, or convert it: {conversion(found, path)}"
+def _advice(found: Found, path: str | Path, encoding: str) -> str:
+    """Return how to read a file; who named another encoding has files that differ."""
+    name = AUTO if encoding != UTF8 and found.is_certain else found.encoding
+    use = f"use --encoding {name} (in training: --set data.encoding={name})"
+    convert = f", or convert it: {conversion(found, path)}" if found.encoding != UTF8 else ""
+    return f"{found}: {use}{convert}"
 
 
 def conversion(found: Found, path: str | Path) -> str:

@@ -70,7 +70,8 @@ def check_up(
     if corpora.encoding not in (UTF8, AUTO):
         why = f"not valid {corpora.encoding.upper()}"
         findings = [f._replace(message=why) if f.check == "encoding" else f for f in findings]
-    strange = _other_encodings(corpora, found, {f.file for f in findings if f.check == "encoding"})
+    broken = {f.file for f in findings if f.check in ("encoding", "files")}
+    strange = _other_encodings(corpora, found, broken)
     # Rows, columns and numbers of lines are not what they seem in a wrong encoding.
     told = [f for f in findings if f.file not in strange or f.check == "encoding"]
     return Report(found, in_order([*strange.values(), *told]))
@@ -188,7 +189,7 @@ def _other_encodings(
 ) -> dict[Path, Finding]:
     """Return what to say of each file that is in another encoding than it is read in.
 
-    `broken` are the files with lines that do not decode.
+    `broken` are the files that do not decode, or have lines that do not.
     """
     strange: dict[Path, Finding] = {}
     read_as = UTF8 if corpora.encoding == AUTO else corpora.encoding
@@ -239,7 +240,8 @@ def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
     except LineCountError as error:
         corpus.broken.append(Finding("line-counts", "error", str(error), error.files[0]))
     except DataError as error:
-        message = str(error).removeprefix(f"{corpus.files[0]}: ")
+        message = "; ".join(filter(None, (str(error), error.hint)))
+        message = message.removeprefix(f"{corpus.files[0]}: ")
         corpus.broken.append(Finding("files", "error", message, corpus.files[0]))
 
 

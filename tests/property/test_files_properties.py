@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from nmt_cli.encoding import PACKED
 from nmt_cli.errors import DataError
 from nmt_cli.files import read_lines, write_text
 
@@ -30,8 +31,9 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("lines")
 
 
-def assume_not_utf16(raw: bytes) -> None:
-    """Leave out what is valid UTF-8 and, as nearly every other byte is zero, ASCII in UTF-16."""
+def assume_text(raw: bytes) -> None:
+    """Leave out what begins as a spreadsheet, and ASCII in UTF-16: half of it are zeros."""
+    assume(not raw.startswith(PACKED))
     assume(raw.count(0) < 0.4 * max(1, len(raw)))
 
 
@@ -40,7 +42,7 @@ def assume_not_utf16(raw: bytes) -> None:
 def test_any_lines_come_back(folder, lines, end, name):
     lines = [line.replace("\n", "").rstrip("\r").removeprefix("\ufeff") for line in lines]
     text = "".join(f"{line}{end}" for line in lines)
-    assume_not_utf16(text.encode())
+    assume_text(text.encode())
     write_text(folder / name, text)
     assert list(read_lines(folder / name)) == lines
 
@@ -48,7 +50,7 @@ def test_any_lines_come_back(folder, lines, end, name):
 @settings(max_examples=150)
 @given(content=st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
 def test_any_bytes_give_lines_or_a_told_problem(folder, content):
-    assume_not_utf16(content)
+    assume_text(content)
     path = folder / "bytes"
     path.write_bytes(content)
     try:

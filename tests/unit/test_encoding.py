@@ -84,6 +84,29 @@ def test_a_damaged_line_is_no_other_encoding():
     assert encoding_of(b"Der alte Mann.\n" * 3 + b"\xfcber\n").encoding == "cp1252"
 
 
+@pytest.mark.parametrize("text", [KOREAN, RUSSIAN, GERMAN])
+def test_lines_of_utf_8_that_were_cut_between_bytes_are_no_other_encoding(tmp_path, text):
+    cut = b"".join(line[1:22] + b"\n" for line in text.encode().splitlines() * 4)
+    assert encoding_of(cut).encoding == "utf-8"
+    (tmp_path / "text").write_bytes(cut + "한국어".encode()[:-1] + b"\n")
+    with pytest.raises(DataError, match="not valid UTF-8") as caught:
+        list(read_lines(tmp_path / "text"))
+    assert "lines around it are UTF-8" in caught.value.hint
+
+
+@pytest.mark.parametrize("given", ["cp949", "utf-16"])
+def test_who_named_another_encoding_is_not_sent_in_a_circle(tmp_path, given):
+    path = tmp_path / "text"
+    path.write_text("“Größe”\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, encoding=given))
+    assert str(caught.value).startswith(f"{path}:1: not valid CP949" if given == "cp949" else
+                                        f"{path}: not valid UTF-16")  # fmt: skip
+    assert caught.value.hint == (
+        "it is UTF-8: use --encoding auto (in training: --set data.encoding=auto)"
+    )
+
+
 def test_noise_is_no_text():
     assert (
         encoding_of(bytes(range(128, 256)) * 40) is None

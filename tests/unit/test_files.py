@@ -15,6 +15,7 @@ import pytest
 
 import nmt_cli
 from nmt_cli import files
+from nmt_cli.encoding import find_encoding
 from nmt_cli.errors import ConfigError, DataError, TrainingError
 from nmt_cli.files import (
     atomic_dir,
@@ -558,6 +559,15 @@ class TestTemporaryFolder:
         told = pytest.raises(TrainingError, match=r"temporary files .*: No space left")
         with told, temporary_folder():
             raise NO_SPACE
+
+
+@pytest.mark.parametrize("start", [b"PK\x03\x04\x14\0", b"\xd0\xcf\x11\xe0\xa1\xb1"])
+def test_what_is_in_a_spreadsheet_is_no_text_under_any_name(tmp_path, start):
+    (tmp_path / "a.csv").write_bytes(start + bytes(range(256)))
+    assert find_encoding(tmp_path / "a.csv") is None
+    with pytest.raises(DataError, match="holds a spreadsheet") as caught:
+        list(read_lines(tmp_path / "a.csv"))
+    assert "save it as CSV" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "B.XLS", "c.ods"])

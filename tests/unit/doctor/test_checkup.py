@@ -145,6 +145,11 @@ class TestFiles:
         assert ("files", "a.de", None) in tell(report, "error")
         assert {name for _, name, _ in tell(report, "error")} == {"a.de"}
 
+    def test_a_spreadsheet_of_another_name_is_in_no_encoding(self, examine):
+        report = examine("[{file: a.csv}]", a__csv=b"PK\x03\x04" + bytes(range(256)))
+        (message,) = [f.message for f in report.findings if f.check == "files"]
+        assert message.startswith("holds a spreadsheet or an archive; save it as CSV")
+
     @pytest.mark.parametrize("other", ["cp949", "utf-8"])
     def test_two_files_in_different_encodings_are_read_with_auto(self, examine, other):
         texts = {
