@@ -56,6 +56,7 @@ _RENAMED = (
     ("score", "--source", "--input"),
     ("score", "--target", "--reference"),
     ("evaluate", "--source", "--input"),
+    ("evaluate", "--target-lang", "--to"),
 )
 _PAIRS = ("--train", "--dev", "--test")  # of init: two files of sentences, or one table
 

@@ -15,8 +15,7 @@ def evaluate(
     reference: opt.Reference = None,
     column: opt.PairColumns = None,
     hypotheses: str | None = opt.option("FILE", "Score these lines, not a model."),
-    target_lang: str | None = opt.option("CODE", "Language of --hypotheses, e.g. de."),
-    to: opt.To = None,
+    to: str | None = opt.option("CODE", "The language to translate to, or of --hypotheses."),
     from_: opt.From = None,
     split: opt.Split = "test",
     data_dir: opt.DataDir = None,
@@ -58,6 +57,7 @@ def evaluate(
     from nmt_cli.config.schema import NOISES
     from nmt_cli.evaluation.evaluator import check_split, evaluate_outputs
     from nmt_cli.search.loading import EngineOptions
+    from nmt_cli.terminal.documents import check_unused
     from nmt_cli.terminal.evaluation_view import show_evaluation
     from nmt_cli.terminal.lines import checked_encoding, pair_columns
 
@@ -80,8 +80,15 @@ def evaluate(
             raise ConfigError(
                 f"--split {split} selects text of a model; it cannot be combined with --hypotheses"
             )
+        of_model = {
+            "--from": from_, "--column": column, "--data-dir": data_dir, "--beam": beam,
+            "--length-penalty": length_penalty is not None, "--max-length": max_length,
+            "--set": settings, "--backward": backward, "--engine": engine != "auto",
+            "--format": number_format, "--threads": threads, "--device": device != "auto",
+        }  # fmt: skip
+        check_unused(of_model, "with --hypotheses, which need no model")
         files = [hypotheses, *others]
-        scored = evaluate_outputs(files, reference, source, target_lang or "", encoding, terms)
+        scored = evaluate_outputs(files, reference, source, to or "", encoding, terms)
         show_evaluation(hypotheses, scored, report, as_json=json)
         return
     columns = pair_columns(column, source, reference)
@@ -91,6 +98,7 @@ def evaluate(
     where |= {"threads": threads, "device": device}
     EngineOptions(**where)  # raises the error for a wrong value
     bundle = find_bundle(model, backward=backward)
+    has_languages = bool(bundle.manifest.known_languages.target)
     with console.counting() as tell:
         found = functions.evaluate(
             bundle,
@@ -103,8 +111,8 @@ def evaluate(
             noises=NOISES if noise else (),
             glossary=terms,
             data_dir=data_dir,
-            target_lang=target_lang,
-            to=to,
+            target_lang=None if has_languages else to,
+            to=to if has_languages else None,
             from_=from_,
             beam_size=beam,
             length_penalty=length_penalty,

@@ -252,6 +252,13 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     assert done.returncode == 3
     assert "h has 1 lines, the reference has 2" in done.stderr
     assert run_nmt("evaluate", "--hypotheses", "h", cwd=tmp_path).returncode == 2
+    for to in ("--to", "--target-lang"):
+        done = run_nmt("evaluate", *pairs, "--hypotheses", "r", to, "ko", "--json", cwd=tmp_path)
+        assert "|tok:char|" in json.loads(done.stdout)["bleu"]["signature"]
+        assert ("--target-lang is called --to now" in done.stderr) == (to != "--to")
+    idle = ("--beam", "3", "--set", "top_k=3")
+    done = run_nmt("evaluate", *pairs, "--hypotheses", "h", *idle, cwd=tmp_path)
+    assert (done.returncode, "--beam, --set: no effect" in done.stderr) == (2, True)
     done = run_nmt("evaluate", *pairs, "--hypotheses", "h", "--split", "dev", cwd=tmp_path)
     assert done.returncode == 2
     assert "--split dev selects text of a model" in done.stderr
