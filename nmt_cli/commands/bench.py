@@ -53,6 +53,7 @@ def bench(
     if options is not None:
         options = options.override(prefix=direction.output)
     texts, sources = sentences(bundle, input_file, data_dir, console.warn, direction)
+    engines = engines_of(bundle, engine, formats, console.note)
     rows = []
     if not json:
         unit = "sentences" if options else "texts"
@@ -60,7 +61,7 @@ def bench(
         facts += f", beam {options.beam_size}" if options else ""
         console.result(f"{bundle.path}: {bundle.manifest.parameters:,} parameters, {facts}")
         console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
-    for name, number_format in engines_of(bundle, engine, formats):
+    for name, number_format in engines:
         where = EngineOptions(engine=name, number_format=number_format, threads=threads)
         rows.append(measure(bundle, where, texts[0], sources, options, batch_sizes, seconds))
         if not json:

@@ -1,5 +1,6 @@
 """How fast a model is here: start-up, time per call, sentences and tokens a second, memory."""
 
+import importlib.util
 import multiprocessing
 import resource
 import statistics
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, ModelFileError
 from nmt_cli.search.engine import Rows
 from nmt_cli.search.loading import EngineOptions, load_engine, load_labeller, search_options
 from nmt_cli.search.options import SearchOptions
@@ -46,9 +47,17 @@ def search_options_of(
 
 
 def engines_of(
-    bundle: Bundle, engine: str, formats: list[str] | None
+    bundle: Bundle,
+    engine: str,
+    formats: list[str] | None,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> list[tuple[str, str | None]]:
-    """Return the engines and number formats to measure."""
+    """Return the engines and number formats to measure; `on_note` is told of what cannot be.
+
+    Raises:
+        ModelFileError: The model lacks what an engine that was asked for needs, or the only one.
+        ModuleNotFoundError: TensorFlow is needed and not installed.
+    """
     is_classifier = bundle.manifest.facts.has_labels
     rows: list[tuple[str, str | None]] = []
     if engine != "tensorflow":
@@ -57,7 +66,15 @@ def engines_of(
             bundle.ctranslate2_folder(name)  # or the error that names those it has
             rows.append(("ctranslate2", name))
     if engine == "tensorflow" or (engine == "auto" and not formats and not is_classifier):
-        rows.append(("tensorflow", None))
+        try:
+            bundle.load_weights()
+            if importlib.util.find_spec("tensorflow") is None:
+                raise ModuleNotFoundError("it is not installed", name="tensorflow")
+            rows.append(("tensorflow", None))
+        except (ModelFileError, ModuleNotFoundError) as error:
+            if not rows:
+                raise
+            on_note(f"tensorflow is left out: {error}")
     return rows
 
 

@@ -1,11 +1,16 @@
 """`nmt bench` as a subprocess, and its arithmetic."""
 
 import json
+import shutil
 import time
+from dataclasses import replace
 
 import pytest
 
-from nmt_cli.evaluation.benchmark import measure_speed
+from nmt_cli.bundle.folder import WEIGHTS, open_bundle
+from nmt_cli.bundle.manifest import MANIFEST, as_text, read_manifest
+from nmt_cli.errors import ModelFileError
+from nmt_cli.evaluation.benchmark import engines_of, measure_speed
 
 
 def test_bench_shows_a_table(run_nmt, toy_bundle, tmp_path):
@@ -91,6 +96,24 @@ def test_a_classifier_has_no_search(run_nmt, label_bundle, tmp_path, option):
     done = run_nmt("bench", "-m", str(label_bundle), option, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "not for classifiers" in done.stderr
+
+
+def test_an_engine_that_cannot_run_is_known_before(toy_bundle, tmp_path, monkeypatch):
+    folder = shutil.copytree(toy_bundle, tmp_path / "model")
+    manifest = read_manifest(folder / MANIFEST)
+    files = {name: known for name, known in manifest.files.items() if name != WEIGHTS}
+    (folder / MANIFEST).write_text(as_text(replace(manifest, files=files)), "utf-8")
+    told = []
+    rows = engines_of(open_bundle(folder), "auto", None, told.append)
+    assert {name for name, _ in rows} == {"ctranslate2"}
+    assert "shared without its weights" in told.pop()
+    with pytest.raises(ModelFileError, match="without its weights"):
+        engines_of(open_bundle(folder), "tensorflow", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert engines_of(open_bundle(toy_bundle), "auto", None, told.append) == rows
+    assert told == ["tensorflow is left out: it is not installed"]
+    with pytest.raises(ModuleNotFoundError):
+        engines_of(open_bundle(toy_bundle), "tensorflow", None)
 
 
 class SlowModel:
