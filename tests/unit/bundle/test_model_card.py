@@ -1,10 +1,16 @@
 """Tests of nmt_cli/bundle/model_card.py."""
 
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
 import pytest
 import yaml
 
 from nmt_cli.bundle.manifest import Manifest
-from nmt_cli.bundle.model_card import model_card
+from nmt_cli.bundle.model_card import WITHOUT_TENSORFLOW, model_card
 
 
 @pytest.fixture
@@ -53,6 +59,20 @@ def test_a_card_of_a_translation_model(make_manifest):
     assert "on 29,000 pairs: 6+2 layers, width 256, 1,234,567 parameters." in card
     assert '\n    nmt translate -m . "..."\n' in card
     assert "\n| test | bleu | 36.12 | `nrefs:1\\|tok:13a` |\n" in card
+
+
+def test_a_card_tells_how_to_install_all_but_tensorflow(make_manifest):
+    card = model_card(make_manifest())
+    assert textwrap.indent(WITHOUT_TENSORFLOW, "    ") in card
+    page = Path(__file__).parents[3] / "nmt_cli" / "search" / "README.md"
+    assert WITHOUT_TENSORFLOW in page.read_text(encoding="utf-8")
+    command = WITHOUT_TENSORFLOW.partition("\n")[2].partition(" > ")[0]
+    code = command.removeprefix('python -c "').removesuffix('"')
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [re.split(r"[<>=]", line)[0] for line in done.stdout.splitlines()]
+    assert {"ctranslate2", "tokenizers", "typer"} <= set(names)
+    assert len(names) == len(set(names)) > 20
+    assert not [name for name in names if name.startswith(("tensorflow", "keras", "pytest"))]
 
 
 def test_a_card_of_a_chat_model_without_scores(make_manifest):
