@@ -132,15 +132,18 @@ class Draft:
     def text(self, loaded: LoadedConfig, proposal: Proposal) -> str:
         """Return what to write: the configuration, with what a recipe proposes for it."""
         head = ["Written by nmt init. Each key is explained next to it."]
-        first = f"nmt check {self.path}"
+        first = shlex.join(["nmt", "check", str(self.path)])
         if proposal.commands:
             head += ["In this order:", *(f"  {command}" for command in [first, *proposal.commands])]
         else:
-            head += [f"Check the text with {first}, then train with nmt train {self.path}"]
+            then = shlex.join(["nmt", "train", str(self.path)])
+            head += [f"Check the text with {first}, then train with {then}"]
+        # A line end in a file's name would end the comment.
+        lines = ("".join(c if c.isprintable() else "\ufffd" for c in line) for line in head)
         config = with_values(loaded.config, proposal.values, str(self.path))
         auto = whole_sections(loaded.auto - proposal.values.keys())
         return (
-            "\n".join(f"# {line}" for line in head) + "\n" + to_yaml(config, auto, proposal.notes)
+            "\n".join(f"# {line}" for line in lines) + "\n" + to_yaml(config, auto, proposal.notes)
         )
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:

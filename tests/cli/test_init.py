@@ -1,6 +1,7 @@
 """init as a process: folders that nobody prepared, presets, tasks, the schema for editors."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -107,6 +108,17 @@ def test_the_fast_recipe_gives_every_size_with_its_reason(run_nmt, folder):
     assert above.startswith("  # d_model: 180 pairs on a ")
     assert "# Sources: Sennrich & Zhang 2019, arXiv 1905.11901" in lines
     assert not load_config(str(folder / "my.yaml")).auto
+
+
+@pytest.mark.parametrize("name", ["my $(touch x).yaml", "a\nb.yaml", "e\x1bc.yaml"])
+def test_a_name_of_a_file_stays_within_its_command_and_its_comment(run_nmt, folder, name):
+    done = run_nmt("init", name, "--yes", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    second = (folder / name).read_text().splitlines()[1]
+    shown = re.sub(r"[\n\x1b]", "\ufffd", name)
+    check = f"# Check the text with nmt check '{shown}'"
+    assert second == f"{check}, then train with nmt train '{shown}'"
+    load_config(str(folder / name))
 
 
 def test_the_best_recipe_is_a_chain_with_its_time(run_nmt, folder):
