@@ -243,13 +243,30 @@ def _compared(name: str, dev: float, manifest: "Manifest", previous: "Manifest")
         return f"The last run of this name was scored by {_NAMES[before_name]}."
     how = "higher" if dev > before else "lower"
     good = " (better)" if name == "perplexity" and dev < before else ""
-    same = manifest.training.get("fingerprint") == previous.training.get("fingerprint")
-    but = "" if same else ", with another text or vocabulary"
+    others = " and ".join(_others(manifest.training, previous.training))
+    but = f", with another {others}" if others else ""
     gain = f"{abs(dev - before):.1f}"
     if gain == "0.0":
         return f"Equal to the last run of this name{but}."
     subject = f"{_NAMES[name][0].upper()}{_NAMES[name][1:]}"
     return f"{subject} is {gain} {how}{good} than in the last run of this name ({before:.1f}{but})."
+
+
+_ORIGIN = {
+    "text": "text",
+    "dev_text": "development text",
+    "vocabulary": "vocabulary",
+    "seed": "seed",
+}
+
+
+def _others(now: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+    """Return what was another one in the run before, beside the other keys of its configuration."""
+    both = [key for key in _ORIGIN if key in now and key in before]
+    if both:
+        return [_ORIGIN[key] for key in both if now[key] != before[key]]
+    same = now.get("fingerprint") == before.get("fingerprint")  # all that older models have
+    return [] if same else ["text, vocabulary or seed"]
 
 
 _NEWEST = 4  # outputs of a sentence that are shown at once

@@ -163,6 +163,7 @@ class Chief:
                 "dev_loss": dev.loss,
                 "score": dev.score,
                 "fingerprint": self._prepared.fingerprint,
+                **self._prepared.origin,
                 "long_source": int(np.quantile(sources, _USUAL)),
                 "sentences": self._sentences,
             }

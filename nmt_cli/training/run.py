@@ -97,6 +97,15 @@ class Prepared:
     is_fresh: bool = False
 
     @property
+    def origin(self) -> dict[str, Any]:
+        """What a score depends on beside the configuration's other keys; for the bundle."""
+        names = {"text": TEXTS["train"], "dev_text": TEXTS["dev"], "vocabulary": _VOCABULARY}
+        return {
+            **{key: self.settings[name] for key, name in names.items()},
+            "seed": self.config.seed,
+        }
+
+    @property
     def may_keep_start(self) -> bool:
         """Whether the model to start from may be the best one; not if it lacks tokens."""
         size = self.vocabularies.source.vocab_size

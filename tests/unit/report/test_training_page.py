@@ -173,13 +173,27 @@ def test_a_headline_says_what_came_out_and_of_what():
         (
             manifest(28.0, training={"step": 1, "dev_loss": 1.0, "fingerprint": "b"}),
             "BLEU is 2.0 higher than in the last run of this name "
-            "(28.0, with another text or vocabulary).",
+            "(28.0, with another text, vocabulary or seed).",
         ),
         (manifest(None), "The last run of this name was scored by perplexity."),
     ],
 )
 def test_a_headline_compares_with_the_last_run_of_the_name(before, told):
     assert first_lines(manifest(), before)[2] == told
+
+
+def test_what_differs_from_the_last_run_is_named():
+    origin = {"text": "t", "dev_text": "d", "vocabulary": "v", "seed": 1}
+
+    def trained(fingerprint: str, **changes) -> Manifest:
+        training = {"step": 1, "pairs": 2, "dev_loss": 1.0, "fingerprint": fingerprint}
+        return manifest(30.0, training=training | origin | changes)
+
+    told = "Equal to the last run of this name"
+    assert first_lines(trained("a"), trained("a"))[2] == f"{told}."
+    assert first_lines(trained("a"), trained("b", seed=2))[2] == f"{told}, with another seed."
+    both = first_lines(trained("a"), trained("b", seed=2, text="u"))[2]
+    assert both == f"{told}, with another text and seed."
 
 
 def test_of_perplexities_the_lower_is_better():
