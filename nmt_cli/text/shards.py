@@ -292,7 +292,7 @@ def remove_damaged(folder: Path) -> bool:
     try:
         sums = json.loads((folder / _CHECKSUMS).read_bytes())
         is_whole = all(crc32_of(folder / name) == known for name, known in sums.items())
-    except (FileNotFoundError, ValueError, AttributeError):
+    except (FileNotFoundError, ValueError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
         remove_dir(folder)

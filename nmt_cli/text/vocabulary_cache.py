@@ -156,7 +156,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     try:
         known = json.loads(content)
         return {**known, "sizes": list(known["sizes"])}
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return {}
 
 
@@ -199,7 +199,7 @@ class FileHashes:
         self._path = folder / HASHES
         try:
             known = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             known = {}
         self._known: dict[str, object] = known if isinstance(known, dict) else {}
 

@@ -164,7 +164,7 @@ class TestReuse:
         make(tokenizer={"joint": False})
         assert "tokenizer.json" not in files(folder)
 
-    @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"3"])
+    @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"3", b"[" * 100_000])
     def test_a_damaged_key_means_training_again(self, make, folder, content):
         make()
         (folder / "run" / "tokenizer.key").write_bytes(content)

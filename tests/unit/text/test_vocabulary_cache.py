@@ -78,7 +78,9 @@ class TestFileHashes:
         (tmp_path / "new").replace(old_file)
         assert hashes(old_file) == sha256_of(old_file) != first
 
-    @pytest.mark.parametrize("damage", ["", "[]", "{", '{"%s": 3}', '{"%s": [{}, "x"]}', "\xff"])
+    @pytest.mark.parametrize(
+        "damage", ["", "[]", "{", '{"%s": 3}', '{"%s": [{}, "x"]}', "\xff", "[" * 100_000]
+    )
     def test_a_damaged_memory_is_none(self, old_file, hashed, tmp_path, damage):
         path = tmp_path / "hashes.json"
         path.write_bytes(damage.replace("%s", str(old_file)).encode("latin-1"))
