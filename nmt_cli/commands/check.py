@@ -37,7 +37,8 @@ def check(
     from nmt_cli.terminal.check_view import as_json, summary, time_told
 
     opt.note_stand_in(config, "check")
-    loaded = load_config(config, opt.with_data_dir(overrides, data_dir))
+    settings = opt.with_data_dir(overrides, data_dir)
+    loaded = load_config(config, settings)
     with console.counting("pairs") as progress:
         report = check_up(loaded, on_progress=progress, on_note=console.note)
     time = None
@@ -55,7 +56,8 @@ def check(
     if fix is not None:
         _fix(loaded, report, Path(fix))
         return
-    named = f" {shlex.quote(config)}" if config else ""
+    given = [*([config] if config else []), *(f"--set={setting}" for setting in settings)]
+    named = "".join(f" {shlex.quote(argument)}" for argument in given)
     if not json and not report.has_errors:
         if time is not None:
             console.note(time)

@@ -72,8 +72,9 @@ def check_up(
         findings = [f._replace(message=why) if f.check == "encoding" else f for f in findings]
     broken = {f.file for f in findings if f.check in ("encoding", "files")}
     strange = _other_encodings(corpora, found, broken)
-    # Rows, columns and numbers of lines are not what they seem in a wrong encoding.
-    told = [f for f in findings if f.file not in strange or f.check == "encoding"]
+    # Rows, columns and numbers of lines are not what they seem in a wrong encoding, and lines that
+    # do not decode are most of them.
+    told = [f for f in findings if f.file not in strange]
     return Report(found, in_order([*strange.values(), *told]))
 
 
@@ -201,11 +202,10 @@ def _other_encodings(
         is_other = encoding.encoding != read_as and (read_as == UTF8 or file in broken)
         if is_other and not is_read:
             name = AUTO if differ and encoding.is_certain else encoding.encoding
-            mend = f"set data.encoding: {name}"
-            if encoding.encoding != UTF8:
-                mend += f", or {conversion(encoding, file)}"
+            command = conversion(encoding, file) if encoding.encoding != UTF8 else ""
+            mend = f"set data.encoding: {name}{', or ' if command else ''}{command}"
             message = f"{encoding}, not {read_as.upper()}: {mend}"
-            strange[file] = Finding("files", "error", message, file)
+            strange[file] = Finding("files", "error", message, file, command=command)
     return strange
 
 

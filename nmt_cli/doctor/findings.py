@@ -73,3 +73,4 @@ class Finding(NamedTuple):
     line: int | None = None  # its line, or None for what concerns the file
     text: str = ""  # the beginning of the line
     rank: float = 0.0  # the worst finding of a check has the highest
+    command: str = ""  # with which the message ends, if it does: to be typed as it is

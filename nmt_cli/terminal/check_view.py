@@ -50,7 +50,7 @@ def _counts(report: "Report") -> dict[str, int]:
 
 
 def summary(loaded: "LoadedConfig", report: "Report") -> Iterator[str]:
-    """Yield the lines of the report, within the width of the terminal."""
+    """Yield the lines of the report, within the width of the terminal; but for commands."""
     width = max(_NARROWEST, shutil.get_terminal_size().columns)
     yield _cut(f"{loaded.name}, text in {loaded.data_dir}", width)
     yield ""
@@ -99,12 +99,18 @@ def _group(
     yield ""
     count = f" ({len(findings):,})" if len(findings) > 1 else ""
     yield _cut(f"{severity}: {titles.get(check, check)}{count}", width)
-    for finding in findings[:_WORST]:
-        place = _short(finding.file, data_dir) + (f":{finding.line}" if finding.line else "")
+    # What is the same in many lines is told once.
+    alike = groupby(findings[:_WORST], key=lambda f: f._replace(line=f.line and 1, rank=0.0))
+    for finding, same in alike:
+        lines = ", ".join(str(one.line) for one in same)
+        place = _short(finding.file, data_dir) + (f":{lines}" if finding.line else "")
         if finding.text:
             yield _cut(f"  {place}  {finding.message} | {_printable(finding.text)}", width)
         else:
-            yield from _wrapped(f"{place}  {finding.message}".strip(), width)
+            told = finding.message.removesuffix(finding.command)
+            yield from _wrapped(f"{place}  {told}".strip(), width)
+        if finding.command:  # on one line, however long, to be pasted
+            yield f"    {_printable(finding.command)}"
     if len(findings) > _WORST:
         yield f"  ... and {len(findings) - _WORST:,} more (--json has them)"
 

@@ -59,13 +59,29 @@ def test_a_file_that_a_message_names_is_where_it_says(run_nmt, texts, started_in
     done = run_nmt("check", config, cwd=texts / started_in)
     assert done.returncode == 3
     assert "  ../train.en:61  as ../train.en:3\n" in done.stdout
-    assert f"iconv -f CP1252 -t UTF-8 {folder}/train.de > NEW" in " ".join(done.stdout.split())
+    assert f"\n    iconv -f CP1252 -t UTF-8 {folder}/train.de > NEW\n" in done.stdout
+    assert "not valid UTF-8" not in done.stdout  # most lines are
 
 
 def test_without_errors_the_next_command_is_told(run_nmt, texts):
     done = run_nmt("check", "my.yaml", cwd=texts)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "next: nmt train my.yaml"
+
+
+def test_the_next_command_has_the_settings_that_were_given(run_nmt, texts):
+    given = ["--set", "data.dev=[{rows: 9}]", "--data-dir", "."]
+    done = run_nmt("check", "my.yaml", *given, cwd=texts)
+    settings = "'--set=data.dev=[{rows: 9}]' --set=data.dir="
+    assert f"next: nmt train my.yaml {settings}" in done.stderr
+
+
+def test_what_is_the_same_in_many_lines_is_told_once(run_nmt, texts):
+    (texts / "x.jsonl").write_text('{"en": "one"}\n' * 30)
+    done = run_nmt("check", "my.yaml", "--set", "data.train=[{file: x.jsonl}]", cwd=texts)
+    assert "  x.jsonl:1, 2, 3, 4," in done.stdout
+    assert done.stdout.count("needs text in the keys") == 1
+    assert "... and 10 more" in done.stdout
 
 
 def test_errors_exit_with_3_and_the_report_fits_80_columns(run_nmt, texts):
