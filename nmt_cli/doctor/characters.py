@@ -46,7 +46,6 @@ _STRANGE = (  # what kinds of characters a check finds
     ("control-characters", CONTROL | INVISIBLE | PRIVATE),
     ("mojibake", LOST),
 )
-_SIDES = ("source", "target")
 _NO_WORDS = "no letter or digit in the"
 _LATIN, _CYRILLIC, _GREEK = (NAMES.index(name) for name in ("Latin", "Cyrillic", "Greek"))
 # Greek letters: capitals from alpha to chi; omicron, nu, rho.
@@ -77,14 +76,17 @@ def _describe_character(side: Side, kinds: int) -> Callable[[int], str]:
     return describe
 
 
-def blank_sides(chunk: Chunk) -> Iterator[Marks]:
-    """Find sides without text, and sides without a letter or digit beside one that has words."""
+def blank_sides(chunk: Chunk, names: Sequence[str]) -> Iterator[Marks]:
+    """Find sides without text, and sides without a letter or digit beside one that has words.
+
+    `names` are what to call the sides.
+    """
     source, target = chunk.sides
     for number, (side, other) in enumerate(((source, target), (target, source))):
         blank = side.visible == 0
         bare = ~blank & ((side.seen & (LETTER | DIGIT)) == 0) & (other.letters >= 2)
         for check, is_found, what in (("empty", blank, "no"), ("no-words", bare, _NO_WORDS)):
-            found = dict.fromkeys(map(int, np.flatnonzero(is_found)), f"{what} {_SIDES[number]}")
+            found = dict.fromkeys(map(int, np.flatnonzero(is_found)), f"{what} {names[number]}")
             yield Marks.of(check, number, found)
 
 

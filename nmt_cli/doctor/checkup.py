@@ -1,6 +1,7 @@
 """A check-up from beginning to end: sample, profile, tests of all rows, repeats, vocabulary."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from nmt_cli.errors import DataError
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.held_out import held_out_rows
+from nmt_cli.text.labels import find_labels
 from nmt_cli.text.languages import Way
 from nmt_cli.text.parallel import map_in_order
 from nmt_cli.text.records import has_broken_bytes
@@ -33,7 +35,7 @@ from nmt_cli.text.vocabulary import Vocabularies
 
 SPLITS = ("train", "dev", "test")
 _CHUNK = 10_000
-_VOCAB_SIZE = "tokenizer.vocab_size"
+_VOCAB_SIZE, _LABELS = "tokenizer.vocab_size", "classification.labels"
 _NEEDED = ("model.max_length", "train.tokens_per_batch")  # to tell what is too long, and padding
 
 Progress = Callable[[str, int], None]
@@ -149,7 +151,7 @@ def _vocabulary(
     loaded: LoadedConfig, known: Vocabularies | None, sample: list[Example], pairs: int
 ) -> tuple[Config, Vocabularies, bool]:
     """Return the configuration without `auto`, vocabularies, and whether these were learned now."""
-    config, text = loaded.config, describe_text(sample, pairs)
+    config, text = _with_labels(loaded.config, sample), describe_text(sample, pairs)
     if _VOCAB_SIZE in loaded.auto:
         size = vocab_size(text, joint=config.tokenizer.joint).value
         config = with_values(config, {_VOCAB_SIZE: size}, _VOCAB_SIZE)
@@ -161,6 +163,16 @@ def _vocabulary(
     sides = ("joint",) if config.tokenizer.joint else ("source", "target")
     found = [Subwords.train(list(texts(sample, side)), config.tokenizer) for side in sides]
     return config, Vocabularies(found[0], found[-1]), True
+
+
+def _with_labels(config: Config, sample: list[Example]) -> Config:
+    """Return the configuration with the labels in its text, if it has none of its own."""
+    if not config.facts.has_labels or config.classification.labels is not None:
+        return config
+    with suppress(DataError):  # told with the counts of all labels
+        names = find_labels((example.target for example in sample), config)
+        return with_values(config, {_LABELS: names}, _LABELS)
+    return config
 
 
 def _test(

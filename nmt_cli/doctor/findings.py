@@ -26,7 +26,7 @@ class Check:
 CHECKS = (
     Check("format", "error", "lines that are not a row"),
     Check("encoding", "error", "lines that cannot be decoded"),
-    Check("empty", "warning", "one side without text: left out of training"),
+    Check("empty", "warning", "one side is blank: left out of training"),
     Check("control-characters", "warning", "invisible or control characters"),
     Check("mojibake", "warning", "characters lost or garbled by a wrong encoding"),
     Check("leakage", "warning", "in training and in development or test"),

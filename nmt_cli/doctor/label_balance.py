@@ -22,7 +22,8 @@ def counted(
     """Pass rows on, and add their labels to the counts of their split."""
     for rows in chunks:
         count = counts.setdefault(found[rows.corpus].split, Counter())
-        count.update(name for text in rows.targets for name in split_labels(text, separator))
+        names = (name for text in rows.targets for name in split_labels(text, separator))
+        count.update(filter(None, names))
         yield rows
 
 

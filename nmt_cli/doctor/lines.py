@@ -142,7 +142,9 @@ def _all_marks(
     chunk: Chunk, same: npt.NDArray[np.bool_], profile: Profile, counter: TokenCounter | None
 ) -> Iterator[Marks]:
     yield from characters.strange_characters(chunk)
-    yield from characters.blank_sides(chunk)
+    yield from characters.blank_sides(
+        chunk, ("text", "label") if profile.labels else ("source", "target")
+    )
     yield from characters.white_space(chunk)
     yield from characters.identical_sides(chunk, same)
     yield from characters.wrong_script(chunk, profile.scripts)

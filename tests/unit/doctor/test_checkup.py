@@ -228,6 +228,19 @@ class TestLabels:
         told = " ".join(f.message for f in report.findings)
         assert "target" not in told
 
+    def test_batches_are_those_of_labels(self, examine):
+        pairs = [(s, ["calm", "glad"][n % 2]) for n, (s, _) in enumerate(PAIRS)]
+        of_train, known = (
+            [f.message for f in examine(
+                "[{file: a.tsv}]", a__tsv=tsv([*pairs, ("x y z", "")]), task="classification",
+                more=f"classification: {{labels: {labels}}}\ntrain: auto",
+            ).findings if f.check in ("padding", "empty", "labels")]
+            for labels in ("null", "[calm, glad]")
+        )  # fmt: skip
+        assert of_train == known
+        assert "no label" in known
+        assert "2 labels in train: calm 49.8%, glad 49.8%" in known
+
     def test_labels_that_are_hard_to_learn_or_to_judge(self, examine):
         pairs = [(s, "calm") for s, _ in PAIRS[:250]] + [(s, "Calm") for s, _ in PAIRS[250:265]]
         pairs += [(s, "glad") for s, _ in PAIRS[265:268]] + [(PAIRS[7][0] + "!", "Calm")]
