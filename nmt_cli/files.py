@@ -67,6 +67,14 @@ def read_lines(
         raise DataError(f"{name}: not valid {encoding.upper()}", hint=hint) from error
 
 
+def read_utf8(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a file that no `--encoding` is for; see `read_lines`."""
+    try:
+        yield from read_lines(path)
+    except DataError as error:
+        raise DataError(str(error), hint=conversion_hint(Path(path)) or error.hint) from error
+
+
 def refuse_spreadsheet(path: str | Path) -> None:
     """Raise DataError, which says how to make it text, for a file with a spreadsheet's name.
 
@@ -184,6 +192,15 @@ def conversion(found: Found, path: str | Path) -> str:
     name = "IN" if str(path) == "-" else shlex.quote(str(path))
     convert = f"iconv -f {found.encoding.upper()} -t UTF-8"
     return f"zcat {name} | {convert} > NEW" if name.endswith(".gz") else f"{convert} {name} > NEW"
+
+
+def conversion_hint(path: Path) -> str | None:
+    """Return how to mend a file that must be UTF-8; None where its encoding is not known."""
+    found = find_encoding(path)
+    if found is None or found.encoding == UTF8:
+        return None
+    suffix = Path(path.name.removesuffix(".gz")).suffix  # says of what kind it is
+    return f"{found}; convert it: {conversion(found, path)}{suffix}"
 
 
 def open_bytes(path: str | Path) -> contextlib.AbstractContextManager[io.BufferedReader]:

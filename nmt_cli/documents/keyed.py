@@ -14,6 +14,7 @@ import yaml
 
 from nmt_cli.documents.messages import Message
 from nmt_cli.errors import DataError
+from nmt_cli.files import conversion_hint
 
 ENDINGS = (".json", ".yaml", ".yml")
 _JSON_TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with the second part it is a key
@@ -45,6 +46,10 @@ class Page:
     def __init__(self, path: Path) -> None:
         try:
             self._text = path.read_bytes().decode()
+        except UnicodeDecodeError as error:
+            problem = f"{path}: not valid UTF-8 (byte {error.start + 1})"
+            raise DataError(problem, hint=conversion_hint(path)) from error
+        try:
             is_json = path.suffix.lower() == ".json"
             values = [*(_of_json if is_json else _of_yaml)(self._text)]
         except Exception as error:  # of each parser another kind

@@ -11,6 +11,7 @@ from nmt_cli.documents import plain
 from nmt_cli.documents.inline import Inline
 from nmt_cli.documents.tags import keeping
 from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.files import conversion_hint
 
 HTML, MARKDOWN, SUBTITLES, CATALOGUE = "html", "markdown", "subtitles", "catalogue"
 WORD, POWERPOINT, EXCEL = "word", "powerpoint", "excel"
@@ -202,7 +203,8 @@ class _TextFile:
             text = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
             name = self._encoding.upper()
-            hint = "save it as UTF-8"
+            hint = conversion_hint(path) if self._encoding == "utf-8" else None
+            hint = hint or "save it as UTF-8"
             raise DataError(
                 f"{path}: not valid {name} (byte {error.start + 1})", hint=hint
             ) from error

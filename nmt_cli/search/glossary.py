@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_cli.errors import DataError
-from nmt_cli.files import read_lines
+from nmt_cli.files import read_utf8
 
 # Letters of scripts that put no space between words: a form is found anywhere among them. In
 # Korean, particles follow a word without a space.
@@ -87,7 +87,7 @@ class Glossary:
     def read(cls, path: str | Path) -> "Glossary":
         """Read a file; DataError names its first line that is no term."""
         entries = []
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(read_utf8(path), start=1):
             if not line.strip() or line.startswith("#"):
                 continue
             columns = line.split("\t")

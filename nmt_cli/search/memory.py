@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nmt_cli.errors import DataError, LineError, NmtError
-from nmt_cli.files import read_lines, sha256_of
+from nmt_cli.files import read_utf8, sha256_of
 from nmt_cli.search.glossary import UNSPACED
 from nmt_cli.search.tmx import tmx_pairs
 from nmt_cli.search.translator import EXACT, Match
@@ -134,7 +134,7 @@ def _pairs(path: Path, way: Way) -> Iterable[tuple[str, str]]:
 
 
 def _of_records(path: Path) -> Iterator[tuple[str, str]]:
-    for number, record in json_records(path, _refuse, read_lines):
+    for number, record in json_records(path, _refuse, read_utf8):
         source, target = record.get("source"), record.get("target")
         if not (isinstance(source, str) and isinstance(target, str)):
             raise LineError(path, number, "needs text in the keys source and target")
@@ -142,7 +142,7 @@ def _of_records(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_table(path: Path) -> Iterator[tuple[str, str]]:
-    for number, row in table_rows(path, _refuse, read_lines):
+    for number, row in table_rows(path, _refuse, read_utf8):
         if len(row) not in (0, 2):
             raise LineError(
                 path, number, f"needs two columns, source and target; it has {len(row)}"

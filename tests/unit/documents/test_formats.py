@@ -584,6 +584,14 @@ def test_a_damaged_file_is_told(tmp_path, name, content, told):
         _opened(tmp_path, name, content)
 
 
+@pytest.mark.parametrize("name", ["a.srt", "a.md", "a.html", "a.json", "a.yaml"])
+def test_a_document_in_another_encoding_is_to_be_converted(tmp_path, name):
+    with pytest.raises(DataError, match="not valid UTF-8") as caught:
+        _opened(tmp_path, name, "안녕하세요, 반갑습니다.\n오늘 날씨가 좋네요.\n".encode("cp949"))
+    command = f"iconv -f CP949 -t UTF-8 {tmp_path / name} > NEW{name[1:]}"
+    assert caught.value.hint == f"it is CP949 (Korean); convert it: {command}"
+
+
 def test_a_document_that_unpacks_to_too_much_is_not_read(tmp_path):
     with pytest.raises(DataError, match="unpacks to more than 512 MB"):
         _opened(tmp_path, "a.docx", _bomb())

@@ -1,11 +1,13 @@
 """Glossaries: their files, and where texts have their terms."""
 
 import json
+from functools import partial
 
 import pytest
 
 from nmt_cli.errors import DataError
 from nmt_cli.search.glossary import Glossary, Tally, TermUse
+from nmt_cli.search.memory import Memory
 
 
 def _glossary(tmp_path, text: str) -> Glossary:
@@ -48,6 +50,16 @@ def test_a_bad_line_is_named(tmp_path, line, fault):
     with pytest.raises(DataError, match=r"terms\.tsv, line 3: ") as error:
         _glossary(tmp_path, f"# bikes\ndog\tHund\n{line}\n")
     assert fault in str(error.value)
+
+
+@pytest.mark.parametrize("of_kind", [Glossary.read, partial(Memory.read, way=("en", "ko"))])
+def test_a_file_in_another_encoding_is_to_be_converted(tmp_path, of_kind):
+    path = tmp_path / "terms.tsv"
+    path.write_bytes("hello\t안녕하세요, 반갑습니다\nweather\t오늘 날씨가 좋네요\n".encode("cp949"))
+    with pytest.raises(DataError, match="not valid UTF-8") as caught:
+        of_kind(path)
+    assert caught.value.hint.endswith(f"iconv -f CP949 -t UTF-8 {path} > NEW.tsv")
+    assert "--encoding" not in caught.value.hint
 
 
 def test_a_form_is_a_whole_word_in_its_case(tmp_path):
