@@ -201,6 +201,11 @@ class Evaluator:
         examples = [*itertools.compress(self.examples, self._are_labelled)]
         labeller, total = load_labeller(bundle, self.options), len(examples)
         self.on_engine(described(labeller.scorer, bundle, self.options))
+        if cut := labeller.num_cut([example.source for example in examples]):
+            self.on_note(
+                f"{bundle.path} does not read {cut:,} of {total:,} texts to their ends "
+                f"(model.max_length is {labeller.max_length:,})"
+            )
         return judge(labeller, examples, lambda done: self.on_progress(done, total))
 
     def _read_labels(self, file: str, labels: Labels) -> Result:

@@ -60,9 +60,9 @@ class Labeller:
     ) -> None:
         self.scorer = scorer
         self._subwords = subwords
-        self._begins = settings["pooling"] == "first"
+        self._begins: bool = settings["pooling"] == "first"
         self._num_texts: int = settings["texts"]
-        self._max_length = max_length
+        self.max_length = max_length
         self._multi_label: bool = settings["multi_label"]
         self._threshold: float = settings["threshold"]
         separator = settings["separator"] if self._multi_label else None
@@ -84,6 +84,10 @@ class Labeller:
         """Return the ids that the model reads for the texts of each example."""
         return [ids for ids, _ in self._encode(sources)]
 
+    def num_cut(self, sources: Sequence[tuple[str, ...]]) -> int:
+        """Return of how many examples the model does not read the ends."""
+        return sum(self._lost(ids, total) > 0 for ids, total in self._encode(sources))
+
     def probabilities(self, ids: list[list[int]]) -> Floats:
         """Return the probability of each label [N, Y] for what `encode` made of each example."""
         return probabilities(self.scorer.logits(ids), multi_label=self._multi_label)
@@ -98,8 +102,12 @@ class Labeller:
         flat = iter(self._subwords.encode_batch(read))
         for texts in sources:
             rows = [next(flat) for _ in texts]
-            ids = join_texts(rows, begins=self._begins, max_length=self._max_length)
+            ids = join_texts(rows, begins=self._begins, max_length=self.max_length)
             yield ids, sum(map(len, rows))
+
+    def _lost(self, ids: list[int], total: int) -> int:
+        """Return how many of an example's `total` tokens are not in what the model reads."""
+        return self._begins + total + self._num_texts - len(ids)
 
     def _read(
         self, lines: list[tuple[int, str]], on_warning: Callable[[str], None]
@@ -109,10 +117,10 @@ class Labeller:
         rows = []
         for (number, _), (ids, total) in zip(lines, self._encode(sources), strict=True):
             rows.append(ids)
-            if lost := self._begins + total + self._num_texts - len(ids):
+            if lost := self._lost(ids, total):
                 on_warning(
                     f"line {number} has {total:,} tokens; the model reads {total - lost:,} of them "
-                    f"and ignores the rest (model.max_length is {self._max_length:,})"
+                    f"and ignores the rest (model.max_length is {self.max_length:,})"
                 )
         return rows
 

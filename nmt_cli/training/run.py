@@ -238,6 +238,8 @@ def _encode_splits(
     for folder in shards.values():
         seal(folder)
     _check_lengths(encoded, config)
+    if config.facts.has_labels and (long := _not_read_further(encoded, config.model.max_length)):
+        tell(long)
     if left_out := _left_out(encoded, config.model.max_length, sum(blank.values())):
         tell(f"pairs left out: {left_out}")
     remove_other_shards(shards.values())
@@ -273,6 +275,14 @@ def check_samples(
             for split, of_split in (("train", samples), ("dev", [dev]))
         }
         _check_lengths(encoded, config)
+
+
+def _not_read_further(encoded: Mapping[str, EncodedCorpus], max_length: int) -> str:
+    """Return how many texts of each split a classifier may not read to their ends; "" for none."""
+    counts = {split: num_too_long(corpus, max_length - 1) for split, corpus in encoded.items()}
+    told = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
+    what = f"texts of {max_length:,} tokens (model.max_length) or more, not read any further"
+    return f"{what}: {told}" if told else ""
 
 
 def _left_out(encoded: Mapping[str, EncodedCorpus], max_length: int, num_blank: int) -> str:

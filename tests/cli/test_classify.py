@@ -229,6 +229,9 @@ def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_pat
     assert [label["recall"] for label in found["labels"]] == [50, 0, 0]
     (mistake,) = found["mistakes"]
     assert (mistake["reference"], mistake["output"], mistake["example"]) == ("bad", "good", 2)
+    (tmp_path / "x.txt").write_text(f"the dog was sad\n{'the dog was great ' * 200}\n")
+    done = run_nmt("evaluate", "-m", str(label_bundle), *files, "--json", cwd=tmp_path)
+    assert "does not read 1 of 2 texts to their ends (model.max_length is " in done.stderr
     (tmp_path / "y.txt").write_text("bad\nbat\n")
     done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
     assert done.returncode == 3

@@ -193,6 +193,18 @@ def test_a_label_that_looks_like_several_is_warned_of(prepare_labels, tmp_path):
     assert "'one; two' is taken for one label" in warnings[0]
 
 
+def test_texts_that_are_not_read_to_their_ends_are_counted(label_corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'red ' * n}\t{label}\n" for n in (2, 99) for label in ("one", "two")]
+    (tmp_path / "long.tsv").write_text("".join(rows))
+    corpus = f"[{{file: {tmp_path}/long.tsv}}]"
+    settings = [*SMALL, f"data.train={corpus}", f"data.dev={corpus}", "model.max_length=20"]
+    told = []
+    prepare(load_config(str(label_corpus / "labels.yaml"), settings), tell=told.append)
+    long = "texts of 20 tokens (model.max_length) or more, not read any further"
+    assert f"{long}: 2 of train, 2 of dev" in told
+
+
 def test_rows_of_train_can_be_held_out(prepare_labels):
     run = prepare_labels("data.dev=[{rows: 4}]", "data.test=[{rows: 5}]")
     assert len(run.dev_examples) >= 4
