@@ -95,6 +95,15 @@ def test_three_steps_that_are_not_finite_lead_back_to_the_last_checkpoint(
     assert [e.step for e in events if isinstance(e, Saved)] == [4, 8, 12]
 
 
+def test_steps_after_a_second_time_have_a_quarter_of_the_rate(prepare_run, overflow_after):
+    overflow_after(6, times=2)
+    prepared = prepare_run()
+    steps = [e for e in train(prepared) if isinstance(e, StepDone)]
+    assert [e.step for e in steps] == [*range(1, 7), 5, 6, *range(5, 13)]
+    factors = [e.learning_rate / learning_rate(e.step, prepared.config.train, 16) for e in steps]
+    assert factors == [1] * 6 + [0.5] * 2 + [0.25] * 8
+
+
 def test_before_the_first_checkpoint_it_leads_back_to_the_start(prepare_run, overflow_after):
     overflow_after(2, times=1)
     prepared = prepare_run("train.max_steps=6", "train.checkpoint_steps=100")
