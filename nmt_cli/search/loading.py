@@ -3,6 +3,7 @@
 An engine's library is imported when it is chosen: CTranslate2's takes 20 ms, TensorFlow seconds.
 """
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,8 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
     if not settings["labels"]:
         raise ModelFileError(
             f"{bundle.path}: is an encoder without labels",
-            hint=f"train a classifier from it: nmt train my.yaml --from {bundle.path}",
+            hint="train a classifier from it: nmt train my.yaml --from "
+            + shlex.quote(str(bundle.path)),
         )
     head = bundle.load_weights("head.")
     outputs = {array.shape[-1] for array in head.values()}
