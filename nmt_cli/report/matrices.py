@@ -64,24 +64,32 @@ class Confusion(Picture):
         return cls(title=title, labels=list(judged.labels.names), counts=judged.confusion())
 
     def screen(self, width: int, *, has_colour: bool) -> "Text":
-        """Return the matrix; with many labels, what was taken for what most often."""
+        """Return the matrix; with many labels, what was taken for what most often.
+
+        Labels have numbers where some would look alike, cut to what there is room for.
+        """
         from rich.cells import cell_len
         from rich.text import Text
 
         text = Text(f"{self.title}\n")
         if len(self.labels) > _MOST_COLUMNS:
             return text.append("\n".join(self._worst()) + "\n")
-        heads = ["has, got", *self.labels]
-        longest = max(map(cell_len, heads))
+        longest = max(map(cell_len, ["has, got", *self.labels]))
         room = min(longest, max(8, width // 3))
         digits = max(len(f"{count:,}") for row in self.counts for count in row)
         each = max(digits, min(longest, (width - room) // len(self.labels) - 2))
-        rows = [self.labels, *([f"{count:,}" for count in row] for row in self.counts)]
+        names = self.labels
+        if any(len({cut(name, size) for name in names}) < len(names) for size in (room, each)):
+            names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
+            each = max(each, len(f"{len(names)}…"))
+        heads = ["has, got", *(cut(name, room) for name in names)]
+        rows = [[cut(name, each) for name in names]]
+        rows += [[f"{count:,}" for count in row] for row in self.counts]
         for number, (head, row) in enumerate(zip(heads, rows, strict=True)):
-            text.append(padded(cut(head, room), room))
+            text.append(padded(head, room))
             for column, cell in enumerate(row):
                 style = "bold" if has_colour and column == number - 1 else ""
-                text.append("  ").append(padded(cut(cell, each), -each), style)
+                text.append("  ").append(padded(cell, -each), style)
             text.append("\n")
         return text
 

@@ -29,6 +29,16 @@ def test_long_labels_are_cut(width):
     assert max(map(len, lines(picture, width))) <= width
 
 
+@pytest.mark.parametrize(("size", "width"), [(2, 80), (2, 40), (20, 80)])
+def test_labels_that_would_look_alike_are_numbered(size, width):
+    labels = [f"a customer asks for money back: {chr(97 + i)}" for i in range(size)]
+    picture = Confusion(title="t", labels=labels, counts=[[i] * size for i in range(size)])
+    _, head, *rows = lines(picture, width)
+    columns = [n for n in head.removeprefix("has, got").split() if n[0].isdecimal()]
+    assert len({*columns}) == len({row.split("…")[0] for row in rows}) == size
+    assert [row.split()[0] for row in rows] == [str(i + 1) for i in range(size)]
+
+
 def test_of_many_labels_the_commonest_mistakes_are_told():
     counts = [[10 * (i == j) for j in range(30)] for i in range(30)]
     counts[3][4], counts[5][1] = 7, 9
