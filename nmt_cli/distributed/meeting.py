@@ -237,6 +237,8 @@ class _Worker(_Machine):
             if line.getsockname() == line.getpeername():  # a free port that called itself
                 raise ConnectionRefusedError
             theirs, own = line.recv(_LARGEST_MESSAGE).decode().strip(), secrets.token_hex()
+            if not theirs.isalnum():  # a chief's number has hexadecimal digits
+                raise ValueError
             workers, index, token = self._cluster.workers, self._cluster.index, self._cluster.token
             greeting = {"version": __version__, "workers": workers, "index": index}
             key, self._key = (_key(token, who, theirs, own) for who in ("worker", "chief"))
@@ -255,10 +257,13 @@ class _Worker(_Machine):
         if "refused" in said:
             reason = _shown(said["refused"])
             raise ConfigError(f"{name} refused this machine: {reason}", hint=_SAME)
-        missing, callers = set(said["missing"]), set(map(plain_ip, said["callers"]))
-        if not missing <= set(range(1, self._cluster.size)):
+        missing, callers = said["missing"], said["callers"]
+        others = range(1, self._cluster.size)
+        fits = all(type(index) is int and index in others for index in missing)
+        if not fits or not all(isinstance(ip, str) for ip in callers):
             raise ValueError
-        self._missing, self.callers, self.trouble = missing, callers, ""
+        self._missing, self.callers = set(missing), set(map(plain_ip, callers))
+        self.trouble = ""
 
     def close(self) -> None:
         """Hang up and leave the port."""

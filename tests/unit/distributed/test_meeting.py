@@ -258,6 +258,8 @@ def test_the_address_of_another_machine_is_told(workers):
         *(b"{", b"{\n", b"{}\n", b"[]\n", b"\xff\n", b"", b"\n"),
         *(b'{"missing": [9]}', b'{"missing": ["a"]}', b'{"missing": {}}', b'{"missing": 1}'),
         *(b'{"missing": [1], "callers": 1}', b'{"missing": [1], "callers": ["a"]}'),
+        *(b'{"missing": [1], "callers": [5]}', b'{"missing": [1.0], "callers": []}'),
+        b'{"missing": [true], "callers": []}',
     ],
 )
 def test_a_chief_that_is_something_else_is_missing(workers, answer):
@@ -272,6 +274,17 @@ def test_a_chief_that_is_something_else_is_missing(workers, answer):
             proof = hmac.digest(key, answer, "sha256").hex().encode()
             line.sendall(b"%s %s\n" % (proof, answer) if b"missing" in answer else answer)
         assert second.is_reminded_of(0, why="it does not|Connection")
+        second.stop()
+
+
+def test_a_server_of_another_protocol_is_told(workers):
+    with socket.create_server(split_address(workers[0])) as server:
+        second, end = Machine(workers, 1), time.monotonic() + 2
+        while not any("does not use the protocol of nmt" in text for text in second.told):
+            assert time.monotonic() < end
+            line, _ = server.accept()
+            with line:
+                line.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         second.stop()
 
 
