@@ -67,6 +67,11 @@ class WorkerLost(TrainingError):
     """Another machine of the run is gone, or gave this one up."""
 
 
+def number_of(number: int, noun: str) -> str:
+    """Return how many there are: "1 row", "2,000 rows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the closest of `choices`, or "" when none is close.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.errors import ConfigError, DataError, NmtError, number_of
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -83,6 +83,6 @@ def _fix(loaded: "LoadedConfig", report: "Report", folder: Path) -> None:
     with os_errors_as(DataError, f"{folder}: cannot be written"):
         config, dropped, mended = clean(loaded.config, report, loaded.data_dir, folder)
         write_text(path, to_yaml(config, whole_sections(loaded.auto)))
-    console.note(f"{dropped:,} rows left out ({folder / DROPPED}), {mended:,} repaired")
+    console.note(f"{number_of(dropped, 'row')} left out ({folder / DROPPED}), {mended:,} repaired")
     console.note(f"wrote {path}")
     console.note(f"next: nmt train {shlex.quote(str(path))}")

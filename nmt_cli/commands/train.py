@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, number_of
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -106,7 +106,7 @@ def train(
     _note_stage((first := next(stages)).loaded, loaded)
     is_enough = _rehearse(first, fresh=fresh)
     for later in stages_left(loaded, is_fresh=fresh)[1:]:  # what they start from is not there yet
-        steps = f"{later.config.train.max_steps:,} steps"
+        steps = number_of(later.config.train.max_steps, "step")
         steps = "steps chosen when it begins" if "train.max_steps" in later.auto else steps
         console.note(f"then: {later.config.name}, {steps}")
     if not is_enough:

@@ -24,7 +24,7 @@ from nmt_cli.discovery.pair_files import given_pair
 from nmt_cli.discovery.rows import check_held_out, read_train
 from nmt_cli.discovery.tables import has_lists
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
-from nmt_cli.errors import ConfigError, DataError, did_you_mean
+from nmt_cli.errors import ConfigError, DataError, did_you_mean, number_of
 from nmt_cli.resources import DEFAULT_FILE, bundled_configs
 from nmt_cli.text.corpus import Corpora
 from nmt_cli.text.labels import taken_for_one
@@ -125,8 +125,7 @@ class Draft:
             rows = self._rows_to_hold_out(config, folder, missing)
             data |= {split: [{"rows": rows}] for split in missing}
             for split in missing:
-                are = "row" if rows == 1 else "rows"
-                self.tell(f"{split}: {rows:,} {are} taken out of train by a seeded hash")
+                self.tell(f"{split}: {number_of(rows, 'row')} taken out of train by a seeded hash")
         return LoadedConfig(checked(tree, "nmt init"), folder, str(self.path), frozenset(auto))
 
     def text(self, loaded: LoadedConfig, proposal: Proposal) -> str:
@@ -185,7 +184,9 @@ class Draft:
         what = f"{source} -> {target}"
         if task.has_labels:
             shown = ", ".join(labels[:_SHOWN_LABELS]) + (", ..." if labels[_SHOWN_LABELS:] else "")
-            what = (f"{len(labels):,} labels ({shown}) of " if labels else "") + f"text in {source}"
+            what = (
+                f"{number_of(len(labels), 'label')} ({shown}) of " if labels else ""
+            ) + f"text in {source}"
         self.tell(f"{task.name}: {what} ({reason})")
 
     def _encoding_of(self, config: Config, folder: Path) -> dict[str, str]:
@@ -209,7 +210,8 @@ class Draft:
             self.warn(f"{train.problems[0]}{more}; nmt check says what is wrong, and where")
         if train.number < 3:
             raise DataError(
-                f"{folder}: only {train.number} pairs, too few to train, choose and test on"
+                f"{folder}: only {number_of(train.number, 'pair')}, "
+                "too few to train, choose and test on"
             )
         rows = max(1, min(_MOST_HELD_OUT, train.number // _HELD_OUT_SHARE))
         wanted = dict.fromkeys(("dev", "test"), 0) | dict.fromkeys(splits, rows)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_cli.config.schema import Config
-from nmt_cli.errors import DataError
+from nmt_cli.errors import DataError, number_of
 from nmt_cli.text.corpus import Corpora, LineCountError
 from nmt_cli.text.held_out import HeldOut
 from nmt_cli.text.records import has_broken_bytes
@@ -61,8 +61,8 @@ def check_held_out(train: TrainRows, rows: dict[str, int], seed: int) -> None:
     if bad:
         ((source, count),) = Counter(source for source, _ in sample).most_common(1)
         raise DataError(
-            f"{bad[0]} would get {sizes[bad[0]]:,} of {len(sample):,} rows, as rows with one "
-            f"source stay together, and {count:,} have '{source[:40]}'",
+            f"{bad[0]} would get {sizes[bad[0]]:,} of {number_of(len(sample), 'row')}, as rows "
+            f"with one source stay together, and {count:,} have '{source[:40]}'",
             hint="if these are labels: nmt init --task classification; otherwise use --reverse, or "
             "name files with --dev and --test",
         )

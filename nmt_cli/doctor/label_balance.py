@@ -7,6 +7,7 @@ from nmt_cli.config.schema import ClassificationConfig
 from nmt_cli.doctor.findings import Finding
 from nmt_cli.doctor.lines import Rows
 from nmt_cli.doctor.result import CorpusRows
+from nmt_cli.errors import number_of
 from nmt_cli.text.labels import few_labels, split_labels, taken_for_one
 
 MIN_ROWS = 10  # of a label in train: with fewer it is hardly learned
@@ -39,7 +40,11 @@ def label_findings(counts: Counts, rows: int, settings: ClassificationConfig) ->
         return
     shares = [f"{name} {count / rows:.1%}" for name, count in train.most_common(_SHOWN)]
     rest = ["..."] if len(train) > _SHOWN else []
-    yield Finding("labels", "info", f"{len(train)} labels in train: {', '.join([*shares, *rest])}")
+    yield Finding(
+        "labels",
+        "info",
+        f"{number_of(len(train), 'label')} in train: {', '.join([*shares, *rest])}",
+    )
     most, times = train.most_common(1)[0]
     if times / rows >= MOST_SHARE:
         yield Finding(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nmt_cli.doctor.chunk import Chunk, Ints
 from nmt_cli.doctor.findings import Marks
+from nmt_cli.errors import number_of
 
 OUTLIER = 5.0  # robust standard deviations
 LEAST_FACTOR = 2.0  # times the usual ratio, or a half of it: less is never an outlier
@@ -77,7 +78,7 @@ def odd_lengths(chunk: Chunk, model: LengthModel) -> Iterator[Marks]:
 
     def describe(row: int) -> str:
         return (
-            f"{source[row]} characters against {target[row]}; "
+            f"{number_of(source[row], 'character')} against {target[row]}; "
             f"usual: {max(1, round(source[row] * usual))}"
         )
 

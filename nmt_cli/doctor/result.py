@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nmt_cli.config.schema import CorpusConfig
 from nmt_cli.doctor.findings import BIT, CHECKS, SEVERITIES, Check, Finding
 from nmt_cli.doctor.lines import ROW, Tested
-from nmt_cli.errors import LineError
+from nmt_cli.errors import LineError, number_of
 from nmt_cli.text.held_out import too_many_held_out
 
 TRAIT_SHARE = 0.05  # of the rows: so many that a test finds are a trait of the corpus
@@ -144,7 +144,7 @@ def size_findings(found: list[CorpusRows], held_out: Mapping[str, int]) -> Itera
             yield Finding("size", "error", f"{name} has no rows", corpora[0].files[0])
         elif corpora and rows < least:
             why = "too little to learn much from" if name == "train" else "a rough measure"
-            yield Finding("size", "warning", f"{name} has only {rows:,} rows: {why}")
+            yield Finding("size", "warning", f"{name} has only {number_of(rows, 'row')}: {why}")
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

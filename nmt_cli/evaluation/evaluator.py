@@ -15,7 +15,7 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.reading import RUN_CONFIG, changed_files, load_config
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.errors import ConfigError, DataError, number_of
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of, judge
 from nmt_cli.evaluation.outputs import decode_examples, perplexity
@@ -203,7 +203,7 @@ class Evaluator:
         self.on_engine(described(labeller.scorer, bundle, self.options))
         if cut := labeller.num_cut([example.source for example in examples]):
             self.on_note(
-                f"{bundle.path} does not read {cut:,} of {total:,} texts to their ends "
+                f"{bundle.path} does not read {cut:,} of {number_of(total, 'text')} to the end "
                 f"(model.max_length is {labeller.max_length:,})"
             )
         return judge(labeller, examples, lambda done: self.on_progress(done, total))
@@ -408,7 +408,7 @@ def _read_outputs(file: str, count: int, encoding: str) -> Result:
 def _check_lines(name: str | None, count: int, other: str, other_count: int) -> None:
     if count != other_count:
         raise DataError(
-            f"{name} has {count} lines, {other} has {other_count}",
+            f"{name} has {number_of(count, 'line')}, {other} has {other_count:,}",
             hint="line N of one file must belong to line N of the other",
         )
 

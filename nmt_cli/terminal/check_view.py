@@ -6,6 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmt_cli.errors import number_of
+
 if TYPE_CHECKING:
     from nmt_cli.config.reading import LoadedConfig
     from nmt_cli.doctor.findings import Finding
@@ -119,18 +121,14 @@ def _verdict(report: "Report") -> str:
     counts = _counts(report)
     flagged = sum(int(corpus.flagged.sum()) for corpus in report.corpora)
     if counts["error"]:
-        return f"{_plural(counts['error'], 'error')} to fix before training"
+        return f"{number_of(counts['error'], 'error')} to fix before training"
     if not counts["warning"]:
         return "no problems found"
     if not flagged:
         return "no errors"
     return (
-        f"no errors; {_plural(flagged, 'row')} to look at (--fix DIR leaves them out of training)"
+        f"no errors; {number_of(flagged, 'row')} to look at (--fix DIR leaves them out of training)"
     )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _short(file: Path | None, data_dir: Path) -> str:

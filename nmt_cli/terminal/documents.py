@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nmt_cli.errors import ConfigError, DataError
+from nmt_cli.errors import ConfigError, DataError, number_of
 from nmt_cli.stores import written
 from nmt_cli.terminal import console
 from nmt_cli.terminal.lines import FILE_NAME, destinations
@@ -141,7 +141,7 @@ def translate_one(
             on_done=functools.partial(count, label or path.name),
         )
     _tell(path, outcome)
-    console.note(f"wrote {output}: {outcome.num_texts:,} texts")
+    console.note(f"wrote {output}: {number_of(outcome.num_texts, 'text')}")
     summary.tell()
     summary.write_page(path.name, model, options)
 

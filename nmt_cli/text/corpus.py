@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from nmt_cli.config.schema import Config, CorpusConfig
 from nmt_cli.datasets.known_sets import data_set_with
 from nmt_cli.encoding import UTF8
-from nmt_cli.errors import DataError, LineError, TrainingError, did_you_mean
+from nmt_cli.errors import DataError, LineError, TrainingError, did_you_mean, number_of
 from nmt_cli.files import read_lines
 from nmt_cli.stores import fetched, is_url
 from nmt_cli.text import records
@@ -57,7 +57,7 @@ class LineCountError(DataError):
 
     def __init__(self, files: tuple[Path, Path], counts: tuple[int, int]) -> None:
         super().__init__(
-            f"{files[0]} has {counts[0]} lines, {files[1]} has {counts[1]}",
+            f"{files[0]} has {number_of(counts[0], 'line')}, {files[1]} has {counts[1]:,}",
             hint="line N of one file must be the translation of line N of the other",
         )
         self.files, self.counts = files, counts
@@ -358,7 +358,7 @@ def _read_table(
         if not row:
             continue
         if len(row) <= max(indices):
-            wanted = f"{len(row)} columns, but column {max(indices) + 1} is needed"
+            wanted = f"{number_of(len(row), 'column')}, but column {max(indices) + 1} is needed"
             report(LineError(path, number, wanted))
             continue
         *source, target = (row[index] for index in indices)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from nmt_cli.config.schema import Config
-from nmt_cli.errors import DataError
+from nmt_cli.errors import DataError, number_of
 
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SPLITS = ("dev", "test")
@@ -31,7 +31,7 @@ def too_many_held_out(rows: Mapping[str, int], in_train: int) -> str:
     """Return what is wrong where dev and test would leave nothing of train."""
     takers = [split for split in _SPLITS if rows[split]]
     take = "take" if takers[1:] else "takes"
-    out = f"{' and '.join(takers)} {take} {sum(rows.values())} rows out of train"
+    out = f"{' and '.join(takers)} {take} {number_of(sum(rows.values()), 'row')} out of train"
     return f"{out}, which has only {in_train}"
 
 

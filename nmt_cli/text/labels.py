@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import DataError, LineError, did_you_mean
+from nmt_cli.errors import DataError, LineError, did_you_mean, number_of
 
 if TYPE_CHECKING:
     from nmt_cli.config.schema import ClassificationConfig, Config
@@ -89,7 +89,7 @@ def find_labels(texts: Iterable[str], config: "Config") -> list[str]:
 
 def few_labels(number: int) -> str:
     """Return what is wrong with text of one label, or of none."""
-    return f"train has {number} label{'s' * (not number)}: there is nothing to distinguish"
+    return f"train has {number_of(number, 'label')}: there is nothing to distinguish"
 
 
 def taken_for_one(names: Iterable[str], settings: "ClassificationConfig") -> str | None:

@@ -18,7 +18,7 @@ from nmt_cli.config.auto import Choice
 from nmt_cli.config.reading import AUTO, LoadedConfig, fixed_keys, with_values
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
-from nmt_cli.errors import ConfigError, DataError, TrainingError
+from nmt_cli.errors import ConfigError, DataError, TrainingError, number_of
 from nmt_cli.files import os_errors_as, read_lines, temporary_folder, write_text
 from nmt_cli.search.glossary import Glossary
 from nmt_cli.stores import Store
@@ -231,7 +231,7 @@ def _encode_splits(
         encoded[split] = encode_corpora(
             examples[split], encoder, path, on_progress=told, find_parts=find_parts
         )
-        tell(f"{split}: {len(encoded[split]):,} pairs ({made})")
+        tell(f"{split}: {number_of(len(encoded[split]), 'pair')} ({made})")
     if not (kept := shards["dev"] / _DEV_TEXT).is_file():
         write_text(kept, "".join(f"{json.dumps(pair)}\n" for pair in dev_examples))
     blank = num_blank(corpora, shards["train"])

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from nmt_cli.config.pace import Lengths, Machine, spoken, step_seconds
 from nmt_cli.config.reading import with_values
 from nmt_cli.config.schema import Config
+from nmt_cli.errors import number_of
 
 _HALF = 0.5  # share of the limit after which there should be an evaluation: a young model's outputs
 # run to their limit, and one early takes a third of a short run. If the last one was earlier:
@@ -175,7 +176,8 @@ def run_time(
     """
     steps, step = config.train.max_steps, step_seconds(config, lengths, machine)
     seconds = run_seconds(steps, step, pairs)
-    told = f"{steps:,} steps take about {spoken(seconds)} here"
+    takes = "takes" if steps == 1 else "take"
+    told = f"{number_of(steps, 'step')} {takes} about {spoken(seconds)} here"
     if config.train.consistency != "none":
         plain = with_values(config, {"train.consistency": "none"}, "train.consistency")
         less = run_seconds(steps, step_seconds(plain, lengths, machine), pairs)
@@ -195,7 +197,7 @@ def too_short(
     if steps >= min(_STEPS_TO_LEARN, most):
         return None
     first = _as_limit(run_seconds(min(_FIRST_RESULTS, most), step, pairs))
-    allowed = f"it allows only about {steps:,.0f} steps"
+    allowed = f"it allows only about {number_of(round(steps), 'step')}"
     return (
         f"--time {spoken(limit)} is too short to learn from {pairs:,} {config.facts.examples} "
         f"here: {allowed if steps else 'it is over before the first step'}; "

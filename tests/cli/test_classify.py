@@ -231,7 +231,7 @@ def test_evaluate_reads_files_of_texts_and_labels(run_nmt, label_bundle, tmp_pat
     assert (mistake["reference"], mistake["output"], mistake["example"]) == ("bad", "good", 2)
     (tmp_path / "x.txt").write_text(f"the dog was sad\n{'the dog was great ' * 200}\n")
     done = run_nmt("evaluate", "-m", str(label_bundle), *files, "--json", cwd=tmp_path)
-    assert "does not read 1 of 2 texts to their ends (model.max_length is " in done.stderr
+    assert "does not read 1 of 2 texts to the end (model.max_length is " in done.stderr
     (tmp_path / "y.txt").write_text("bad\nbat\n")
     done = run_nmt("evaluate", "-m", str(label_bundle), *files, cwd=tmp_path)
     assert done.returncode == 3

@@ -169,7 +169,7 @@ class TestTables:
             "a.tsv:3: 2 columns, but column 3 is needed"
         )
         put("b.csv", 'a,"b\nb\nb"\nc\n')
-        assert problem(file="b.csv")[0] == "b.csv:4: 1 columns, but column 2 is needed"
+        assert problem(file="b.csv")[0] == "b.csv:4: 1 column, but column 2 is needed"
 
     @pytest.mark.parametrize("sign", [",", ";", "\t"])
     def test_columns_of_a_csv_are_separated_by_any_of_three_signs(self, put, read, sign):
