@@ -150,13 +150,22 @@ class Bundle:
         source = HEAD if prefix == "head." and HEAD in self.manifest.files else WEIGHTS
         if source == WEIGHTS:
             self.check_has_weights()
+        self.check_sum(source)
         try:
             with safe_open(self.path / source, "numpy") as file:
                 names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
                 weights = {name: file.get_tensor(name) for name in names}
-        except (SafetensorError, OSError, TypeError) as error:
-            raise ModelFileError(f"{self.path / source}: damaged: {error}") from error
-        self.check_sum(source)
+        # NumPy has some of the format's types not at all, and no room for some of its sizes.
+        except (SafetensorError, OSError, TypeError, AttributeError, ValueError) as error:
+            raise ModelFileError(
+                f"{self.path / source}: damaged, or not weights that nmt wrote",
+                hint=self._mend_hint(source),
+            ) from error
+        if not prefix and self.manifest.parts not in ({}, _sizes_of_parts(weights)):
+            raise ModelFileError(
+                f"{self.path / source}: these are not the weights of the model",
+                hint=self._mend_hint(source),
+            )
         if name := _not_finite(weights):
             raise ModelFileError(
                 f"{self.path / source}: '{name}' has numbers that are not finite",
@@ -238,15 +247,13 @@ def save_bundle(
         conversion.write(folder / CTRANSLATE2 / number_format, number_format)
         known = vocabularies.languages
         languages = known if known.tokens else Languages.of(config)
-        parts = Counter[str]()  # weights by the first word of their names
-        for name, array in weights.items():
-            parts[name.split(".")[0]] += int(array.size)
+        parts = _sizes_of_parts(weights)
         manifest = Manifest(
             name=config.name,
             task=config.task,
             source_lang=languages.default[0],
             target_lang=languages.default[1],
-            parameters=parts.total(),
+            parameters=sum(parts.values()),
             model=config.model.model_dump(mode="json"),
             decode=config.decode.model_dump(mode="json"),
             chat=config.chat.model_dump(mode="json"),
@@ -255,7 +262,7 @@ def save_bundle(
             training=training,
             versions=versions(),
             ctranslate2={"auto": number_format, "formats": {number_format: {}}},
-            parts=dict(parts),
+            parts=parts,
             licence=config.data.licence,
             classification=classification_of(config),
             languages=languages.as_json(),
@@ -273,7 +280,11 @@ def add_ctranslate2(bundle: Bundle, number_format: str) -> Bundle:
     folder = bundle.path / CTRANSLATE2 / number_format
     with changing(bundle) as now:
         with atomic_dir(folder) as temporary:
-            conversion.write(temporary, number_format)
+            try:
+                conversion.write(temporary, number_format)
+            except (LookupError, ValueError, TypeError) as error:
+                problem = "these are not the weights of the model"
+                raise ModelFileError(f"{bundle.path / WEIGHTS}: {problem}") from error
         known = now.manifest.ctranslate2
         formats = {**known.get("formats", {}), number_format: {}}
         return rewrite_manifest(
@@ -318,6 +329,14 @@ def _not_finite(weights: "Arrays") -> str | None:
     import numpy as np
 
     return next((name for name, a in weights.items() if not np.isfinite(a).all()), None)
+
+
+def _sizes_of_parts(weights: "Arrays") -> dict[str, int]:
+    """Return how many numbers there are, by the first word of the names."""
+    parts = Counter[str]()
+    for name, array in weights.items():
+        parts[name.split(".")[0]] += int(array.size)
+    return dict(parts)
 
 
 def describe_file(file: Path) -> dict[str, Any]:

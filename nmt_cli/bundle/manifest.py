@@ -178,6 +178,7 @@ _VALUES: dict[Any, Any] = {
         **dict.fromkeys(("history_turns?", "rerank?"), _WHOLE),
         **dict.fromkeys(("borrowed_history?", "anti_generic_weight?"), float),
         "persona?": (None, str),
+        "format?": ("nmt", "blenderbot", "blenderbot-small"),
     },
     "vocabulary": {"source": _COUNT, "target": _COUNT, "joint": bool, "tags?": _WHOLE},
     "scores": {...: {...: {"score": float, "signature": str}}},

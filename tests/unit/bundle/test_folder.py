@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy_transformer import Architecture, random_weights
+from safetensors.numpy import save_file
 
 import nmt_cli
 from nmt_cli.bundle.finding import find_bundle
@@ -21,6 +23,7 @@ from nmt_cli.bundle.folder import (
     WEIGHTS,
     add_ctranslate2,
     changing,
+    describe_file,
     open_bundle,
     rewrite_manifest,
     save_bundle,
@@ -349,6 +352,7 @@ class TestOpen:
             ("ctranslate2", {"formats": {"float32": {"megabytes": None}}}),
             ("ctranslate2", {"formats": {"float32": {"bleu": 3.0}}}),
             ("training", {"dev_loss": "low"}),
+            ("chat", {"format": "x"}),
             ("ctranslate2", {"auto": "../../other"}),
             ("ctranslate2", {"formats": {"../x": {}}, "auto": "../x"}),
             ("files", {"/dev/zero": {"bytes": 0, "sha256": ""}}),
@@ -500,10 +504,48 @@ def test_damaged_weights_are_told(save, content):
         bundle.load_weights()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda weights: weights.pop("decoder.norm.scale"),
+        lambda weights: weights.update(other=weights.pop("decoder.norm.scale")),
+        lambda weights: weights.update({"decoder.other": weights.pop("decoder.norm.scale")}),
+        lambda weights: weights.clear(),
+    ],
+)
+def test_weights_of_another_model_are_told(save, weights, change):
+    path = save().path
+    change(weights)
+    contiguous = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    forge(path, lambda file: save_file(contiguous, file))
+    with pytest.raises(
+        ModelFileError, match="these are not the weights of the model"
+    ):
+        add_ctranslate2(open_bundle(path), "int8")
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("F8_E4M3", [4]), ("F32", [0, 1 << 62])])
+def test_weights_that_numpy_cannot_have_are_told(save, kind, shape):
+    path = save().path
+    header = {"a": {"dtype": kind, "shape": shape, "data_offsets": [0, shape[0]]}}
+    head = json.dumps(header).encode()
+    content = len(head).to_bytes(8, "little") + head + bytes(shape[0])
+    forge(path, lambda file: file.write_bytes(content))
+    with pytest.raises(ModelFileError, match="damaged, or not weights that nmt wrote"):
+        open_bundle(path).load_weights()
+
+
+def forge(path: Path, write: Callable[[Path], object]) -> None:
+    """Write other weights, with the right checksums."""
+    write(path / WEIGHTS)
+    files = json.loads((path / MANIFEST).read_text())["files"]
+    change_manifest(path, files=files | {WEIGHTS: describe_file(path / WEIGHTS)})
+
+
 def test_missing_weights_are_told(save):
     bundle = save()
     (bundle.path / WEIGHTS).unlink()
-    with pytest.raises(ModelFileError, match=r"model\.safetensors: damaged: "):
+    with pytest.raises(ModelFileError, match=r"model\.safetensors: cannot be read: No such file"):
         bundle.load_weights()
 
 
