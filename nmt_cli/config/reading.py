@@ -208,9 +208,9 @@ def _hashed_files(folder: Path) -> list[tuple[Path, _Hashed]]:
                 (Path(file), _Hashed(state.get("size", 0), state.get("mtime", 0), digest))
                 for file, (state, digest) in known
             ]
+            return sorted(found, key=lambda item: item[1].size)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            continue
-        return sorted(found, key=lambda item: item[1].size)
+            continue  # it is not there, or damaged
     return []
 
 

@@ -204,7 +204,14 @@ class FileHashes:
         self._known: dict[str, object] = known if isinstance(known, dict) else {}
 
     def __call__(self, file: Path) -> str:
-        """Return the hexadecimal SHA-256 of a file's bytes."""
+        """Return the hexadecimal SHA-256 of a file, and write it down once that is settled."""
+        before, digest = self._known.get(name := str(file.resolve())), self.of(file)
+        if self._known.get(name) != before and self._known[name] != [{}, digest]:
+            self.save()
+        return digest
+
+    def of(self, file: Path) -> str:
+        """Return the hexadecimal SHA-256 of a file's bytes; nothing is written."""
         name, state = str(file.resolve()), _state(file)
         match self._known.get(name):
             case [known, str(digest)] if known == state:
@@ -214,8 +221,6 @@ class FileHashes:
         if _state(file) == state:
             is_settled = max(state["mtime"], state["ctime"]) < started - _SETTLED_NS
             self._known[name] = [state if is_settled else {}, digest]
-            if is_settled:
-                self.save()
         return digest
 
     def save(self) -> None:

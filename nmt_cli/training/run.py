@@ -162,8 +162,11 @@ def prepare(
     warnings = [*filter(None, [label_warning(config)])]
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
-        text = text_hashes(corpora, hashes)
+        text = text_hashes(corpora, hashes.of)
         check_text_and_keys(run, begun, config, text, start)
+        for file in corpora.files("test"):  # so that it is noticed when they change
+            hashes.of(file)
+        hashes.save()  # not before: what a refused run saw is not what the model learned from
         if vocabularies is None:
             if of_run is not None and not begun:
                 bring(config, corpora, folder.path, hashes, of_run, tell)
@@ -186,9 +189,6 @@ def prepare(
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         find = parts_of if of_run is None else functools.partial(bring_parts, of_run, tell)
         encoded = _encode_splits(config, corpora, encoder, shards, tell, on_encoded, find)
-        for file in corpora.files("test"):  # so that it is noticed when they change
-            hashes(file)
-        hashes.save()
     config = resolve_for_machine(config, tell=tell, choose=machine.choices)
     return Prepared(
         config,

@@ -518,9 +518,7 @@ def test_weights_of_another_model_are_told(save, weights, change):
     change(weights)
     contiguous = {name: np.ascontiguousarray(array) for name, array in weights.items()}
     forge(path, lambda file: save_file(contiguous, file))
-    with pytest.raises(
-        ModelFileError, match="these are not the weights of the model"
-    ):
+    with pytest.raises(ModelFileError, match="these are not the weights of the model"):
         add_ctranslate2(open_bundle(path), "int8")
 
 

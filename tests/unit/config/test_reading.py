@@ -8,6 +8,7 @@ import pytest
 
 from nmt_cli.config.reading import (
     auto_keys,
+    changed_files,
     describe,
     fixed_keys,
     json_schema,
@@ -675,6 +676,16 @@ def test_the_json_schema_has_every_key_and_lets_auto_be():
     beam = schema["$defs"]["DecodeConfig"]["properties"]["beam_size"]
     assert (beam["minimum"], beam["maximum"], beam["default"]) == (1, 512, 5)
     assert "(optimizer steps)" in sections["train"]["properties"]["warmup_steps"]["description"]
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[" * 9999, '{"a": [{"size": "x"}, 5], "b": [{}, 5]}', '{"a": 3}']
+)
+def test_damaged_hashes_of_a_run_are_none(tmp_path, damage):
+    (tmp_path / "config.yaml").write_text(GOOD)
+    (tmp_path / "hashes.json").write_text(damage)
+    assert load_config(str(tmp_path)).data_dir == tmp_path
+    assert changed_files(tmp_path, [tmp_path / "a.en"]) == []
 
 
 def test_a_bundled_runs_configuration_finds_the_bundled_text(tmp_path, monkeypatch):

@@ -79,7 +79,7 @@ class TestFileHashes:
         assert hashes(old_file) == sha256_of(old_file) != first
 
     @pytest.mark.parametrize(
-        "damage", ["", "[]", "{", '{"%s": 3}', '{"%s": [{}, "x"]}', "\xff", "[" * 100_000]
+        "damage", ["", "[]", "{", "[" * 9999, '{"%s": 3}', '{"%s": [{}, "x"]}', "\xff"]
     )
     def test_a_damaged_memory_is_none(self, old_file, hashed, tmp_path, damage):
         path = tmp_path / "hashes.json"

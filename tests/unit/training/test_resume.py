@@ -73,12 +73,14 @@ def test_changed_text_is_named_before_anything_is_written(corpus):
 
 
 def test_changed_development_text_is_named(corpus):
-    begin(run(corpus)[0])
+    folder = begin(run(corpus)[0])
     for side in ("en", "de"):
         with (corpus / f"dev.{side}").open("a") as stream:
             stream.write("red\n")
+    hashes = (folder / "hashes.json").read_bytes()
     with pytest.raises(ConfigError, match=r"other settings: the development text$"):
         run(corpus)
+    assert (folder / "hashes.json").read_bytes() == hashes  # by which `evaluate` tells it
 
 
 def test_a_dry_run_names_what_training_would_refuse(corpus):
