@@ -135,8 +135,9 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
             + shlex.quote(str(bundle.path)),
         )
     head = bundle.load_weights("head.")
-    outputs = {array.shape[-1] for array in head.values()}
-    if outputs != {len(settings["labels"])}:
+    width, labels = bundle.manifest.model["d_model"], len(settings["labels"])
+    shapes = {name: array.shape for name, array in head.items()}
+    if shapes != {"head.kernel": (width, labels), "head.bias": (labels,)}:
         raise ModelFileError(f"{bundle.path}: its outputs are not those of its labels")
     scorer = CTranslate2Scorer(
         bundle.ctranslate2_folder(options.number_format),

@@ -57,6 +57,23 @@ def test_labels_that_the_weights_do_not_have_are_refused(label_bundle):
         load_labeller(changed, EngineOptions())
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"kernel": (16, 3)},
+        {"bias": (3,)},
+        {"kernel": (5, 3), "bias": (3,)},
+        {"kernel": (3,), "bias": (3,)},
+        {"kernel": (16, 3), "bias": (2, 3)},
+    ],
+)
+def test_outputs_that_do_not_fit_are_refused(label_bundle, monkeypatch, shapes):
+    head = {f"head.{name}": np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    monkeypatch.setattr(Bundle, "load_weights", lambda *_: head)
+    with pytest.raises(ModelFileError, match="its outputs are not those of its labels"):
+        load_labeller(open_bundle(label_bundle), EngineOptions())
+
+
 def labels_of(labeller, *lines) -> list[list[str]]:
     return [found.labels for found in labeller.label_windows([list(lines)])]
 
