@@ -14,7 +14,15 @@ from typing import IO, Any
 from nmt_cli.errors import ModelFileError
 
 _VERSION = 6  # of the file format
-_SPECS = ("TransformerSpec", "TransformerEncoderSpec")
+# What `config.json` says beside an epsilon: of an encoder, and more of what has a decoder, too.
+_OF_ENCODER = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<pad>",
+    "multi_query_attention": False,
+}
+_OF_DECODER = {"add_source_bos": False, "add_source_eos": False, "decoder_start_token": "<s>"}
+_SPECS = {"TransformerSpec": _OF_ENCODER | _OF_DECODER, "TransformerEncoderSpec": _OF_ENCODER}
 _BYTES = (4, 1, 2, 4, 2, 2)  # of a number: float32, int8, int16, int32, float16, bfloat16
 _MOST_NAMES = 1 << 16
 
@@ -30,21 +38,32 @@ def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str
         if odd := [entry.name for entry in folder.iterdir() if not entry.is_file()]:
             raise ValueError(f"not an ordinary file: {odd[0]}")
         with file.open("rb") as stream:
-            _check_variables(stream, file.stat().st_size, model, vocabulary)
+            spec = _check_variables(stream, file.stat().st_size, model, vocabulary)
         for file in sorted(folder.glob("*.json")):
-            _check_json(file, json.loads(file.read_text(encoding="utf-8")), vocabulary)
+            values = json.loads(file.read_text(encoding="utf-8"))
+            if file.name == "config.json":
+                _check_config(values, _SPECS[spec])
+            else:
+                _check_tokens(file, values, vocabulary)
     except (OSError, ValueError, RecursionError, struct.error) as error:
         raise ModelFileError(
             f"{file}: damaged: {error}", hint=f"nmt export --format {folder.name} writes it again"
         ) from error
 
 
-def _check_json(file: Path, values: Any, vocabulary: Mapping[str, Any]) -> None:
-    if file.name == "config.json":
-        allowed = (bool, str, float, type(None))
-        if not isinstance(values, dict) or not all(isinstance(v, allowed) for v in values.values()):
-            raise ValueError("not a configuration that nmt wrote")
-    elif not isinstance(values, list) or not all(isinstance(token, str) for token in values):
+def _check_config(values: Any, wanted: Mapping[str, Any]) -> None:
+    more = dict(values) if isinstance(values, dict) else {}
+    found = {key: more.pop(key, None) for key in wanted}
+    epsilon = more.pop("layer_norm_epsilon", None)
+    # 0 equals False, but is none. Another version of CTranslate2 may have more, which must be off.
+    is_ours = json.dumps(found) == json.dumps(wanted)
+    is_ours &= all(value is None or value is False for value in more.values())
+    if not is_ours or not isinstance(epsilon, float) or not 0 < epsilon < 1:
+        raise ValueError("not a configuration that nmt wrote")
+
+
+def _check_tokens(file: Path, values: Any, vocabulary: Mapping[str, Any]) -> None:
+    if not isinstance(values, list) or not all(isinstance(token, str) for token in values):
         raise ValueError("not a list of tokens")
     elif file.name != "source_2_vocabulary.json" and len(values) != _tokens(file.name, vocabulary):
         raise ValueError(f"{len(values)} tokens, not {_tokens(file.name, vocabulary)}")
@@ -56,7 +75,8 @@ def _tokens(name: str, vocabulary: Mapping[str, Any]) -> int:
 
 def _check_variables(
     stream: IO[bytes], size: int, model: Mapping[str, Any], vocabulary: Mapping[str, Any]
-) -> None:
+) -> str:
+    """Check what `model.bin` has, and return what it is."""
     version, spec = _number(stream, "I"), _text(stream)
     if version != _VERSION or spec not in _SPECS:
         raise ValueError(f"not a model that nmt wrote (version {version}, {spec[:40]!r})")
@@ -84,6 +104,7 @@ def _check_variables(
         _check_shape(alias, variables[name], shapes)
     if stream.tell() != size:
         raise ValueError(f"{size} bytes, of which {stream.tell()} belong to the model")
+    return spec
 
 
 def _check_shape(name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -310,7 +310,7 @@ def cannot_load(folder: Path, way_out: str = "") -> Iterator[None]:
     ctranslate2.set_log_level(logging.ERROR)
     try:
         yield
-    except (RuntimeError, ValueError, MemoryError) as error:
+    except (RuntimeError, ValueError, LookupError, MemoryError) as error:
         raise ModelFileError(
             f"{folder}: CTranslate2 cannot load it: {error}",
             hint=f"nmt export --format {folder.name} writes it again{way_out}",

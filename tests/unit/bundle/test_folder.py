@@ -522,6 +522,29 @@ def test_weights_of_another_model_are_told(save, weights, change):
         add_ctranslate2(open_bundle(path), "int8")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"add_source_bos": 0},
+        {"decoder_start_token": "</s>"},
+        {"decoder_start_token": MISSING},
+        {"eos_token": MISSING},
+        {"layer_norm_epsilon": "1e-6"},
+        {"layer_norm_epsilon": float("inf")},
+        {"quantization_type": "x"},
+    ],
+)
+def test_a_configuration_for_ctranslate2_that_nmt_does_not_write(save, changes):
+    path, name = save().path, "ctranslate2/float32/config.json"
+    values = json.loads((path / name).read_text()) | changes
+    values = {key: value for key, value in values.items() if value is not MISSING}
+    forge(path, lambda file: file.write_text(json.dumps(values)), name)
+    with pytest.raises(
+        ModelFileError, match=r"config\.json: damaged: not a configuration that nmt"
+    ):
+        open_bundle(path).ctranslate2_folder()
+
+
 @pytest.mark.parametrize(("kind", "shape"), [("F8_E4M3", [4]), ("F32", [0, 1 << 62])])
 def test_weights_that_numpy_cannot_have_are_told(save, kind, shape):
     path = save().path
@@ -533,11 +556,11 @@ def test_weights_that_numpy_cannot_have_are_told(save, kind, shape):
         open_bundle(path).load_weights()
 
 
-def forge(path: Path, write: Callable[[Path], object]) -> None:
-    """Write other weights, with the right checksums."""
-    write(path / WEIGHTS)
+def forge(path: Path, write: Callable[[Path], object], name: str = WEIGHTS) -> None:
+    """Write other weights, or another file, with the right checksums."""
+    write(path / name)
     files = json.loads((path / MANIFEST).read_text())["files"]
-    change_manifest(path, files=files | {WEIGHTS: describe_file(path / WEIGHTS)})
+    change_manifest(path, files=files | {name: describe_file(path / name)})
 
 
 def test_missing_weights_are_told(save):
