@@ -1,7 +1,7 @@
 """`nmt score`: how likely a model finds given translations."""
 
 from nmt_cli.config.tasks import TRANSLATION
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, number_of
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -45,7 +45,9 @@ def score(
     if source == target == "-":
         raise ConfigError("only one of --input and --reference can be standard input")
     if texts and len(texts) != 2:
-        raise ConfigError(f"give one sentence and one translation (there are {len(texts)} texts)")
+        raise ConfigError(
+            f"give one sentence and one translation (not {number_of(len(texts), 'text')})"
+        )
     where = {"number_format": number_format, "threads": threads, "device": device}
     loaded = opt.open_model(model, TRANSLATION, engine=engine, **where)
     if verbose:

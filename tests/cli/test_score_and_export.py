@@ -50,7 +50,7 @@ def test_plain_log_probabilities(run_nmt, toy_bundle, tmp_path):
     ("arguments", "code", "message"),
     [
         ((), 2, "give either a sentence and its translation, or --input and --reference"),
-        (("a",), 2, "give one sentence and one translation (there are 1 texts)"),
+        (("a",), 2, "give one sentence and one translation (not 1 text)"),
         (("a", "b", "--input", "s", "--reference", "t"), 2, "give either"),
         (("--input", "s"), 2, "give either"),
         (("--input", "s", "--reference", "t"), 3, "s has 2 lines, t has 1"),
