@@ -26,7 +26,7 @@ from nmt_cli.text.tokenizer import Subwords
 from nmt_cli.text.vocabulary import Vocabularies
 
 _NOTHING_TO_SAY = "..."
-_NOT_OF_CHATS = ("to", "from", "n_best")  # options of a search that have no effect here
+NOT_OF_CHATS = ("to", "from", "n_best")  # options of a search that have no effect here
 _SECOND_BEAM = 4
 _LOOP_WORDS, _LOOP_TIMES = 4, 4  # a loop: up to so many words, so many times in a row
 _WAITING = "\ue000"  # the first half of an escape of the vocabulary's
@@ -99,7 +99,7 @@ class ChatSession:
     def settings(self) -> dict[str, Any]:
         """Return every option of the conversation and of its search, with its value."""
         values = self.options.typed() | self.search.typed()
-        return {name: value for name, value in values.items() if name not in _NOT_OF_CHATS}
+        return {name: value for name, value in values.items() if name not in NOT_OF_CHATS}
 
     def set(self, *settings: str, **flags: Any) -> dict[str, Any]:
         """Change options together; return all that changed, and all that were given.
@@ -113,7 +113,7 @@ class ChatSession:
                 `SearchOptions.asked`. None is changed then.
         """
         before = self.settings()
-        given = read_settings(settings, ChatOptions, SearchOptions, without=_NOT_OF_CHATS)
+        given = read_settings(settings, ChatOptions, SearchOptions, without=NOT_OF_CHATS)
         given |= {name: value for name, value in flags.items() if value is not None}
         of_chat = {name: given.pop(name) for name in self.options.names() if name in given}
         options = self.options.override(**of_chat)

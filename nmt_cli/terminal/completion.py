@@ -79,9 +79,11 @@ def _search_keys() -> list[str]:
 
 
 def _chat_keys() -> list[str]:
-    from nmt_cli.search.options import ChatOptions
+    from nmt_cli.search.chat_session import NOT_OF_CHATS
+    from nmt_cli.search.options import ChatOptions, SearchOptions
 
-    return [*_search_keys(), *(f"{name}=" for name in ChatOptions.names())]
+    names = [*SearchOptions.names(), *ChatOptions.names()]
+    return [f"{name}=" for name in names if name not in NOT_OF_CHATS]
 
 
 def _models() -> list[str]:

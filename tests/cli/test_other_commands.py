@@ -521,6 +521,7 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
         ("nmt train --set model.d_", {"model.d_model=", "model.d_ff="}),
         ("nmt translate --set top", {"top_k=", "top_p="}),
         ("nmt chat --set hist", {"history_turns="}),
+        ("nmt chat --set n", {"no_repeat_ngram_size="}),  # and not n_best
         ("nmt init --preset quick", {"quickstart"}),
         ("nmt train --dry", {"--dry-run"}),
         ("nmt help tr", {"train", "translate"}),
