@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt_cli.errors import ModelFileError
+from nmt_cli.text.special_tokens import CONTROL_TOKENS
 
 _VERSION = 6  # of the file format
 # What `config.json` says beside an epsilon: of an encoder, and more of what has a decoder, too.
@@ -67,6 +68,8 @@ def _check_tokens(file: Path, values: Any, vocabulary: Mapping[str, Any]) -> Non
         raise ValueError("not a list of tokens")
     elif file.name != "source_2_vocabulary.json" and len(values) != _tokens(file.name, vocabulary):
         raise ValueError(f"{len(values)} tokens, not {_tokens(file.name, vocabulary)}")
+    elif not file.name.startswith("source_") and tuple(values[:3]) != CONTROL_TOKENS[:3]:
+        raise ValueError(f"its first tokens are not {' '.join(CONTROL_TOKENS[:3])}")
 
 
 def _tokens(name: str, vocabulary: Mapping[str, Any]) -> int:

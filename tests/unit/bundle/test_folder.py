@@ -545,6 +545,14 @@ def test_a_configuration_for_ctranslate2_that_nmt_does_not_write(save, changes):
         open_bundle(path).ctranslate2_folder()
 
 
+def test_a_vocabulary_for_ctranslate2_without_the_control_tokens(save):
+    path, name = save().path, "ctranslate2/float32/shared_vocabulary.json"
+    text = (path / name).read_text().replace('"<s>"', '"<S>"')
+    forge(path, lambda file: file.write_text(text), name)
+    with pytest.raises(ModelFileError, match="its first tokens are not <pad> <s> </s>"):
+        open_bundle(path).ctranslate2_folder()
+
+
 @pytest.mark.parametrize(("kind", "shape"), [("F8_E4M3", [4]), ("F32", [0, 1 << 62])])
 def test_weights_that_numpy_cannot_have_are_told(save, kind, shape):
     path = save().path
