@@ -59,7 +59,7 @@ def bench(
         unit = "sentences" if options else "texts"
         facts = f"{len(sources)} {unit} of {statistics.mean(map(len, sources)):.1f} tokens"
         facts += f", beam {options.beam_size}" if options else ""
-        console.result(f"{bundle.path}: {bundle.manifest.parameters:,} parameters, {facts}")
+        console.result(f"{bundle.named}: {bundle.manifest.parameters:,} parameters, {facts}")
         console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
     for name, number_format in engines:
         where = EngineOptions(engine=name, number_format=number_format, threads=threads)

@@ -36,7 +36,7 @@ def info(
     size, words = manifest.model, manifest.vocabulary
     parts = ", ".join(f"{name} {count:,}" for name, count in manifest.parts.items())
     rows = {
-        "model": str(bundle.path),
+        "model": bundle.named,
         "task": f"{manifest.task} {manifest.known_languages.text}".strip(),
         "architecture": f"{manifest.layers} layers, "
         f"d_model {size['d_model']}, d_ff {size['d_ff']}, {size['num_heads']} heads, "

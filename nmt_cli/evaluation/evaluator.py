@@ -182,7 +182,7 @@ class Evaluator:
             raise ConfigError("--glossary is for translation models")
         bundle, first = self.bundle, self._judged(self.bundle)
         corpus = corpus_of(first)
-        results = [Result(str(bundle.path), first.outputs(), settings=_model_facts(bundle))]
+        results = [Result(bundle.named, first.outputs(), settings=_model_facts(bundle))]
         for text in self.others:
             if Path(text).is_file():
                 results.append(self._read_labels(text, first.labels))
@@ -190,11 +190,11 @@ class Evaluator:
             other = find_bundle(text, bundle.manifest.facts)
             if _labels_of(other) != _labels_of(bundle):
                 raise ConfigError(
-                    f"{other.path} has other labels than {bundle.path}, or reads other texts",
+                    f"{other.named} has other labels than {bundle.named}, or reads other texts",
                     hint="nmt info shows the labels of a model",
                 )
             outputs = self._judged(other).outputs()
-            results.append(Result(str(other.path), outputs, settings=_model_facts(other)))
+            results.append(Result(other.named, outputs, settings=_model_facts(other)))
         return LabelComparison(results, corpus, first)
 
     def _judged(self, bundle: Bundle) -> Judged:
@@ -203,7 +203,7 @@ class Evaluator:
         self.on_engine(described(labeller.scorer, bundle, self.options))
         if cut := labeller.num_cut([example.source for example in examples]):
             self.on_note(
-                f"{bundle.path} does not read {cut:,} of {number_of(total, 'text')} to the end "
+                f"{bundle.named} does not read {cut:,} of {number_of(total, 'text')} to the end "
                 f"(model.max_length is {labeller.max_length:,})"
             )
         return judge(labeller, examples, lambda done: self.on_progress(done, total))
@@ -371,10 +371,10 @@ def read_examples(
         is_wanted = [all(a in ("", b) for a, b in zip(way, of, strict=True)) for of in told]
         examples = list(itertools.compress(examples, is_wanted))
     if not examples and any(way):
-        raise DataError(f"{bundle.path}: no {split} corpus is {'-'.join(filter(None, way))}")
+        raise DataError(f"{bundle.named}: no {split} corpus is {'-'.join(filter(None, way))}")
     if not examples:
         raise DataError(
-            f"the configuration of {bundle.path} has no {split} corpus",
+            f"the configuration of {bundle.named} has no {split} corpus",
             hint="give --input and --reference, or --split dev",
         )
     targets = sorted({example.way[1] for example in examples} - {""})
@@ -422,10 +422,10 @@ def _labels_of(bundle: Bundle) -> tuple[Any, ...]:
 def _model_facts(bundle: Bundle) -> dict[str, str]:
     """Return what a model is, for people."""
     manifest = bundle.manifest
-    others = "".join(f" and {partner.path}" for partner in bundle.partners)
-    others += f", chosen by {bundle.backward.path}" if bundle.backward else ""
+    others = "".join(f" and {partner.named}" for partner in bundle.partners)
+    others += f", chosen by {bundle.backward.named}" if bundle.backward else ""
     return {
-        "model": f"{bundle.path} ({manifest.name}, {manifest.parameters:,} parameters){others}",
+        "model": f"{bundle.named} ({manifest.name}, {manifest.parameters:,} parameters){others}",
         "trained": f"best at step {manifest.training.get('step', 0):,}, "
         f"fingerprint {manifest.training.get('fingerprint', 'not known')}",
     }

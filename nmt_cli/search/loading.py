@@ -105,7 +105,7 @@ def load_engine(
         engine = "tensorflow"
     elif not options.is_asked and not bundle.manifest.ctranslate2:
         on_note(
-            f"{bundle.path} has no ctranslate2/ folder: using the slower TensorFlow engine "
+            f"{bundle.named} has no ctranslate2/ folder: using the slower TensorFlow engine "
             "(nmt export adds it)"
         )
         engine = "tensorflow"
@@ -130,15 +130,15 @@ def load_labeller(bundle: Bundle, options: EngineOptions) -> "Labeller":
     settings, longest = bundle.manifest.classification, bundle.manifest.model["max_length"]
     if not settings["labels"]:
         raise ModelFileError(
-            f"{bundle.path}: is an encoder without labels",
+            f"{bundle.named}: is an encoder without labels",
             hint="train a classifier from it: nmt train my.yaml --from "
-            + shlex.quote(str(bundle.path)),
+            + shlex.quote(bundle.named),
         )
     head = bundle.load_weights("head.")
     width, labels = bundle.manifest.model["d_model"], len(settings["labels"])
     shapes = {name: array.shape for name, array in head.items()}
     if shapes != {"head.kernel": (width, labels), "head.bias": (labels,)}:
-        raise ModelFileError(f"{bundle.path}: its outputs are not those of its labels")
+        raise ModelFileError(f"{bundle.named}: its outputs are not those of its labels")
     scorer = CTranslate2Scorer(
         bundle.ctranslate2_folder(options.number_format),
         head,

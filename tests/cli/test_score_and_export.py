@@ -155,6 +155,8 @@ def test_what_is_shared_has_a_path_and_a_size(run_nmt, toy_bundle, tmp_path, tar
     assert (record["path"], record["number_format"]) == (target, "float32")
     assert f"{target}: {record['megabytes']:.1f} MB, float32" in done.stderr
     assert record["has_weights"] is False
+    told = run_nmt("info", "-m", target, cwd=tmp_path)
+    assert told.stdout.splitlines()[0].split()[:2] == ["model", target]
 
 
 @pytest.mark.parametrize(
