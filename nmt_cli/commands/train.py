@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -112,14 +113,7 @@ def train(
     if not is_enough:
         console.note("everything but the time is fine")
         return
-    options = {"time": limit, "from": start, "store": store, "workers": workers}
-    options["cluster-token-file"] = token_file
-    options["worker-index"] = None if worker_index is None else str(worker_index)
-    switches = {"fresh": fresh, "trusted-network": is_trusted, "elastic": elastic}
-    words = [f"--set={setting}" for setting in settings]
-    words += [f"--{name}={value}" for name, value in options.items() if value is not None]
-    words += [f"--{name}" for name, is_on in switches.items() if is_on]
-    command = shlex.join(["nmt", "train", *([config] if config else []), *words])
+    command = shlex.join(["nmt", *(word for word in sys.argv[1:] if word != "--dry-run")])
     console.note(f"everything is fine; train with: {command}")
 
 
