@@ -300,7 +300,7 @@ def test_evaluate_compares_models_and_files_of_labels(
     ("other", "code", "said"),
     [
         ("nowhere", 4, "nowhere: no such folder"),
-        ("short.txt", 3, "short.txt has 1 lines, the reference has 30"),
+        ("short.txt", 3, "short.txt has 1 line, the reference has 30"),
         ("wrong.txt", 3, "wrong.txt:30: unknown label 'goood'. Did you mean 'good'?"),
         ("{pairs}", 2, "has other labels than"),
         ("{toy}", 4, "is a translation model, not for classification"),

@@ -250,7 +250,7 @@ def test_evaluate_checks_that_files_fit(run_nmt, pairs, tmp_path):
     (tmp_path / "h").write_text("a b c\n")
     done = run_nmt("evaluate", *pairs, "--hypotheses", "h", cwd=tmp_path)
     assert done.returncode == 3
-    assert "h has 1 lines, the reference has 2" in done.stderr
+    assert "h has 1 line, the reference has 2" in done.stderr
     assert run_nmt("evaluate", "--hypotheses", "h", cwd=tmp_path).returncode == 2
     for to in ("--to", "--target-lang"):
         done = run_nmt("evaluate", *pairs, "--hypotheses", "r", to, "ko", "--json", cwd=tmp_path)

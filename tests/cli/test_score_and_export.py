@@ -54,7 +54,7 @@ def test_plain_log_probabilities(run_nmt, toy_bundle, tmp_path):
         (("a", "b", "--input", "s", "--reference", "t"), 2, "give either"),
         (("--input", "s"), 2, "give either"),
         (("--input", "s", "--reference", "t"), 3, "s has 2 lines, t has 1"),
-        (("--input", "t", "--reference", "s"), 3, "t has 1 lines, s has 2"),
+        (("--input", "t", "--reference", "s"), 3, "t has 1 line, s has 2"),
         (("a", "b", "--engine", "tensorflwo"), 2, "Did you mean 'tensorflow'?"),
         (("a", "b", "--threads", "0"), 2, "--threads must be 1 to 512"),
         (("a", "b", "--threads", "x"), 2, "'x' is not a whole number"),
