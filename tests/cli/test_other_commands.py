@@ -49,7 +49,7 @@ def test_a_model_is_fine_tuned_with_what_init_wrote(run_nmt, texts, toy_bundle):
     assert done.returncode == 0, done.stderr
     assert f"tokens (of {toy_bundle})" in done.stderr
     assert "that has learned already" in done.stderr
-    assert done.stderr.splitlines()[-1].endswith(f"nmt train my.yaml --from={toy_bundle}")
+    assert done.stderr.splitlines()[-1].endswith(f"nmt train my.yaml --from {toy_bundle}")
     done = run_nmt("train", "my.yaml", "--from", "elsewhere", cwd=texts)
     assert done.returncode == 4
     assert "elsewhere: no such folder" in done.stderr
