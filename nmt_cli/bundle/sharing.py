@@ -212,7 +212,7 @@ def _members(file: Path) -> Iterator[tuple[str, int, Callable[[], Any]]]:
                 if not entry.is_dir():
                     yield entry.filename, entry.file_size, partial(archive.open, entry)
         return
-    if not is_archive(file):
+    if not beginning.startswith((_GZIP, _ZSTD)):
         raise _Unfit("it is no .zip, .tar.gz or .tar.zst")
     opened: Any = zstd.open if beginning == _ZSTD else gzip.open
     with opened(file, "rb") as stream:

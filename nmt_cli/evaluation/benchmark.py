@@ -1,6 +1,5 @@
 """How fast a model is here: start-up, time per call, sentences and tokens a second, memory."""
 
-import importlib.util
 import multiprocessing
 import resource
 import statistics
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from nmt_cli.bundle.folder import Bundle, open_bundle
-from nmt_cli.errors import ConfigError, ModelFileError
+from nmt_cli.errors import ConfigError, NmtError
+from nmt_cli.model.tensorflow_setup import check_installed
 from nmt_cli.search.engine import Rows
 from nmt_cli.search.loading import EngineOptions, load_engine, load_labeller, search_options
 from nmt_cli.search.options import SearchOptions
@@ -56,7 +56,7 @@ def engines_of(
 
     Raises:
         ModelFileError: The model lacks what an engine that was asked for needs, or the only one.
-        ModuleNotFoundError: TensorFlow is needed and not installed.
+        NmtError: TensorFlow is needed and not installed.
     """
     is_classifier = bundle.manifest.facts.has_labels
     rows: list[tuple[str, str | None]] = []
@@ -67,11 +67,10 @@ def engines_of(
             rows.append(("ctranslate2", name))
     if engine == "tensorflow" or (engine == "auto" and not formats and not is_classifier):
         try:
-            bundle.load_weights()
-            if importlib.util.find_spec("tensorflow") is None:
-                raise ModuleNotFoundError("it is not installed", name="tensorflow")
+            bundle.check_has_weights()
+            check_installed()
             rows.append(("tensorflow", None))
-        except (ModelFileError, ModuleNotFoundError) as error:
+        except NmtError as error:
             if not rows:
                 raise
             on_note(f"tensorflow is left out: {error}")

@@ -1,12 +1,20 @@
 """What must be set before TensorFlow is first imported. Called by all that need it."""
 
 import contextlib
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from nmt_cli.errors import NmtError
+
+
+def check_installed() -> None:
+    """Raise NmtError unless TensorFlow is installed; it is not imported."""
+    if importlib.util.find_spec("tensorflow") is None:
+        hint = "install it with all else that is missing: pip install nmt-cli"
+        raise NmtError("this needs tensorflow, which is not installed", hint=hint)
 
 
 def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> None:
@@ -20,14 +28,9 @@ def quiet_tensorflow(threads: int | None = None, *, use_gpu: bool = True) -> Non
     # By itself TensorFlow uses oneDNN only where it knows the processor; its matrix products are
     # faster on the others, too: twice as fast on AVX2.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    check_installed()
     with _silent_stderr():
-        try:
-            import tensorflow as tf
-        except ModuleNotFoundError as error:
-            if error.name != "tensorflow":
-                raise
-            hint = "install it with all else that is missing: pip install nmt-cli"
-            raise NmtError("this needs tensorflow, which is not installed", hint=hint) from error
+        import tensorflow as tf
 
         tf.get_logger().setLevel("ERROR")
         with contextlib.suppress(RuntimeError):  # it has begun, in a program of one's own
