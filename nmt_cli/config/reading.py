@@ -8,23 +8,23 @@ import functools
 import json
 import operator
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from nmt_cli.config.schema import Config, CorpusConfig, Section
+from nmt_cli.config.text_memory import remembered_dir
 from nmt_cli.errors import ConfigError, did_you_mean
-from nmt_cli.files import sha256_of
 from nmt_cli.resources import bundled_configs, bundled_root
 
 DEFAULT_CONFIG = "quickstart"
-RUN_CONFIG, HASHES = "config.yaml", "hashes.json"  # of a run folder
+RUN_CONFIG = "config.yaml"  # of a run folder
 _ENDINGS = (".yaml", ".yml")
 _MOST_VALUES = 20_000
 _MOST_EXACT = 2.0**53  # up to which a float is the number that was written
@@ -120,7 +120,7 @@ def load_config(name: str | None, overrides: list[str] | None = None) -> LoadedC
     auto = _take_out_auto(tree)
     config = _validated(tree, places, shown, problems)
     is_moved = any(override.startswith("data.dir=") for override in overrides or [])
-    remembered = None if is_moved else _remembered_dir(config, path)
+    remembered = None if is_moved else remembered_dir(config, path.parent)
     return LoadedConfig(config, _data_dir(config, path, remembered), shown, auto)
 
 
@@ -154,64 +154,6 @@ def _data_dir(config: Config, path: Path, remembered: Path | None) -> Path:
     with_files = [d for d in known if any((d / name).is_file() for name in config.data.files)]
     there = next(filter(Path.is_dir, folders), folders[1])
     return next(iter(with_files), remembered or there)
-
-
-def _remembered_dir(config: Config, path: Path) -> Path | None:
-    """Return where a run's text was, rather where it is unchanged; None if that is not known."""
-    found: list[Path] = []
-    for file, hashed in _hashed_files(path.parent):
-        for name in config.data.files:
-            if str(file).endswith(f"/{name}"):
-                found.append(Path(str(file).removesuffix(f"/{name}")))
-                if hashed.is_of(file):
-                    return found[-1]
-    return next(iter(found), None)
-
-
-def changed_files(folder: Path, files: Iterable[Path]) -> list[Path]:
-    """Return those of a run's files that are not as they were when it read them.
-
-    `folder` is that of the run or of the model in it.
-    """
-    known: dict[str, list[_Hashed]] = {}
-    for file, hashed in _hashed_files(folder):
-        known.setdefault(file.name, []).append(hashed)
-    return [
-        file
-        for file in files
-        if file.name in known and not any(hashed.is_of(file) for hashed in known[file.name])
-    ]
-
-
-class _Hashed(NamedTuple):
-    """What `hashes.json` has of a file."""
-
-    size: int
-    mtime: int  # nanoseconds
-    sha256: str
-
-    def is_of(self, file: Path) -> bool:
-        """Return whether a file is there and has the same content."""
-        if not file.is_file():
-            return False
-        found = file.stat()
-        is_same = (found.st_size, found.st_mtime_ns) == (self.size, self.mtime)
-        return is_same or sha256_of(file) == self.sha256
-
-
-def _hashed_files(folder: Path) -> list[tuple[Path, _Hashed]]:
-    """Return what a run, or that of a model, remembers of its files, the smallest first."""
-    for of_run in (folder, folder.parent):
-        try:
-            known = json.loads((of_run / HASHES).read_text(encoding="utf-8")).items()
-            found = [
-                (Path(file), _Hashed(state.get("size", 0), state.get("mtime", 0), digest))
-                for file, (state, digest) in known
-            ]
-            return sorted(found, key=lambda item: item[1].size)
-        except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            continue  # it is not there, or damaged
-    return []
 
 
 def _parse(path: Path, shown: str) -> tuple[dict[str, Any], dict[Location, int], list[str]]:

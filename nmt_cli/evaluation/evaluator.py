@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
-from nmt_cli.config.reading import RUN_CONFIG, changed_files, load_config
+from nmt_cli.config.reading import RUN_CONFIG, load_config
+from nmt_cli.config.text_memory import changed_files
 from nmt_cli.encoding import UTF8
 from nmt_cli.errors import ConfigError, DataError, number_of
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result

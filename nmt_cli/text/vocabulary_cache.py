@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.config.reading import HASHES
 from nmt_cli.config.schema import Config
+from nmt_cli.config.text_memory import HASHES
 from nmt_cli.errors import ModelFileError
 from nmt_cli.files import crc32_of, sha256_of, write_bytes, write_text
 from nmt_cli.stores import Store

@@ -8,7 +8,6 @@ import pytest
 
 from nmt_cli.config.reading import (
     auto_keys,
-    changed_files,
     describe,
     fixed_keys,
     json_schema,
@@ -19,6 +18,7 @@ from nmt_cli.config.reading import (
     with_values,
 )
 from nmt_cli.config.schema import Config, Section
+from nmt_cli.config.text_memory import changed_files
 from nmt_cli.errors import ConfigError
 from nmt_cli.resources import bundled_configs
 
