@@ -15,6 +15,7 @@ WINDOW_PAIRS = 2 * WINDOW_LINES  # that are scored together
 
 RUNS_DIR = Path("runs")  # in the working folder: a folder for each run
 DEFAULT_FILE = "nmt.yaml"  # what `nmt init` writes
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 def bundled_root() -> Path:
@@ -53,3 +54,21 @@ def available_cores() -> int:
     """Return the processor cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def processor_flags() -> set[str]:
+    """Return what the processor can do, such as `avx2`, as Linux names it; nothing elsewhere."""
+    facts = processor_facts()
+    flags = (facts[name] for name in facts if name in ("flags", "Features"))
+    return set(next(flags, "").split())
+
+
+def processor_facts() -> dict[str, str]:
+    """Return what Linux knows of the first processor core; nothing elsewhere."""
+    if not _CPUINFO.is_file():
+        return {}
+    facts: dict[str, str] = {}
+    for line in _CPUINFO.read_text().splitlines():
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    return facts

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 from nmt_cli.config.schema import Config
 from nmt_cli.errors import ConfigError
-from nmt_cli.resources import available_cores
+from nmt_cli.resources import available_cores, processor_flags
 
 _TRAINING = 3  # forward, and twice as much backward
 _LAYER_PASSES, _LOGIT_PASSES, _WEIGHT_PASSES = 300, 5, 18
 _LAYER_ELEMENTS = 50_000_000  # whose time the dispatch of a layer's operations takes
 _BETWEEN = 1.2  # times a step, with the batch before it and its share of checkpoints
 _SEARCHING = 2.4  # times its products: 2.2 to 3.3, fewer hypotheses more; 1.5 to 2.1 for scores
+_WITHOUT_AVX512 = 0.6  # of TensorFlow's rate: there OpenBLAS has no kernels for small matrices
 _MUON_PRODUCTS = 7.5  # multiply-adds a weight and column
 _MEASURED_S = 0.15
 _MANY, _SIDE = 256, 64
@@ -62,9 +63,10 @@ def measure_machine() -> Machine:
 
     many = np.full((_MANY, _SIDE, _SIDE), 1e-3, np.float32)
     one = np.eye(_SIDE, dtype=np.float32)
-    cores = available_cores()
+    cores, flags = available_cores(), processor_flags()
+    slowed = _WITHOUT_AVX512 if "avx2" in flags and "avx512f" not in flags else 1
     return Machine(
-        products=cores * rate(lambda: many @ one, many.size * _SIDE),
+        products=cores * rate(lambda: many @ one, many.size * _SIDE) / slowed,
         elements=cores * rate(lambda: np.multiply(many, 1.0, out=many), many.size),
     )
 

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import platform
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle.folder import versions
@@ -16,10 +15,9 @@ from nmt_cli.config.auto import Choice, Device
 from nmt_cli.config.schema import Config
 from nmt_cli.distributed.cluster import ALONE, Cluster
 from nmt_cli.model.tensorflow_setup import find_device, quiet_tensorflow
-from nmt_cli.resources import available_cores
+from nmt_cli.resources import available_cores, processor_facts, processor_flags
 from nmt_cli.training.auto_values import LANES, PRECISION, AnyMachine
 
-_CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_CPU_FLAGS = {"avx512_bf16", "amx_bf16"}
 _BFLOAT16_GPU_CAPABILITY = (8, 0)
 _SIDE = 2048  # of a matrix that a GPU is measured with
@@ -73,7 +71,7 @@ def describe_environment(replicas: int) -> dict[str, str]:
         tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name)
         for gpu in tf.config.list_physical_devices("GPU")
     ]
-    processor = _cpu_facts(_CPUINFO).get("model name") or platform.machine()
+    processor = processor_facts().get("model name") or platform.machine()
     return {
         **versions(),
         "keras": version("keras"),
@@ -131,25 +129,8 @@ def choose_precision(config: Config) -> Choice:
         details = tf.config.experimental.get_device_details(gpus[0])
         fast = details.get("compute_capability", (0, 0)) >= _BFLOAT16_GPU_CAPABILITY
     else:
-        fast = bool(_BFLOAT16_CPU_FLAGS & _cpu_flags(_CPUINFO))
+        fast = bool(_BFLOAT16_CPU_FLAGS & processor_flags())
     device = "GPU" if gpus else "processor"
     if fast:
         return Choice("bfloat16", f"the {device} supports it for matrix products")
     return Choice("float32", f"the {device} does not support bfloat16 for matrix products")
-
-
-def _cpu_flags(cpuinfo: Path) -> set[str]:
-    facts = _cpu_facts(cpuinfo)
-    flags = (facts[name] for name in facts if name in ("flags", "Features"))
-    return set(next(flags, "").split())
-
-
-def _cpu_facts(cpuinfo: Path) -> dict[str, str]:
-    """Return what Linux knows of the first processor core; nothing elsewhere."""
-    if not cpuinfo.is_file():
-        return {}
-    facts: dict[str, str] = {}
-    for line in cpuinfo.read_text().splitlines():
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
-    return facts

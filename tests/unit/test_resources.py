@@ -57,3 +57,18 @@ def test_what_a_person_keeps_lies_where_the_system_wants_it(monkeypatch, platfor
     if home is not None:
         monkeypatch.setenv("XDG_DATA_HOME", home)
     assert resources.user_data_dir() == Path(expected)
+
+
+@pytest.mark.parametrize("name", ["flags\t\t", "Features\t"])
+def test_flags_are_read_from_cpuinfo(tmp_path, monkeypatch, name):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\nvendor_id\t: x\n{name}: fpu avx512_bf16\nflags : other\n")
+    monkeypatch.setattr(resources, "_CPUINFO", cpuinfo)
+    assert resources.processor_flags() == {"fpu", "avx512_bf16"}
+
+
+def test_other_systems_have_no_cpuinfo(tmp_path, monkeypatch):
+    monkeypatch.setattr(resources, "_CPUINFO", tmp_path / "cpuinfo")
+    assert resources.processor_flags() == set()
+    (tmp_path / "cpuinfo").write_text("processor : 0\n")
+    assert resources.processor_flags() == set()

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from nmt_cli import resources
 from nmt_cli.config.schema import Config
 from nmt_cli.training import device
 from nmt_cli.training.device import (
@@ -20,7 +21,7 @@ def of_width(d_model: int) -> Config:
 
 def test_a_narrow_model_is_trained_in_float32_on_a_processor(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
-    monkeypatch.setattr(device, "_cpu_flags", lambda _: {"amx_bf16"})
+    monkeypatch.setattr(device, "processor_flags", lambda: {"amx_bf16"})
     assert choose_precision(of_width(128)).value == "float32"
     assert choose_precision(of_width(256)).value == "bfloat16"
 
@@ -37,7 +38,7 @@ def test_a_narrow_model_is_trained_in_float32_on_a_processor(monkeypatch):
 )
 def test_a_processor_without_bfloat16_products_takes_float32(monkeypatch, flags, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
-    monkeypatch.setattr(device, "_cpu_flags", lambda _: flags)
+    monkeypatch.setattr(device, "processor_flags", lambda: flags)
     chosen = choose_precision(of_width(256))
     assert chosen.value == expected
     assert "processor" in chosen.reason
@@ -55,7 +56,7 @@ def test_a_processor_without_bfloat16_products_takes_float32(monkeypatch, flags,
 def test_a_gpu_takes_bfloat16_from_ampere_on(monkeypatch, details, expected):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["gpu"])
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
-    monkeypatch.setattr(device, "_cpu_flags", lambda _: {"avx512_bf16"})
+    monkeypatch.setattr(device, "processor_flags", lambda: {"avx512_bf16"})
     chosen = choose_precision(of_width(256))
     assert chosen.value == expected
     assert "GPU" in chosen.reason
@@ -98,23 +99,9 @@ def test_lanes_share_the_cores(monkeypatch, lanes, cores, expected):
     assert found == expected
 
 
-@pytest.mark.parametrize("name", ["flags\t\t", "Features\t"])
-def test_flags_are_read_from_cpuinfo(tmp_path, name):
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text(f"processor\t: 0\nvendor_id\t: x\n{name}: fpu avx512_bf16\nflags : other\n")
-    assert {"fpu", "avx512_bf16"} <= device._cpu_flags(cpuinfo)
-    assert "other" not in device._cpu_flags(cpuinfo)
-
-
-def test_other_systems_have_no_cpuinfo(tmp_path):
-    assert device._cpu_flags(tmp_path / "cpuinfo") == set()
-    (tmp_path / "empty").write_text("processor : 0\n")
-    assert device._cpu_flags(tmp_path / "empty") == set()
-
-
 def test_the_environment_names_versions_device_and_threads(monkeypatch, tmp_path):
     (tmp_path / "cpuinfo").write_text("model name : Abacus 2\n\nmodel name : Abacus 3\n")
-    monkeypatch.setattr(device, "_CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(resources, "_CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
     found = describe_environment(3)
     assert found["tensorflow"] == tf.__version__
