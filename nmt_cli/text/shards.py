@@ -286,8 +286,11 @@ def seal(folder: Path) -> None:
 
 
 def remove_damaged(folder: Path) -> bool:
-    """Delete an encoded split that is not what `seal` saw; return whether it was deleted."""
-    if not is_sealed(folder):
+    """Delete an encoded split that is not what `seal` saw; return whether it was deleted.
+
+    Without checksums, nobody knows: it is of an older version, or its run was killed just then.
+    """
+    if not folder.exists():
         return False
     try:
         sums = json.loads((folder / _CHECKSUMS).read_bytes())

@@ -162,11 +162,7 @@ def prepare(
     warnings = [*filter(None, [label_warning(config)])]
     with os_errors_as(TrainingError, f"{folder.path}: cannot be written"):
         hashes = FileHashes(folder.path)
-        text = text_hashes(corpora, hashes.of)
-        check_text_and_keys(run, begun, config, text, start)
-        for file in corpora.files("test"):  # so that it is noticed when they change
-            hashes.of(file)
-        hashes.save()  # not before: what a refused run saw is not what the model learned from
+        text = _check_text(run, begun, config, corpora, start, hashes)
         if vocabularies is None:
             if of_run is not None and not begun:
                 bring(config, corpora, folder.path, hashes, of_run, tell)
@@ -179,12 +175,7 @@ def prepare(
         encoder = build_encoder(config, vocabularies)
         fingerprint = encoder.fingerprint()
         names = {s: split_name(corpora, fingerprint, s, hashes) for s in ("train", "dev")}
-        # What the chief has on a shared disk is there for all, and is checked by the chief.
-        is_there = all(is_sealed(run.shards / name) for name in names.values())
-        home = run.shards if is_there else folder.shards
-        shards = {split: home / name for split, name in names.items()}
-        if home == folder.shards:
-            _remove_damaged(shards, tell)
+        shards = _find_shards(names, folder, run, tell)
         settings = run_settings(config, text, fingerprint, start)
         check_settings(run, begun, settings | {TEXT_AND_VOCABULARY: shards["train"].name})
         find = parts_of if of_run is None else functools.partial(bring_parts, of_run, tell)
@@ -206,10 +197,37 @@ def prepare(
     )
 
 
-def _remove_damaged(shards: Mapping[str, Path], tell: Callable[[str], None]) -> None:
-    for split, folder in shards.items():
-        if remove_damaged(folder):
-            tell(f"{split}: the encoded text was damaged")
+def _check_text(
+    run: RunFolder,
+    begun: Mapping[str, Any],
+    config: Config,
+    corpora: Corpora,
+    start: Bundle | None,
+    hashes: FileHashes,
+) -> dict[str, str]:
+    """Return the hash of each split's text, which is what the run was begun with, if it was."""
+    text = text_hashes(corpora, hashes.of)
+    check_text_and_keys(run, begun, config, text, start)
+    for file in corpora.files("test"):  # so that it is noticed when they change
+        hashes.of(file)
+    hashes.save()  # not before: what a refused run saw is not what the model learned from
+    return text
+
+
+def _find_shards(
+    names: Mapping[str, str], folder: RunFolder, run: RunFolder, tell: Callable[[str], None]
+) -> dict[str, Path]:
+    """Return where each split's shards are, or are to be.
+
+    What the chief has on a shared disk is there for all, and is checked by the chief.
+    """
+    is_there = all(is_sealed(run.shards / name) for name in names.values())
+    home = run.shards if is_there else folder.shards
+    shards = {split: home / name for split, name in names.items()}
+    for split, path in shards.items():
+        if home == folder.shards and remove_damaged(path):
+            tell(f"{split}: the encoded text was damaged or not complete")
+    return shards
 
 
 def _encode_splits(
