@@ -192,7 +192,7 @@ class _Chief(_Machine):
             pairs = zip_longest(listed, workers, fillvalue="nothing")
             has, lacks = next(pair for pair in pairs if pair[0] != pair[1])
             raise ValueError(f"its --workers says {_shown(has)} where worker 0 has {lacks}")
-        if not isinstance(index, int) or not 0 < index < len(workers):
+        if type(index) is not int or not 0 < index < len(workers):
             raise ValueError(f"its --worker-index is {_shown(index)}")
         if not token and caller.ip not in resolve(workers[index]) | LOOPBACK:
             raise ValueError(f"that is not {workers[index]}, and there is no --cluster-token-file")

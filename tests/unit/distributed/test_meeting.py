@@ -145,14 +145,17 @@ def test_strangers_are_nobody(workers):
     for said in (b"", b"GET / HTTP/1.1\r\n", b"[[], 2]\n", b"half a line", b"\xff\n"):
         greet(workers[0], lambda _, said=said: said)
     same = json.dumps({"version": __version__, "workers": workers, "index": 3}).encode()
+    true = same.replace(b"3}", b"true}")  # an int to Python
     other = b'{"version": "0.1\\u001b[1m"}'
-    for text in (same, other, b'{"version": [{}]}', b"{", b"{}", b"5", b'{"a":' + b"[" * 9000):
+    odd = (b'{"version": [{}]}', b"{", b"{}", b"5", b'{"a":' + b"[" * 9000)
+    for text in (same, true, other, *odd):
         greet(workers[0], lambda theirs, text=text: signed(theirs, text))
     assert chief.is_told(
         "^a connection from 127.0.0.1 was refused: it does not use the protocol of this"
     )
     assert chief.is_told(r"refused: it has nmt 0.1\?\[1m, worker 0 has [0-9.]+$")
     assert chief.is_told("refused: its --worker-index is 3$")
+    assert chief.is_told("refused: its --worker-index is True$")
     assert chief.waits
     assert second.waits
     third = Machine(workers, 2)
