@@ -185,6 +185,8 @@ def save_turns(path: Path, turns: Sequence[str]) -> None:
     """Write a conversation as one dialogue; DataError when the file is something else."""
     from nmt_cli.files import os_errors_as, write_text
 
+    if path.is_fifo():
+        raise DataError(f"{path}: not a file")  # writing would wait for whoever reads
     if path.is_file():
         try:
             read_turns(path)

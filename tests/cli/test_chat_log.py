@@ -1,6 +1,7 @@
 """The log of a conversation: what is read back is what was said, whatever happened to the file."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -104,6 +105,12 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "nmt").write_text("a file")
     with pytest.raises(DataError, match="cannot be saved"):
         ConversationLog.new(MODEL).keep_up(["hi", "hello"])
+
+
+def test_no_conversation_waits_for_the_reader_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match=r"pipe: not a file$"):
+        save_turns(tmp_path / "pipe", ["a", "b"])
 
 
 def test_of_a_file_of_dialogues_the_last_is_loaded(tmp_path):
