@@ -34,7 +34,7 @@ from nmt_cli.augmentation.plan import Augmentation, Maker
 from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import PLAIN_FORMAT
 from nmt_cli.config.reading import to_yaml
-from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.errors import ConfigError, DataError, NmtError, number_of
 from nmt_cli.files import remove_dir, remove_leftovers, write_text
 from nmt_cli.lines import on_ray
 from nmt_cli.parts import Division, folder_of, join
@@ -245,13 +245,14 @@ def _sift(plan: Augmentation) -> Iterator[str]:
     counts: dict[str, Any] = {}
     for maker in plan.makers:
         dropped = {why: n for (name, why), n in sieve.dropped.items() if name == maker.name}
-        counts[maker.name] = {"kept": sieve.num_kept[maker.name], "dropped": dropped}
+        num_kept = sieve.num_kept[maker.name]
+        counts[maker.name] = {"kept": num_kept, "dropped": dropped}
         reasons = ", ".join(f"{n:,} {why}" for why, n in dropped.items()) or "none"
-        yield f"{maker.name}: {sieve.num_kept[maker.name]:,} pairs kept; dropped: {reasons}"
+        yield f"{maker.name}: {number_of(num_kept, 'pair')} kept; dropped: {reasons}"
         useless = sum(n for why, n in dropped.items() if why not in (ALREADY_THERE, UNLIKELY))
-        if useless > _USELESS * (sieve.num_kept[maker.name] + sum(dropped.values())):
+        if useless > _USELESS * (num_kept + sum(dropped.values())):
             yield f"{maker.name} is too bad a model for this: most of its pairs are of no use"
     write_text(plan.folder / "counts.json", json.dumps(counts, indent=1) + "\n")
     if not kept:
         raise DataError(f"{plan.made}: no pair is worth learning from")
-    yield f"made {kept:,} pairs"
+    yield f"made {number_of(kept, 'pair')}"

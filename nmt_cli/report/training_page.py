@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.config.reading import to_yaml
+from nmt_cli.errors import number_of
 from nmt_cli.report.curves import Event, curves_chart
 from nmt_cli.report.page import (
     explained,
@@ -351,11 +352,12 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
         "languages": _languages(config) or "not given",
         "licence": config.data.licence or "not given",
         "folder": config.data.dir,
-        "train": f"{len(train):,} pairs, {int(train.source_offsets[-1]):,} source and "
+        "train": f"{number_of(len(train), 'pair')}, {int(train.source_offsets[-1]):,} source and "
         f"{int(train.target_offsets[-1]):,} {targets}",
-        "dev": f"{len(prepared.dev):,} pairs",
+        "dev": number_of(len(prepared.dev), "pair"),
         "left out of train": f"{_blank(prepared)}; "
-        f"{num_too_long(train, longest):,} pairs longer than model.max_length ({longest:,} tokens)",
+        f"{number_of(num_too_long(train, longest), 'pair')} longer than model.max_length "
+        f"({longest:,} tokens)",
         "vocabulary": f"{tokens} tokens{', joint' if words.joint else ''}",
         "fingerprint": prepared.fingerprint,
     }
@@ -365,7 +367,7 @@ def _blank(prepared: "Prepared") -> str:
     counts = prepared.num_blank
     if len(counts) < len(prepared.config.data.train):
         return "pairs without text on a side (not counted)"
-    return f"{sum(counts.values()):,} pairs without text on a side"
+    return f"{number_of(sum(counts.values()), 'pair')} without text on a side"
 
 
 def _size(num_bytes: float) -> str:

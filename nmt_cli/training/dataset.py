@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from nmt_cli.config.schema import Config
-from nmt_cli.errors import TrainingError
+from nmt_cli.errors import TrainingError, number_of
 from nmt_cli.search.glossary import Glossary
 from nmt_cli.text.batches import (
     Batch,
@@ -74,8 +74,8 @@ def check_trainable(corpus: EncodedCorpus, config: Config) -> None:
     weights = epoch_weights(sizes, config)
     if sum(map(operator.mul, sizes, weights)) < 1.0:
         raise TrainingError(
-            f"data.train has {sum(sizes):,} pairs, but with weight {max(weights):g} an epoch has "
-            f"none of them",
+            f"data.train has {number_of(sum(sizes), 'pair')}, but with weight {max(weights):g} "
+            f"an epoch has none of them",
             hint="give one corpus a weight of 1.0; the others are relative to it",
         )
 

@@ -66,9 +66,7 @@ def test_it_is_written_at_each_evaluation_and_goes_on_with_the_run(follow):
     assert "From step 0, step 11 on" in page.of("h3")
     assert "finished at step 20" in " ".join(page.of("body", "p"))
     card = page.of("section", "dd")
-    assert (
-        "1 pairs without text on a side; 1 pairs longer than model.max_length (24 tokens)" in card
-    )
+    assert "1 pair without text on a side; 1 pair longer than model.max_length (24 tokens)" in card
     cells = page.of("section", "td")
     assert "train.en + train.de" in cells
     assert "1,501" in cells
