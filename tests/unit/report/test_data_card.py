@@ -3,6 +3,7 @@
 from html_page import Page
 
 from nmt_cli.config.reading import load_config
+from nmt_cli.errors import number_of
 from nmt_cli.report.page import page
 from nmt_cli.report.training_page import data_card
 from nmt_cli.training.run import prepare
@@ -39,7 +40,8 @@ def test_files_pairs_and_what_is_left_out(toy_corpus, tmp_path, monkeypatch):
             max(s, t) > 12
             for s, t in zip(run.train.source_lengths, run.train.target_lengths, strict=True)
         )
-        assert f" {too_long:,} pairs longer than model.max_length" in facts["left out of train"]
+        left_out = f" {number_of(too_long, 'pair')} longer than model.max_length"
+        assert left_out in facts["left out of train"]
         assert too_long >= 1
         assert " source and " in facts["vocabulary"]
         assert facts["fingerprint"] == run.fingerprint
