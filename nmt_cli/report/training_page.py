@@ -345,6 +345,7 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
     config, train, words = prepared.config, prepared.train, prepared.vocabularies
     longest = config.model.max_length
     targets = config.facts.targets
+    blank = sum(prepared.num_blank.values())
     tokens = f"{words.source.vocab_size:,}"
     if not words.joint:
         tokens = f"{tokens} source and {words.target.vocab_size:,} target"
@@ -355,19 +356,12 @@ def _facts(prepared: "Prepared") -> dict[str, str]:
         "train": f"{number_of(len(train), 'pair')}, {int(train.source_offsets[-1]):,} source and "
         f"{int(train.target_offsets[-1]):,} {targets}",
         "dev": number_of(len(prepared.dev), "pair"),
-        "left out of train": f"{_blank(prepared)}; "
+        "left out of train": f"{number_of(blank, 'pair')} without text on a side; "
         f"{number_of(num_too_long(train, longest), 'pair')} longer than model.max_length "
         f"({longest:,} tokens)",
         "vocabulary": f"{tokens} tokens{', joint' if words.joint else ''}",
         "fingerprint": prepared.fingerprint,
     }
-
-
-def _blank(prepared: "Prepared") -> str:
-    counts = prepared.num_blank
-    if len(counts) < len(prepared.config.data.train):
-        return "pairs without text on a side (not counted)"
-    return f"{number_of(sum(counts.values()), 'pair')} without text on a side"
 
 
 def _size(num_bytes: float) -> str:

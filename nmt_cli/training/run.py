@@ -85,12 +85,11 @@ class Prepared:
     dev: EncodedCorpus
     dev_examples: list[Example]
     fingerprint: str  # hash of text, vocabulary and template of the training corpus
+    # label of a training corpus -> its pairs without text on a side, which are left out
+    num_blank: Mapping[str, int]
     settings: dict[str, Any]  # what must be the same when the run resumes
     start: Bundle | None
     glossary: Glossary | None = None  # of which terms are taught
-    # label of a training corpus -> its pairs without text on a side, which are left out; empty
-    # where older shards do not say
-    num_blank: Mapping[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cluster: Cluster = ALONE
     # the run starts over: what it made before goes when its first step is at hand
