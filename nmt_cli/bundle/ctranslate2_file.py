@@ -1,7 +1,8 @@
 """Whether a folder is what `ctranslate2_form.py` writes, before CTranslate2 reads it.
 
-CTranslate2 trusts `model.bin`: a size in it that does not fit ends the process. So the names,
-shapes and sizes of all variables are held against the manifest; their values are not read.
+CTranslate2 trusts `model.bin`: a size in it that does not fit ends the process, and so does the
+number of a layer that is not there. So the names, shapes and sizes of all variables are held
+against the manifest, and the values of those that are a single number.
 """
 
 import json
@@ -25,6 +26,7 @@ _OF_ENCODER = {
 _OF_DECODER = {"add_source_bos": False, "add_source_eos": False, "decoder_start_token": "<s>"}
 _SPECS = {"TransformerSpec": _OF_ENCODER | _OF_DECODER, "TransformerEncoderSpec": _OF_ENCODER}
 _BYTES = (4, 1, 2, 4, 2, 2)  # of a number: float32, int8, int16, int32, float16, bfloat16
+_ACTIVATIONS = {"relu": 0, "gelu": 3, "silu": 2, "swiglu": 2}  # as CTranslate2 counts them
 _MOST_NAMES = 1 << 16
 
 
@@ -36,8 +38,6 @@ def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str
     """
     file = folder / "model.bin"
     try:
-        if odd := [entry.name for entry in folder.iterdir() if not entry.is_file()]:
-            raise ValueError(f"not an ordinary file: {odd[0]}")
         with file.open("rb") as stream:
             spec = _check_variables(stream, file.stat().st_size, model, vocabulary)
         for file in sorted(folder.glob("*.json")):
@@ -84,7 +84,7 @@ def _check_variables(
     if version != _VERSION or spec not in _SPECS:
         raise ValueError(f"not a model that nmt wrote (version {version}, {spec[:40]!r})")
     _number(stream, "I")  # the specification's revision
-    shapes = _shapes(model, vocabulary)
+    shapes, settings = _shapes(model, vocabulary), _settings(model, spec)
     variables: dict[str, tuple[int, ...]] = {}
     for _ in range(_count(stream)):
         name = _text(stream)
@@ -93,12 +93,13 @@ def _check_variables(
         if kind >= len(_BYTES) or math.prod(shape) * _BYTES[kind] != length:
             raise ValueError(f"'{name}' does not have the size of its shape {shape}")
         _check_shape(name, shape, shapes)
-        if name.endswith("/num_heads"):
-            heads = int.from_bytes(stream.read(length), "little")
-            if heads != model["num_heads"]:
-                raise ValueError(f"'{name}' is {heads}, not {model['num_heads']}")
-        else:
+        if shape or name.endswith("_scale"):  # the numbers of the model
             stream.seek(length, 1)
+        else:
+            value = int.from_bytes(stream.read(length), "little", signed=True)
+            wanted = settings.get(name.rpartition("/")[2], 0)
+            if value != wanted:
+                raise ValueError(f"'{name}' is {value}, not {wanted}")
         variables[name] = shape
     for _ in range(_count(stream)):
         alias, name = _text(stream), _text(stream)
@@ -148,6 +149,18 @@ def _shapes(model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> dict[str
         "linear_0/weight": (ff, d),
         "linear_0_noact/weight": (ff, d),
         "linear_1/weight": (d, ff),
+    }
+
+
+def _settings(model: Mapping[str, Any], spec: str) -> dict[str, int]:
+    """Return the values that are not 0 of what is a single number, by the ends of their names."""
+    return {
+        "num_heads": model["num_heads"],
+        "pre_norm": int(model["norm"] == "pre"),
+        "activation": _ACTIVATIONS[model["activation"]],
+        "scale_embeddings": 1,
+        "embeddings_merge": int(spec == "TransformerSpec"),  # the sum, where there can be several
+        "alignment_layer": -1,
     }
 
 

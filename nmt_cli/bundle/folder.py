@@ -19,6 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,6 @@ class Bundle:
                 raise ModelFileError(
                     f"{file}: missing from the model folder", hint=self._mend_hint(name)
                 )
-            if not file.resolve().is_relative_to(self.path.resolve()):
-                raise ModelFileError(f"{file}: links to a file outside the model folder")
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",
@@ -388,6 +387,21 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _check_entries(path: Path) -> None:
+    """Check what a model folder has, before it is read or written; ModelFileError names an entry.
+
+    To read a pipe might never end, and to write a number format through a link would delete what
+    is there.
+    """
+    whole, walk = path.resolve(), os.walk(path / CTRANSLATE2)
+    below = (Path(folder, name) for folder, *names in walk for name in chain(*names))
+    for entry in chain(path.iterdir(), below):
+        if not entry.resolve().is_relative_to(whole):
+            raise ModelFileError(f"{entry}: links to a file outside the model folder")
+        if entry.exists() and not (entry.is_file() or entry.is_dir()):
+            raise ModelFileError(f"{entry}: not an ordinary file")
+
+
 def open_bundle(path: Path) -> Bundle:
     """Read a bundle's manifest and check version and file sizes.
 
@@ -396,8 +410,6 @@ def open_bundle(path: Path) -> Bundle:
     """
     path = existing_dir(path)
     bundle = Bundle(path, read_manifest(path / MANIFEST))
-    for entry in path.iterdir():
-        if not (entry.is_file() or entry.is_dir()):  # to read it might never end
-            raise ModelFileError(f"{entry}: not an ordinary file")
+    _check_entries(path)
     bundle.check_files(lambda name: not name.startswith(f"{CTRANSLATE2}/"))
     return bundle

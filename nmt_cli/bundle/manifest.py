@@ -146,6 +146,7 @@ _COUNT, _WHOLE, _MOST = range(1, 1 << 31), range(1 << 53), 1 << 53
 _MODEL: dict[Any, Any] = {
     **dict.fromkeys(("d_model", "d_ff", "num_heads", "encoder_layers", "max_length"), _COUNT),
     **dict.fromkeys(("turn_embeddings?", "attention_bias?", "output_bias?"), bool),
+    "tie_embeddings?": bool,
     **dict.fromkeys(("dropout?", "norm_epsilon?"), float),
     "norm": ("pre", "post"),
     "activation": ("relu", "gelu", "silu", "swiglu"),

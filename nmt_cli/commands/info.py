@@ -72,10 +72,13 @@ def _origin(manifest: "Manifest") -> dict[str, str]:
     if origin := training.get("imported"):
         at = f" at {origin['revision']}" if origin["revision"] else ""
         return {"imported": f"{origin['family']} from {origin['source']}{at}"}
-    return {
-        "trained on": f"{training['pairs']:,} {manifest.examples} ({training['fingerprint']})",
-        "best at step": f"{training['step']:,}",
-    }
+    rows = {}
+    if "pairs" in training:
+        known = training.get("fingerprint", "fingerprint not known")
+        rows["trained on"] = f"{training['pairs']:,} {manifest.examples} ({known})"
+    if "step" in training:
+        rows["best at step"] = f"{training['step']:,}"
+    return rows
 
 
 def _scores(manifest: "Manifest") -> dict[str, str]:

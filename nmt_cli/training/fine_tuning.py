@@ -1,6 +1,7 @@
 """Starting from a trained model: its vocabulary and its weights, a new optimizer."""
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -130,7 +131,8 @@ def _check_architecture(config: Config, start: Bundle) -> None:
             f"model.{k} is {json.dumps(there[k])} there and {json.dumps(here[k])} here"
             for k in sorted(differing)
         )
-        settings = " ".join(f"--set model.{k}={json.dumps(there[k])}" for k in sorted(differing))
+        its_own = (f"model.{key}={json.dumps(there[key])}" for key in sorted(differing))
+        settings = " ".join(f"--set {shlex.quote(setting)}" for setting in its_own)
         raise ConfigError(
             f"train.from: the model in {start.named} has another architecture: {facts}",
             hint=f"use its own, or leave these keys out: {settings}",

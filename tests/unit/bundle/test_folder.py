@@ -337,6 +337,7 @@ class TestOpen:
         [
             ("model", {"num_heads": "2"}),
             ("model", {"d_model": True}),
+            ("model", {"tie_embeddings": "$(touch x)"}),
             ("model", {"norm": []}),
             ("decode", {"beam_size": "5"}),
             ("decode", {"length_penalty": float("inf")}),
@@ -373,13 +374,20 @@ class TestOpen:
         (path / name).unlink()
         os.mkfifo(path / name)
         with pytest.raises(ModelFileError, match="not an ordinary file"):
-            open_bundle(path).ctranslate2_folder()
+            open_bundle(path)
 
     def test_a_link_out_of_the_folder(self, save, tmp_path):
         path = save().path
         (path / "config.yaml").rename(tmp_path / "elsewhere")
         (path / "config.yaml").symlink_to(tmp_path / "elsewhere")
         assert "links to a file outside the model folder" in str(self.problem(path))
+
+    def test_what_a_link_out_of_the_folder_points_to_is_left_alone(self, save, tmp_path):
+        """To write a number format there would have replaced it."""
+        bundle, elsewhere = save(), tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (bundle.path / "ctranslate2" / "int8").symlink_to(elsewhere)
+        assert "int8: links to a file outside the model folder" in str(self.problem(bundle.path))
 
     def test_a_manifest_with_a_value_that_could_be_but_is_not(self, save):
         """One flipped bit of a number: another output, and nothing to see it by."""
@@ -469,6 +477,9 @@ def use_whole(path: Path) -> None:
     ("old", "new", "problem"),
     [
         (b"/num_heads\0\0\2\2\0\0\0\2", b"/num_heads\0\0\2\2\0\0\0\0", "is 0, not 2"),
+        (b"alignment_layer\0\0\2\2\0\0\0\xff", b"alignment_layer\0\0\2\2\0\0\0\x32", "not -1"),
+        (b"activation\0\0\1\1\0\0\0\0", b"activation\0\0\1\1\0\0\0\x63", "is 99, not 0"),
+        (b"alibi\0\0\1\1\0\0\0\0", b"alibi\0\0\1\1\0\0\0\1", "is 1, not 0"),
         (b"gamma\0\1\x08", b"gamma\0\1\x18", "does not have the size of its shape"),
         (b"TransformerSpec", b"TransformerSpeg", "not a model that nmt wrote"),
         (b"\6\0\0\0", b"\7\0\0\0", "version 7"),
