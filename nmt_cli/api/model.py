@@ -183,26 +183,39 @@ class Model:
 
         return Memory.read(memory, self.vocabularies.languages.way(options.from_, options.to))
 
-    def score(self, pairs: Iterable[tuple[str, str]], **options: Any) -> "list[PairScore]":
+    def score(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        *,
+        length_penalty: float | None = None,
+        to: str | None = None,
+        from_: str | None = None,
+    ) -> "list[PairScore]":
         """Return how likely the model finds each second text, given the first.
 
         Args:
             pairs: Each a source and its translation.
-            options: `length_penalty`, alpha of the score (default: the model's own; 0 gives
-                log-probabilities); `to` and `from_` as for `translate`.
+            length_penalty: Alpha of the score (default: the model's own; 0 gives
+                log-probabilities).
+            to: As for `translate`.
+            from_: As for `translate`.
         """
         with self._lock:
-            return [*self.iter_scores(pairs, **options)]
+            return [*self.iter_scores(pairs, length_penalty=length_penalty, to=to, from_=from_)]
 
     def iter_scores(
-        self, pairs: Iterable[tuple[str, str]], **options: Any
+        self,
+        pairs: Iterable[tuple[str, str]],
+        *,
+        length_penalty: float | None = None,
+        to: str | None = None,
+        from_: str | None = None,
     ) -> "Iterator[PairScore]":
         """Yield the results of `score` as pairs arrive."""
         from nmt_cli.search.translator import score_pairs
 
         check_task(self.bundle, TRANSLATION)
-        penalty = options.pop("length_penalty", None)
-        search = self.search_options(**options).override(length_penalty=penalty)
+        search = self.search_options(to=to, from_=from_).override(length_penalty=length_penalty)
         return score_pairs(
             self.engine,
             self.vocabularies,

@@ -43,14 +43,14 @@ class EngineOptions:
     def __post_init__(self) -> None:
         for name, choices in (("engine", ENGINES), ("device", DEVICES)):
             if (value := getattr(self, name)) not in choices:
-                hint = did_you_mean(value, choices)
+                hint = did_you_mean(str(value), choices)
                 wanted = f"--{name} must be {', '.join(choices)}"
                 raise ConfigError(f"{wanted} (it is {value}).{hint}")
         for name, most in _MOST.items():
             value = getattr(self, name)
-            if value is not None and not 1 <= value <= most:
+            if value is not None and not (isinstance(value, int) and 1 <= value <= most):
                 option = f"--{name.replace('_', '-')}"
-                raise ConfigError(f"{option} must be 1 to {most:,} (it is {value})")
+                raise ConfigError(f"{option} must be 1 to {most:,} (it is {value!r})")
 
     @property
     def is_asked(self) -> bool:

@@ -5,6 +5,7 @@ Standard library only.
 
 import dataclasses
 import functools
+import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ from nmt_cli.errors import ConfigError, did_you_mean
 
 OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _NOT_TYPED = ("prefix", "suppressed", "format")  # ids, which commands make of text; the model says
+# What a user says and no model.
+_NOT_OF_MODELS = ("n_best", "seed", "prefix", "suppressed", "to", "from_", "stream")
+_WANTED = {
+    "bool": "true or false", "int": "a whole number", "float": "a number", "str": "text",
+    "tuple": "a tuple",
+}  # fmt: skip
 _TRUTH = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
 }  # fmt: skip
@@ -35,38 +42,58 @@ class _Options:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options with the given values; keys that are not options are left out."""
-        return cls(**{name: value for name, value in values.items() if name in cls._kinds()})
+        """Return the options of a model; keys that are none of its options are left out."""
+        known = cls._kinds().keys() - set(_NOT_OF_MODELS)
+        return cls(**{name: value for name, value in values.items() if name in known})
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
         """Return what was typed as a value of an option; "none" is None for a text."""
-        kind = cls._kinds()[_field_of(name)]
-        wanted = "a number" if "float" in kind else "a whole number"
+        kind, _ = cls._kinds()[_field_of(name)]
         try:
-            if "bool" in kind:
-                wanted = "true or false"
+            if kind == "bool":
                 return _TRUTH[text.lower()]
-            if "str" in kind:
+            if kind == "str":
                 return None if text.lower() == "none" else text
-            return float(text) if "float" in kind else _whole(text)
+            return float(text) if kind == "float" else _whole(text)
         except (KeyError, ValueError):
-            raise ConfigError(f"{name} must be {wanted} (it is {text!r})") from None
+            raise ConfigError(f"{name} must be {_WANTED[kind]} (it is {text!r})") from None
 
     @classmethod
     @functools.cache
-    def _kinds(cls) -> dict[str, str]:
-        """Return the annotation of each option, such as "float | None", by name."""
-        return {field.name: str(field.type) for field in dataclasses.fields(cls)}
+    def _kinds(cls) -> dict[str, tuple[str, bool]]:
+        """Return of each option the type by name, such as "float", and whether it can be None."""
+        kinds = ((field.name, str(field.type)) for field in dataclasses.fields(cls))
+        return {
+            name: (re.findall("|".join(_WANTED), kind)[0], kind.endswith("| None"))
+            for name, kind in kinds
+        }
+
+    @classmethod
+    def check_types(cls, values: Mapping[str, Any]) -> None:
+        """Raise ConfigError if the value of an option is of another type; numbers of NumPy are."""
+        for name, value in values.items():
+            kind, is_optional = cls._kinds()[name]
+            if not ((value is None and is_optional) or _is_of(kind, value)):
+                told = f"{name.rstrip('_')} must be {_WANTED[kind]} (it is {value!r:.40})"
+                raise ConfigError(told)
 
     def override(self, **changes: Any) -> Self:
-        """Return a copy with the changes; ConfigError names an option that is out of range."""
+        """Return a copy with the changes; ConfigError names an option that cannot be so."""
+        self.check_types(changes)
         changed = dataclasses.replace(self, **changes)
         for name, value in vars(changed).items():
             known = OPTIONS.get(name)
             if known and value is not None and not known.least <= value <= known.most:
                 raise ConfigError(f"{name} must be {known.range_text} (it is {value})")
         return changed
+
+
+def _is_of(kind: str, value: Any) -> bool:
+    if kind in ("int", "float"):
+        number = numbers.Integral if kind == "int" else numbers.Real
+        return isinstance(value, number) and not isinstance(value, bool)
+    return isinstance(value, {"bool": bool, "str": str, "tuple": tuple}[kind])
 
 
 def _whole(text: str) -> int:
@@ -157,6 +184,7 @@ class SearchOptions(_Options):
         if unknown := [name for name in given if name not in vars(self)]:
             hint = f"the options are: {', '.join(self.names())}"
             raise ConfigError(f"{unknown[0]}: unknown option", hint=hint)
+        self.check_types(given)
         changes = _with_partners(given)
         if "n_best" in given and "beam_size" not in given and not changes.get("sample"):
             widest = OPTIONS["beam_size"].most

@@ -56,8 +56,9 @@ async def score(models: ServedModels, body: ScoreBody) -> Any:
     texts = [text for pair in body.pairs for text in pair]
     check_texts(texts, "pairs", models.settings.max_characters)
     served = models.named(body.model, TRANSLATION)
-    way = {"to": body.target, "from_": body.source}
-    found = await served.aside(lambda: served.model.score(body.pairs, **way))
+    found = await served.aside(
+        lambda: served.model.score(body.pairs, to=body.target, from_=body.source)
+    )
     rows = [{"score": row.score, "tokens": row.tokens, "log_probs": row.log_probs} for row in found]
     return {"model": served.name, "results": rows}
 

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -45,6 +46,36 @@ def test_a_configuration_refuses_what_the_option_refuses(section, options):
 def test_what_is_no_option_is_left_out():
     """A bundle of a later nmt may hold more keys."""
     assert SearchOptions.from_mapping({"beam_size": 3, "speed": 9}).beam_size == 3
+
+
+def test_what_a_user_says_is_not_taken_from_a_model():
+    odd = {"n_best": "many", "seed": "x", "prefix": "abc", "suppressed": 5, "to": 5}
+    assert SearchOptions.from_mapping({"beam_size": 3, **odd}) == SearchOptions(beam_size=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("beam_size", "5", "a whole number"),
+        ("beam_size", 2.5, "a whole number"),
+        ("beam_size", True, "a whole number"),
+        ("n_best", "many", "a whole number"),
+        ("length_penalty", "x", "a number"),
+        ("sample", "no", "true or false"),
+        ("to", 5, "text"),
+        ("prefix", "Hello", "a tuple"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(name, value, wanted):
+    told = rf"{name} must be {wanted} \(it is {value!r}\)"
+    for changed in (SearchOptions().override, lambda **given: SearchOptions().asked(given)):
+        with pytest.raises(ConfigError, match=told):
+            changed(**{name: value})
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = SearchOptions().override(beam_size=np.int64(3), length_penalty=np.float32(0.5))
+    assert (options.beam_size, options.length_penalty) == (3, 0.5)
 
 
 def test_override_keeps_what_is_not_given():
