@@ -118,13 +118,13 @@ class Page:
         """Return the page with other texts, which are HTML, in place of its own."""
         count = len(self._frame) - 1
         made = [
-            text.replace("<br>", " / ") if _WITHOUT_TAGS.search(before) else text
+            text.replace("<br/>", " / ") if _WITHOUT_TAGS.search(before) else text
             for before, text in zip(self._frame, texts[:count], strict=False)
         ]
         page = "".join(a + b for a, b in zip(self._frame, [*made, ""], strict=True))
         # of two languages an attribute has the second
         values = {
-            chr(_FIRST + i): text.rpartition("<br>")[2] for i, text in enumerate(texts[count:])
+            chr(_FIRST + i): text.rpartition("<br/>")[2] for i, text in enumerate(texts[count:])
         }
         return _SIGN.sub(lambda sign: values.get(sign[0], sign[0]), page)
 

@@ -53,6 +53,8 @@ _MARKS = {  # that begin a file in an encoding
 _CHARSET = re.compile(
     rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)|<\?xml[^<>]+encoding\s*=\s*[\"']([\w.:-]+)", re.I
 )
+# Encodings of Python that no page is in.
+_NO_CHARSETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 _LARGEST = 1 << 27  # bytes of a file
 
 
@@ -239,11 +241,15 @@ def _has_returns(text: str) -> bool:
 def _declared(page: bytes) -> str:
     """Return the encoding that a page says it has, as browsers take it."""
     found = _CHARSET.search(page[:1024])
+    name = (found[1] or found[2]).decode("ascii", "replace") if found else "utf-8"
     try:
-        name = codecs.lookup((found[1] or found[2]).decode()).name if found else "utf-8"
-    except LookupError:
+        b"a".decode(name)  # fails where it decodes to no text
+        name = codecs.lookup(name).name.replace("_", "-")
+    except (LookupError, UnicodeError):
         return "utf-8"
-    return {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, "utf-8" if "utf" in name else name)
+    if "utf" in name or name in _NO_CHARSETS:
+        return "utf-8"
+    return {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, name)
 
 
 def _page(text: str, kind: str) -> Page[str]:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 _WINDOW = 2048  # texts that are searched together: at the end of a search some cores are idle
 # What stands between a text and its translation where a document gets both.
-_BETWEEN = {HTML: "<br>", MARKDOWN: "<br>", SUBTITLES: "\n", LINES: "\t"}
+_BETWEEN = {HTML: "<br/>", MARKDOWN: "<br>", SUBTITLES: "\n", LINES: "\t"}
+# Characters that XML cannot have, nor can people read them; a model or a memory may.
+_ODD = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
 
 
 @dataclass
@@ -127,5 +129,7 @@ def _filled(document: Document, translator: MarkedTranslator) -> Iterator[tuple[
     for start in range(0, len(document.texts), _WINDOW):
         window = document.texts[start : start + _WINDOW]
         is_open = [inline.has_words for inline in window]
-        for found, filled in translator.translations(window, is_open):
-            yield found, filled[0].text
+        results = translator.translations(window, is_open)
+        for (found, filled), is_translated in zip(results, is_open, strict=True):
+            text = filled[0].text
+            yield found, text.translate(_ODD) if is_translated else text

@@ -42,10 +42,7 @@ class Page:
         """Return the file with other texts, which are XML, as targets."""
         for source, text in zip(self._sources, texts, strict=True):
             target = _target(source)
-            spaces = "".join(
-                f' xmlns{f":{key}" if key else ""}="{html.escape(value)}"'
-                for key, value in source.nsmap.items()
-            )
+            spaces = _declarations(source.nsmap)
             made = etree.fromstring(f"<target{spaces}>{text}</target>", _PARSER)
             target[:] = made[:]
             target.text = made.text
@@ -120,11 +117,19 @@ def _add(element: Any, made: Builder) -> None:
         made.text += child.tail or ""
 
 
+def _declarations(spaces: dict[str | None, str]) -> str:
+    """Return namespaces as attributes of a tag."""
+    return "".join(
+        f' xmlns{f":{key}" if key else ""}="{html.escape(value)}"' for key, value in spaces.items()
+    )
+
+
 def _begin(element: Any) -> str:
     """Return the tag that begins an element."""
     short = {space: name for name, space in element.nsmap.items()}
     short["http://www.w3.org/XML/1998/namespace"] = "xml"
-    attributes = ""
+    known = element.getparent().nsmap
+    attributes = _declarations({k: v for k, v in element.nsmap.items() if known.get(k) != v})
     for key, value in element.attrib.items():
         name = etree.QName(key)
         prefix = f"{short[name.namespace]}:" if name.namespace else ""

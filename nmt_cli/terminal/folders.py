@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import ConfigError, DataError, NmtError
+from nmt_cli.errors import ConfigError, DataError, NmtError, number_of
 from nmt_cli.stores import is_url
 from nmt_cli.terminal import console
 from nmt_cli.terminal.documents import Wanted, check_unused, translate, translate_one
@@ -71,7 +71,8 @@ def translate_folder(model: "Model", options: "SearchOptions", wanted: Wanted) -
             console.error(str(error), error.hint)
             failed += 1
     if stay := len(names) - written - failed:
-        console.note(f"{stay:,} stay as they are: newer than their originals and what made them")
+        told = f"{number_of(stay, 'document')} not translated again"
+        console.note(f"{told}: newer than the original and what made it")
     if failed:
         raise DataError(f"{failed:,} of {len(names):,} documents could not be translated")
 

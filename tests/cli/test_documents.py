@@ -86,7 +86,7 @@ def test_a_folder_is_continued(run_nmt, toy_bundle, tree):
     os.utime(tree / "in" / "a.html", (later, later))
     done = _translate(run_nmt, toy_bundle, tree, *arguments)
     assert (done.returncode, done.stderr.count("wrote ")) == (0, 2)
-    assert "\n2 stay as they are: newer than their originals" in done.stderr
+    assert "\n2 documents not translated again: newer than the original" in done.stderr
     os.utime(tree / "in" / "a.html", (1, 1))
     os.utime(tree / "terms.tsv", (later + 9, later + 9))
     done = _translate(run_nmt, toy_bundle, tree, *arguments)
@@ -103,7 +103,7 @@ def test_a_text_before_its_translation(run_nmt, toy_bundle, folder):
     for name, wanted in (
         ("c.txt", "big dog\tdick hund\n"),
         ("t.md", "# red *cat*<br>rot *katze*\n\nbig dog<br>dick hund\n\n`x` 12\n"),
-        ("u.html", "<p>red <b>cat</b><br>rot <b>katze</b><p>12"),
+        ("u.html", "<p>red <b>cat</b><br/>rot <b>katze</b><p>12"),
     ):
         done = _translate(run_nmt, toy_bundle, folder, "-i", name, "-o", "out", "--bilingual")
         assert done.returncode == 0, done.stderr

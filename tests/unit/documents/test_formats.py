@@ -383,6 +383,13 @@ def test_xliff_2_is_translated(tmp_path):
     assert "<target>nein</target>" in made
 
 
+def test_an_element_of_xliff_keeps_the_namespaces_that_it_defines(tmp_path):
+    content = XLIFF_2.replace('<pc id="1"', '<pc id="1" xmlns:ex="urn:ex" ex:a="b"')
+    assert content != XLIFF_2
+    made = _unchanged(_opened(tmp_path, "a.xlf", content)).decode()
+    assert made.count('xmlns:ex="urn:ex"') == made.count('ex:a="b"') == 2
+
+
 def test_what_others_say_of_an_xliff_text_counts(tmp_path):
     unit = '<trans-unit id="1"><source>{}</source>{}</trans-unit>'
     units = "".join(
@@ -732,8 +739,9 @@ def test_the_mark_of_an_encoding_stays(tmp_path, encoding):
 
 @pytest.mark.parametrize(
     ("declared", "encoding"),
-    [("iso-8859-1", "cp1252"), ("windows-1251", "cp1251"), ("utf-8", "utf-8"), ("x", "utf-8")],
-)
+    [("iso-8859-1", "cp1252"), ("windows-1251", "cp1251"), ("utf-8", "utf-8"),
+     *((name, "utf-8") for name in ("x", "undefined", "hex", "idna", "unicode_escape"))],
+)  # fmt: skip
 def test_a_page_keeps_its_encoding(tmp_path, declared, encoding):
     page = f'<meta http-equiv="content-type" content="text/html; charset={declared}"><p>\u2026one'
     (tmp_path / "a.html").write_bytes(page.encode(encoding))

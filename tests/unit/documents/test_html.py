@@ -91,16 +91,17 @@ def test_references_that_only_the_file_knows_stay(is_xml):
 def test_attributes_are_written_where_they_were():
     page = Page("<img alt='one' title=\"1\"> two <a title='three'>four</a>")
     assert [text.text for text in page.texts] == [" two four", "one", "three"]
-    texts = [text.unchanged().text + "<br>" + text.escape("<'x'>") for text in page.texts]
+    texts = [text.unchanged().text + "<br/>" + text.escape("<'x'>") for text in page.texts]
     attribute = "&lt;&#x27;x&#x27;&gt;"
     assert page.filled(texts) == (
-        f"<img alt='{attribute}' title=\"1\"> two <a title='{attribute}'>four</a><br>&lt;'x'&gt;"
+        f"<img alt='{attribute}' title=\"1\"> two <a title='{attribute}'>four</a><br/>&lt;'x'&gt;"
     )
 
 
 def test_two_languages_in_what_has_no_tags():
     page = Page("<title>one</title><p>two")
-    assert page.filled(["one<br>eins", "two<br>zwei"]) == "<title>one / eins</title><p>two<br>zwei"
+    filled = page.filled(["one<br/>eins", "two<br/>zwei"])
+    assert filled == "<title>one / eins</title><p>two<br/>zwei"
 
 
 TAGS = st.sampled_from(
