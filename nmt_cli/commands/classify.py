@@ -58,8 +58,10 @@ def classify(
         console.note_engine(loaded.engine_description)
     work = Labelling(model=loaded, json=json, top=top, proba=proba)
     if not text and input_file is None and sys.stdin.isatty():
+        from nmt_cli.terminal.documents import check_unused
         from nmt_cli.terminal.prompts import ClassifyPrompt
 
+        check_unused({"--output": output_file, "--shard": shard, "--ray": ray}, "at the prompt")
         ClassifyPrompt(work).run()
         return
     where = text_lines.Where(shard, ray, ray_workers)

@@ -94,6 +94,9 @@ def evaluate(
     columns = pair_columns(column, source, reference)
     if (source is None) != (reference is None) and not columns:
         raise ConfigError("--input and --reference must be given together")
+    if source is not None:
+        of_split = {"--data-dir": data_dir, "--split": split != "test"}
+        check_unused(of_split, "with --input, which is scored instead")
     where: dict[str, Any] = {"engine": engine, "number_format": number_format}
     where |= {"threads": threads, "device": device}
     EngineOptions(**where)  # raises the error for a wrong value

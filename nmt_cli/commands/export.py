@@ -64,6 +64,8 @@ def export(
         raise ConfigError(f"{' and '.join(given)} cannot be combined")
     if formats and given in (["--saved-model"], ["--huggingface"]):
         raise ConfigError(f"{given[0]} and --format cannot be combined")
+    if data_dir is not None and given not in ([], ["--saved-model"]):
+        raise ConfigError(f"{given[0]} and --data-dir cannot be combined")
     if with_weights and share is None:
         raise ConfigError("--with-weights goes with --share FILE")
     handed_over = app if share is None else share

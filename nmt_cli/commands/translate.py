@@ -86,8 +86,8 @@ def translate(
     source = text_lines.Lines(text, input_file, on_error, encoding, column)
     if text and input_file:
         raise ConfigError("give either sentences or --input, not both")
-    if html is not None and html in (input_file, output_file, *(text or ())):
-        raise ConfigError(f"--html {html}: would be written over what has this name already")
+    if html is not None:
+        documents.check_is_other(html, [input_file, output_file, *(text or ())])
     if token_scores and not json:
         raise ConfigError("--token-scores needs --json")
     if attention is not None:
@@ -190,7 +190,9 @@ def _translate_lines(
     if source.text or source.file is not None or not sys.stdin.isatty():
         last: Translation | None = lines.run("translating", work, source, output, where)
         return last
+    from nmt_cli.terminal.documents import check_unused
     from nmt_cli.terminal.prompts import TranslatePrompt
 
+    check_unused({"--output": output, "--shard": where.shard, "--ray": where.ray}, "at the prompt")
     TranslatePrompt(work).run()
     return None

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,11 +48,15 @@ def file_of(text: Sequence[str] | None, file: str | None, kind: str | None) -> s
     """
     if file is None and text:
         file = _named(text)
-    if file is None:  # a sentence waits for nothing that documents need
+    if file is None and kind is None:  # a sentence waits for nothing that documents need
         return None
     from nmt_cli.documents.opening import LINES, check_name, kind_of
     from nmt_cli.parts import input_files
 
+    if file is None:
+        if kind_of("", kind) != LINES:
+            raise ConfigError(f"--from-format {kind}: name the file with --input")
+        return None
     if Path(file).is_dir():
         return file
     if kind is None:
@@ -84,6 +88,12 @@ def _is_document(name: str) -> bool:
     except DataError:
         return True
     return kind_of(name) != LINES
+
+
+def check_is_other(page: str, names: Iterable[str | None]) -> None:
+    """Raise ConfigError if a page to review would be written over the input or the output."""
+    if os.path.realpath(page) in [os.path.realpath(name) for name in names if name is not None]:
+        raise ConfigError(f"--html {page}: would be written over what has this name already")
 
 
 def check_unused(options: Mapping[str, object], on: str) -> None:

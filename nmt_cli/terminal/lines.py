@@ -141,6 +141,8 @@ class Lines:
         from nmt_cli.search.translator import arriving_windows, full_windows
 
         if self.text and self.column is None:
+            if self.encoding != "utf-8":
+                raise ConfigError("--encoding: no effect on texts that are arguments")
             return full_windows(map(_one_line, self.text))
         stdin = sys.stdin.fileno
         is_whole = self.file not in (None, "-") or stat.S_ISREG(os.fstat(stdin()).st_mode)

@@ -66,6 +66,7 @@ class _LinePrompt(ABC):
         """Read and answer until the user leaves."""
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import WordCompleter
+        from prompt_toolkit.output import create_output
 
         console.note(f"{self._GREETING} /help shows the commands, Ctrl-D leaves.")
         session: PromptSession[str] = PromptSession(
@@ -73,6 +74,7 @@ class _LinePrompt(ABC):
             history=_history(self._NAME),
             completer=WordCompleter(self._commands(), sentence=True),
             complete_while_typing=False,
+            output=create_output(always_prefer_tty=True),  # answers may go to a file
         )
         _run(session, self._take)
 

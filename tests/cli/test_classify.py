@@ -149,6 +149,22 @@ def test_the_prompt_gives_labels_to_what_is_typed(label_bundle, tmp_path):
     assert child.exitstatus == 0
 
 
+def test_what_is_typed_is_not_written_to_a_file(label_bundle, tmp_path):
+    """The prompt is on the terminal, and only answers are in a file."""
+    command = f"{sys.executable} -m nmt_cli classify -m {label_bundle}"
+    child = pexpect.spawn(
+        "bash", ["-c", f"{command} > answers"], cwd=str(tmp_path), encoding="utf-8", timeout=120
+    )
+    for typed in ("the film was great", "/exit"):
+        child.expect(r"\x1b\[\?2004h")
+        child.send(typed + "\r")
+    child.expect(pexpect.EOF)
+    assert (tmp_path / "answers").read_text() == "good\n"
+    child = pexpect.spawn("bash", ["-c", f"{command} -o answers"], cwd=str(tmp_path), timeout=120)
+    child.expect("--output: no effect at the prompt")
+    child.expect(pexpect.EOF)
+
+
 def test_models_of_other_tasks_are_refused(run_nmt, toy_bundle, label_bundle, tmp_path):
     done = run_nmt("classify", "-m", str(toy_bundle), "x", cwd=tmp_path)
     assert done.returncode == 4
