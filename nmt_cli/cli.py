@@ -86,6 +86,7 @@ class _Group(TyperGroup):
             option = args.pop(0)
             if option == "--debug":
                 ctx.meta[_DEBUG] = True
+            if option == "--debug" or ctx.resilient_parsing:  # Tab does nothing
                 continue
             if option in _COMPLETION:
                 completion.set_up(option, args)
@@ -151,7 +152,7 @@ class _Group(TyperGroup):
         except Exception as error:
             if hasattr(error, "exit_code") and hasattr(error, "show"):
                 raise  # a usage error, which Typer's own (vendored Click) machinery prints
-            if isinstance(error, OSError) and error.errno in _REFUSED | _FULL:
+            if isinstance(error, OSError) and (error.errno in _REFUSED or _is_full(error)):
                 _report_refusal(error, show=bool(ctx.meta.get(_DEBUG)))
                 raise typer.Exit(DataError.exit_code) from error
             _report_bug(error, show=bool(ctx.meta.get(_DEBUG)))
@@ -180,11 +181,16 @@ def _with_second(args: list[str]) -> Iterator[str]:
             yield ""
 
 
+def _is_full(error: OSError) -> bool:
+    """Return whether a disk is; `tempfile` says only that no folder can be written to."""
+    return error.errno in _FULL or (error.errno == errno.ENOENT and error.filename is None)
+
+
 def _report_refusal(error: OSError, *, show: bool) -> None:
     if show:
         traceback.print_exc()
     where = f"{error.filename}: " if error.filename else ""
-    hint = "is $TMPDIR full? TMPDIR=FOLDER names another place" if error.errno in _FULL else None
+    hint = "is $TMPDIR full? TMPDIR=FOLDER names another place" if _is_full(error) else None
     console.error(f"{where}{error.strerror}", hint)
 
 
@@ -239,7 +245,8 @@ class _Command(TyperCommand):
         """Take old names of options, with a note."""
         for command, old, new in _RENAMED:
             if command == ctx.info_name and any(_names(arg, old) for arg in args):
-                console.note(f"{old} is called {new} now")
+                if not ctx.resilient_parsing:
+                    console.note(f"{old} is called {new} now")
                 args = [arg.replace(old, new, 1) if _names(arg, old) else arg for arg in args]
         if ctx.info_name == "init":
             args = list(_with_second(args))
@@ -339,7 +346,11 @@ def _name_of(info: CommandInfo) -> str:
 
 
 def main() -> None:
-    """Run `nmt`."""
+    """Run `nmt`.
+
+    No process that it starts imports modules of the folder where the user is, as Python would.
+    """
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     console.use_utf8()
     if completion.is_asked():
         completion.teach_shells()

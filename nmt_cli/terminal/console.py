@@ -47,8 +47,8 @@ def use_utf8() -> None:
 class _Output(io.TextIOWrapper):
     """A standard stream. If it cannot be written, as on a full disk, that is no bug in nmt.
 
-    Standard output says so. Standard error is nowhere once its terminal was closed: what goes on
-    must be saved.
+    Standard output says so. Standard error is nowhere once its terminal was closed, or Ctrl-C ended
+    `2>&1 | tee log`: what goes on must be saved.
     """
 
     def write(self, text: str, /) -> int:
@@ -64,11 +64,12 @@ class _Output(io.TextIOWrapper):
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except BrokenPipeError:  # the reader has enough
-            raise
         except OSError as error:
+            is_stdout = self.fileno() != _STDERR
+            if is_stdout and isinstance(error, BrokenPipeError):  # the reader has enough
+                raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
-            if self.fileno() != _STDERR:
+            if is_stdout:
                 problem = f"standard output cannot be written: {error.strerror}"
                 raise DataError(problem) from error
 

@@ -295,3 +295,28 @@ def test_a_reader_who_has_left_is_no_error(command, tmp_path):
             cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("redirected", ["2>&1 >/dev/null | true", "2>&1 | true"])
+def test_what_is_told_to_nobody_keeps_nothing_from_being_done(tmp_path, redirected):
+    """Ctrl-C ends `nmt train 2>&1 | tee log` on both sides, and what was trained must be saved."""
+    code = (
+        "import time; from pathlib import Path; from nmt_cli.terminal import console\n"
+        "console.use_utf8(); time.sleep(1); console.note('stopping'); console.warn('stopping')\n"
+        "Path('saved').touch()"
+    )
+    command = shlex.join([sys.executable, "-c", code])
+    subprocess.run(["bash", "-c", f"{command} {redirected}"], cwd=tmp_path, check=True)
+    assert (tmp_path / "saved").exists()
+
+
+def test_no_module_of_the_folder_is_run(tmp_path):
+    """Python would look there first for the modules of the processes that a command starts."""
+    (tmp_path / "tokenize.py").write_text("raise SystemExit(9)")
+    code = (
+        "import contextlib, subprocess, sys; from nmt_cli import cli\n"
+        "sys.argv[1:] = ['--version']\n"
+        "with contextlib.suppress(SystemExit): cli.main()\n"
+        "subprocess.run([sys.executable, '-c', 'import tokenize'], check=True)"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True)

@@ -53,6 +53,7 @@ def test_debug_shows_where_an_error_comes_from(failing):
         (errno.ENAMETOOLONG, "yyy", "error: yyy: File name too long\n"),
         (errno.EACCES, "yyy", "error: yyy: Permission denied\n"),
         (errno.ENOSPC, None, "error: No space left on device\nhint: is $TMPDIR full?"),
+        (errno.ENOENT, None, "error: No such file or directory\nhint: is $TMPDIR full?"),
     ],
 )
 def test_what_the_system_refuses_is_no_bug(failing, number, name, told):
