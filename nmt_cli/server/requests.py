@@ -5,6 +5,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
@@ -82,7 +83,8 @@ async def read_values(request: Request) -> dict[str, Any]:
         return values
     is_form = kind in ("application/x-www-form-urlencoded", "multipart/form-data")
     if is_form and not body.lstrip().startswith(b"{"):  # `curl -d '{...}'` calls JSON a form
-        return values | await _read_form(request)
+        is_multipart = kind == "multipart/form-data"
+        return values | (await _read_multipart(request) if is_multipart else _read_form(body))
     try:
         # Unlike that of `json`, this one refuses what cannot be written as UTF-8 again.
         found = from_json(body.removeprefix(codecs.BOM_UTF8))
@@ -104,7 +106,8 @@ def checked(body: type[Body], values: Values) -> Body:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        message = f"{name}: {first['msg']}" if name else str(first["msg"])
+        problem = "must be a file" if first["type"] == "is_instance_of" else first["msg"]
+        message = f"{name}: {problem}" if name else str(problem)
         raise RequestError(400, _one_line(message), param=name or None) from None
 
 
@@ -157,9 +160,18 @@ def _limited(receive: Receive) -> Receive:
     return received
 
 
-async def _read_form(request: Request) -> dict[str, Any]:
+def _read_form(body: bytes) -> dict[str, Any]:
+    """Return the values of a form; `curl -d` sends its UTF-8 as it is, which Starlette garbles."""
     try:
-        async with request.form(max_files=1, max_fields=2000) as form:
+        text = body.decode("utf-8", errors="replace")
+        return _listed(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_TEXTS))
+    except ValueError as error:
+        raise RequestError(400, f"the form cannot be read: {_one_line(error)}") from None
+
+
+async def _read_multipart(request: Request) -> dict[str, Any]:
+    try:
+        async with request.form(max_files=1, max_fields=_MOST_TEXTS) as form:
             texts = [(k, v) for k, v in form.multi_items() if isinstance(v, str)]
             files = {
                 k: Upload(v.filename or "", await v.read(), str(request.base_url))

@@ -37,3 +37,16 @@ def test_a_body_that_announces_too_much_is_not_waited_for():
     with pytest.raises(RequestError, match="the body has more than") as error:
         asyncio.run(read_values(Request(scope, receive)))
     assert error.value.status == 413
+
+
+@pytest.mark.parametrize("body", ["q=나는&source=ko&a=", "q=%EB%82%98%EB%8A%94&source=ko&a="])
+def test_a_form_is_utf8_whether_it_is_escaped_or_not(body):
+    """`curl -d` sends what was typed as it is."""
+
+    async def receive():
+        return {"type": "http.request", "body": body.encode(), "more_body": False}
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b""}
+    found = asyncio.run(read_values(Request(scope, receive)))
+    assert found == {"q": "나는", "source": "ko", "a": ""}
