@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from ctranslate2 import get_supported_compute_types
 
-from nmt_cli.bundle.folder import PLAIN_FORMAT, open_bundle, save_bundle
+from nmt_cli.bundle.folder import PLAIN_FORMAT, WEIGHTS, open_bundle, save_bundle
 from nmt_cli.config.reading import to_yaml
 from nmt_cli.errors import ModelFileError, TrainingError
 from nmt_cli.evaluation.number_formats import measure_formats
@@ -88,7 +88,19 @@ class Chief:
             self._log = EventLog(self._folder.events, self._recall())
         if self._config.train.tensorboard:
             self._board = Board(self._folder.tensorboard, read_events(self._folder.events))
-        return warnings
+        return [*warnings, *self._forget_lost_model()]
+
+    def _forget_lost_model(self) -> list[str]:
+        """Forget the best score if its model is gone or damaged; return warnings of that."""
+        progress = self._state.progress
+        if progress.best_score is None:
+            return []
+        try:
+            open_bundle(self._folder.model).check_sum(WEIGHTS)
+        except ModelFileError as error:
+            progress.best_score, progress.best_step, progress.evaluated_step = None, 0, 0
+            return [f"the best model so far is lost ({error}); the best from here on is kept"]
+        return []
 
     def _recall(self) -> int | None:
         """Recall what happened since the checkpoint; return the bytes of the log that stay.
@@ -221,7 +233,7 @@ class Chief:
         """Return whether the bundle is what a run that ended at this step left."""
         try:
             training = open_bundle(self._folder.model).manifest.training
-        except ModelFileError:  # none yet, or damaged: the end of the run writes it anew
+        except ModelFileError:  # none yet, or damaged
             return False
         return training.get("finished_step") == self._state.progress.step
 

@@ -302,6 +302,21 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_is_used(stopped_ru
     assert "step-00000014: damaged" in warning
 
 
+@pytest.mark.parametrize("lost", ["model", "model/tokenizer.json"])
+def test_a_run_whose_model_is_lost_keeps_the_best_from_there_on(stopped_run, lost):
+    lost = Path("runs/toy", lost)
+    shutil.rmtree(lost) if lost.is_dir() else lost.write_text("{}")
+
+    started, *_, finished = train(stopped_run())
+
+    (warning,) = started.warnings
+    assert "the best model so far is lost" in warning
+    assert (started.step, finished.step) == (14, 14)
+    bundle = open_bundle(Path("runs/toy/model"))
+    bundle.verify()
+    assert bundle.manifest.training["finished_step"] == 14
+
+
 def test_a_fresh_start_deletes_nothing_before_training_begins(stopped_run):
     made = [Path("runs/toy", name) for name in ("checkpoints", "model", "events.jsonl")]
     prepared = stopped_run("train.learning_rate=1e-3", is_fresh=True)
