@@ -40,6 +40,7 @@ class Started:
     precision: str
     warnings: list[str]
     environment: dict[str, str]
+    unit: str = "tokens"  # what `StepDone.num_tokens` counts; older logs do not say
 
 
 @dataclass(frozen=True)

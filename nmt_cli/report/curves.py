@@ -35,24 +35,26 @@ def curves_chart(title: str, runs: Mapping[str, Iterable[Event]]) -> LineChart:
 def _measures(events: Iterable[Event]) -> dict[str, Points]:
     """Return each measure's finite points; what a rollback undid is left out."""
     found: dict[str, Points] = {}
+    speed = "tokens/s"
     for event in events:
         step = event["step"]
+        speed = f"{event['unit']}/s" if "unit" in event else speed
         if event["event"] == "RolledBack":
             for points in found.values():
                 points[:] = [point for point in points if point[0] <= step]
-        for measure, value in _values(event).items():
+        for measure, value in _values(event, speed).items():
             if math.isfinite(value):
                 found.setdefault(measure, []).append((step, value))
     return {measure: points for measure, points in found.items() if points}
 
 
-def _values(event: Event) -> dict[str, float]:
-    """Return what one event measured."""
+def _values(event: Event, speed: str) -> dict[str, float]:
+    """Return what one event measured; `speed` is the unit of the speed."""
     if event["event"] == "StepDone":
         return {
             "training loss": event["loss"],
             "learning rate": event["learning_rate"],
-            "target tokens/s": event["num_tokens"] / max(event["seconds"], 1e-9),
+            speed: event["num_tokens"] / max(event["seconds"], 1e-9),
         }
     if event["event"] == "Evaluated" and event.get("label", _DEV) == _DEV:
         scores = {f"{_DEV} {name}": score["score"] for name, score in event["scores"].items()}
@@ -63,7 +65,7 @@ def _values(event: Event) -> dict[str, float]:
 def _place(measure: str) -> tuple[int, str]:
     """Return where a panel stands: losses, scores, the rest."""
     first = ["training loss", f"{_DEV} loss", f"{_DEV} bleu", f"{_DEV} chrf"]
-    order = [*first, "another score", "learning rate", "target tokens/s"]
+    order = [*first, "another score", "learning rate", "tokens/s", "examples/s"]
     return order.index(measure if measure in order else "another score"), measure
 
 

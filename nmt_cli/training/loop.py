@@ -120,8 +120,8 @@ class _Session:
         """Yield the events of the whole run."""
         parameters = sum(math.prod(weight.shape) for weight in self.state.model.weights)
         environment = describe_environment(self._replicas.count)
-        precision = self._config.train.precision
-        yield Started(self._progress.step, parameters, precision, self._warnings, environment)
+        precision, unit = self._config.train.precision, self._config.facts.unit
+        yield Started(self._progress.step, parameters, precision, self._warnings, environment, unit)
         with self.chief or contextlib.nullcontext():
             try:
                 yield from self._train()

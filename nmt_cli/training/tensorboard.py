@@ -23,7 +23,7 @@ class Board:
     """
 
     def __init__(self, folder: Path, events: Iterable[dict[str, Any]]) -> None:
-        self._folder = folder
+        self._folder, self._unit = folder, "tokens"
         shutil.rmtree(folder, ignore_errors=True)
         try:
             self._writer = tf.summary.create_file_writer(str(folder))
@@ -36,8 +36,9 @@ class Board:
         """Write one event as `events.jsonl` has it."""
         try:
             with self._writer.as_default(step=event["step"]):
+                self._unit = event.get("unit", self._unit)
                 if event["event"] == "StepDone":
-                    _write_step(event)
+                    _write_step(event, self._unit)
                 elif event["event"] == "Evaluated":
                     _write_evaluation(event)
                     self._writer.flush()
@@ -52,10 +53,10 @@ class Board:
         return TrainingError(f"{self._folder}: cannot be written: {error}")
 
 
-def _write_step(event: dict[str, Any]) -> None:
+def _write_step(event: dict[str, Any], unit: str) -> None:
     for name in _STEP_SCALARS:
         _scalar(f"train/{name}", event[name])
-    _scalar("train/tokens_per_second", event["num_tokens"] / event["seconds"])
+    _scalar(f"train/{unit}_per_second", event["num_tokens"] / event["seconds"])
 
 
 def _write_evaluation(event: dict[str, Any]) -> None:

@@ -163,7 +163,7 @@ def test_curves_leave_out_what_was_rolled_back_and_other_evaluations():
         "dev loss": [(2, 4.5), (3, 3.5)],
         "dev bleu": [(2, 5.5), (3, 6.5)],
         "learning rate": [(1, 1e-3), (2, 2e-3), (3, 3e-3)],
-        "target tokens/s": [(1, 200.0), (2, 200.0), (3, 200.0)],
+        "tokens/s": [(1, 200.0), (2, 200.0), (3, 200.0)],
     }
 
 
@@ -199,7 +199,7 @@ def test_a_pages_lines_run_between_their_axes():
 
 def test_runs_of_other_tasks_leave_the_panels_in_order():
     chart = curves_chart("both", {"chat": [step(1, 2.0)], "translation": EVENTS})
-    wanted = ["training loss", "dev loss", "dev bleu", "learning rate", "target tokens/s"]
+    wanted = ["training loss", "dev loss", "dev bleu", "learning rate", "tokens/s"]
     assert [panel.name for panel in chart.panels] == wanted
     text = chart.screen(80, has_colour=False).plain
     assert "a chat         b translation" in text  # whole, in columns of one width
@@ -321,3 +321,9 @@ def test_numbers_can_be_read_on_every_shade(theme):
         cell = [a + weight * (b - a) for a, b in zip(paper, heat, strict=True)]
         ink = theme["on-heat"] if weight >= strong else theme["on-paper"]
         assert contrast(rgb(ink), cell) >= 4.5, weight
+
+
+def test_the_speed_of_a_classifier_is_in_examples():
+    started = {"event": "Started", "step": 0, "unit": "examples"}
+    chart = curves_chart("one", {"run": [started, step(1, 5.0)]})
+    assert [panel.name for panel in chart.panels][-1] == "examples/s"
