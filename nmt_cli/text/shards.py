@@ -408,9 +408,14 @@ def _open(folder: Path) -> EncodedCorpus:
     meta = json.loads((folder / _META).read_text())
     arrays: dict[str, Any] = {}
     for side in _SIDES:
-        arrays[side] = np.memmap(folder / f"{side}.ids", np.dtype(meta["dtype"]), mode="r")
+        arrays[side] = _mapped(folder / f"{side}.ids", np.dtype(meta["dtype"]))
         arrays[f"{side}_offsets"] = np.memmap(folder / f"{side}.offsets", np.int64, mode="r")
     return EncodedCorpus(**arrays, sizes=tuple(meta["sizes"]))
+
+
+def _mapped(file: Path, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Map a file; an empty one, as of examples of which none has a label, cannot be."""
+    return np.memmap(file, dtype, mode="r") if file.stat().st_size else np.empty(0, dtype)
 
 
 _MOST_CHARACTERS = 2_000_000  # of the words that are kept: some 100 MB

@@ -238,3 +238,11 @@ def test_dropout_of_merges_leaves_labels_alone(encoder, tmp_path):
     assert again.has_labels
     assert len(again.source) > len(corpus.source)
     assert again.target.tolist() == corpus.target.tolist()
+
+
+def test_texts_of_which_none_has_a_label(encoder, tmp_path):
+    """As in a small dev text: its ids are an empty file, which cannot be mapped."""
+    rows = [Example(("I like it",), "")] * 2
+    for _ in ("new", "reused"):
+        corpus = encode_corpora([rows], encoder(multi_label=True), tmp_path / "shards")
+        assert assemble(corpus, np.arange(2)).target.shape == (2, 0)
