@@ -109,7 +109,7 @@ def _get_file(data_set: "DataSet", file: "RemoteFile", folder: Path, mirror: str
         hint = "; ".join(filter(None, (error.hint, by_hand)))
         raise type(error)(str(error), hint=hint) from error
     except KeyboardInterrupt:
-        console.note("stopped; the part already downloaded is kept: the same command resumes")
+        console.note("stopped; the same command resumes, if the server allows it")
         raise
 
 

@@ -11,6 +11,7 @@ import functools
 import gzip
 import http.client
 import lzma
+import os
 import shutil
 import socket
 import ssl
@@ -154,8 +155,8 @@ def fetch(
             if had_some and sha256 is not None and sha256_of(part) != sha256:
                 transfer.start_over()  # the old part may be to blame
                 transfer.run()
-        _check(part, path.name, origin, sha256)
-        _put_in_place(part, path)
+            _check(part, path.name, origin, sha256)
+            _put_in_place(part, path)
 
 
 def unpack(archive: Path, members: dict[str, str]) -> None:
@@ -212,8 +213,11 @@ def _open_part(part: Path) -> Iterator[IO[bytes]]:
     with part.open("a+b", buffering=0) as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise DataError(f"{part}: another process is downloading this file") from error
+            is_ours = os.path.samestat(os.fstat(stream.fileno()), part.stat())
+        except (BlockingIOError, FileNotFoundError):
+            is_ours = False
+        if not is_ours:  # or it was put in place just now
+            raise DataError(f"{part}: another process is downloading this file")
         try:
             yield stream
         finally:
@@ -498,7 +502,7 @@ def _no_connection(origin: str, redirected: str, reason: Any) -> Exception:
 def _check(part: Path, name: str, origin: str, sha256: str | None) -> None:
     """Raise DataError, and remove the part, unless it is what it should be."""
     wrong = ""
-    if not part.exists():
+    if part.stat().st_size == 0:
         raise FetchError(f"{origin}: is empty")
     if sha256 is not None:
         if (found := sha256_of(part)) != sha256:

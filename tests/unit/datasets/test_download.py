@@ -367,6 +367,21 @@ def test_two_processes_do_not_write_the_same_part(address, tmp_path):
             get(address, tmp_path / "file")
 
 
+def test_another_process_waits_until_the_file_is_in_its_place(address, tmp_path, monkeypatch):
+    refused = []
+
+    def second(file):
+        if file.name == ".file.part":
+            with pytest.raises(DataError, match="another process"):
+                get(address, tmp_path / "file")
+            refused.append(file)
+
+    monkeypatch.setattr("nmt_cli.datasets.download.fsync", second)
+    get(address, tmp_path / "file", sha256=None)
+    assert refused
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
 def test_a_folder_that_cannot_be_made(address, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(DataError, match="cannot be written"):
