@@ -50,7 +50,7 @@ def init(
     from nmt_cli.config.reading import load_config
     from nmt_cli.config.recipes import RECIPES, Proposal
     from nmt_cli.discovery.first_config import Draft
-    from nmt_cli.files import os_errors_as, write_text
+    from nmt_cli.files import os_errors_as
     from nmt_cli.terminal.check_view import time_told
 
     if json_schema:
@@ -91,7 +91,7 @@ def init(
         proposal = propose(recipe, loaded)
     text = draft.text(loaded, proposal)
     with os_errors_as(DataError, f"{path}: cannot be written"):
-        write_text(path, text)
+        _write(path, text)
     console.note(f"wrote {path}")
     if recipe is None:
         with contextlib.suppress(DataError):  # nmt check says what is wrong, and where
@@ -100,3 +100,15 @@ def init(
     console.note(f"next: {shlex.join(['nmt', 'check', str(path)])}")
     for command in proposal.commands:
         console.note(f"then: {command}")
+
+
+def _write(path: Path, text: str) -> None:
+    from nmt_cli.files import write_text
+
+    try:
+        write_text(path, text)
+    except UnicodeEncodeError as error:
+        line = text[: error.start].count("\n")
+        named = text.splitlines()[line].partition("  #")[0].encode("utf-8", "replace").decode()
+        hint = "rename it; convmv -f cp949 -t utf-8 --notest FILE does, if it is Korean"
+        raise DataError(f"the name of a file is not UTF-8: {named}", hint=hint) from None

@@ -147,13 +147,11 @@ class Draft:
 
     def _several_labels(self, found: Found, folder: Path) -> Tree:
         """Return the section for texts with several labels: a list is that, a text may be."""
-        warning = taken_for_one(found.labels, ClassificationConfig())
-        if warning is None:
-            return {}
         if _has_lists(found, folder):
             self.tell("the labels are lists: a text may have several (classification.multi_label)")
             return {"classification": {"multi_label": True}}
-        self.warn(warning)
+        if warning := taken_for_one(found.labels, ClassificationConfig()):
+            self.warn(warning)
         return {}
 
     def _tell_found(self, found: Found, folder: Path) -> None:
@@ -165,15 +163,12 @@ class Draft:
                 self.tell(f"{split}: {', '.join(names)}{columns if 'columns' in corpus else ''}")
         for name in found.unused:
             self.tell(f"left out: {name}")
-        labels = found.labels
-        if _has_lists(found, folder):
-            labels = tuple(sorted({part for label in labels for part in label.split(";")}))
         entries = [entry for corpora in found.corpora.values() for entry in corpora]
         ways = [f"{e['source_lang']} -> {e['target_lang']}" for e in entries if "source_lang" in e]
         if told := ", ".join(dict.fromkeys(ways)):
             self.tell(f"{found.task.name}: {told}, in one model ({found.reason})")
         else:
-            self._tell_task(found.task, found.languages, labels, found.reason)
+            self._tell_task(found.task, found.languages, found.labels, found.reason)
         if found.doubt:
             self.warn(found.doubt)
 

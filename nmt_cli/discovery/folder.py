@@ -27,7 +27,7 @@ _NO_CORPUS = re.compile(
     r"(readme|licen[cs]e|copying|changelog|notice|vocab|dict|requirements)", re.IGNORECASE
 )
 _NO_CORPUS_SUFFIX = re.compile(
-    r"\.(md|rst|html|xml|pdf|ya?ml|json|toml|py|sh|zip|tar|tgz|xz|bz2|png|jpg|log|lock|sha256|md5)$",
+    r"\.(md|rst|html|xml|pdf|ya?ml|toml|py|sh|zip|tar|tgz|xz|bz2|png|jpg|log|lock|sha256|md5)$",
     re.IGNORECASE,
 )
 _SPLITS = ("train", "dev", "test")
@@ -134,7 +134,10 @@ def _is_text(path: Path) -> bool:
 
 def _has_text(path: Path) -> bool:
     head = _head(path)
-    return bool(head.strip()) and not _is_binary(head)
+    first_line = head.lstrip().partition(b"\n")[0].strip()
+    if Path(path.name.removesuffix(".gz")).suffix.lower() == ".json":  # also of settings
+        return first_line.startswith(b"[") or (first_line.startswith(b"{") and first_line != b"{")
+    return bool(first_line) and not _is_binary(head)
 
 
 def _is_binary(head: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Two text files that belong together: line N of one is the translation, answer or label of N."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nmt_cli.config.tasks import CLASSIFICATION, TaskFacts
@@ -46,7 +46,7 @@ def named_pairs(folder: Path, files: list[str], task: TaskFacts | None) -> Itera
             text, label = (pair[markers.index(side.marker)] for side in train.sides)
             entry = {"source": text, "target": label}
             yield train._replace(split=names.split_of(text), entry=entry)
-        elif (corpus := _pair(folder, pair, markers, task)) is not None:
+        elif (corpus := _pair(folder, pair, markers, task, others=partners)) is not None:
             train = train or corpus
             yield corpus
 
@@ -81,8 +81,13 @@ def side_of(path: Path) -> Side:
 
 
 def _pair(
-    folder: Path, files: tuple[str, str], markers: tuple[str, str], task: TaskFacts | None
+    folder: Path,
+    files: tuple[str, str],
+    markers: tuple[str, str],
+    task: TaskFacts | None,
+    others: Sequence[str] = (),
 ) -> Corpus | None:
+    """Return the corpus of two files; names of `others` tell the direction if their own do not."""
     one, other = (Side(m, _sample(folder / f)) for m, f in zip(markers, files, strict=True))
     sides, split = (one, other), names.split_of(files[0])
     if task is None or task.has_labels:
@@ -94,7 +99,7 @@ def _pair(
                 return Corpus(split, entry, ordered, reason, CLASSIFICATION, labels)
         if task:
             return None
-    swapped, reason = is_swapped(sides, f"{folder.resolve().name} {files[0]}")
+    swapped, reason = is_swapped(sides, [files[0], folder.resolve().name, *others])
     if swapped:
         sides, files = sides[::-1], files[::-1]
     entry = {"source": files[0], "target": files[1]}

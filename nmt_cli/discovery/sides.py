@@ -1,8 +1,9 @@
 """The two sides of a corpus: their languages, which is the source, and whether one is labels."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,21 +74,22 @@ def task_of(sides: tuple[Side, Side]) -> TaskFacts:
 
 
 def is_swapped(
-    sides: tuple[Side, Side], context: str, *, is_ordered: bool = False
+    sides: tuple[Side, Side], contexts: Sequence[str], *, is_ordered: bool = False
 ) -> tuple[bool, str]:
     """Return whether the second side is the source, and why.
 
-    `context` are names of file and folder, where something like `ko-en` may stand; `is_ordered`:
-    somebody put the sides in this order, as in a table's heading.
+    `contexts` are names of files and folders, where something like `ko-en` may stand; the first one
+    in which it does decides. `is_ordered`: somebody put the sides in this order, as in a table's
+    heading.
     """
     ranks = [names.rank(side.marker) for side in sides]
     if ranks[0] != ranks[1]:
         return ranks[0] > ranks[1], "their names say so"
     markers = [side.marker.lower() for side in sides]
-    for is_other_way in (False, True):
+    for context, is_other_way in itertools.product(contexts if all(markers) else (), (False, True)):
         first, second = map(re.escape, markers[:: -1 if is_other_way else 1])
         pattern = rf"(?<![a-z]){first}(-|_|2|to|-to-|)?{second}(?![a-z])"
-        if all(markers) and (found := re.search(pattern, context.lower())):
+        if found := re.search(pattern, context.lower()):
             return is_other_way, f"{found[0]!r} in a name says so"
     if is_ordered:
         return False, "in the order of the columns"

@@ -23,7 +23,8 @@ from nmt_cli.discovery.sides import (
     read_leniently,
     task_of,
 )
-from nmt_cli.text.labels import label_text
+from nmt_cli.text.labels import label_name
+from nmt_cli.text.language_id import language_of
 from nmt_cli.text.records import (
     JSON_LINES,
     TABLES,
@@ -35,6 +36,7 @@ from nmt_cli.text.records import (
 )
 
 _TEXT_SHARE = 0.5  # of a column's characters that are letters, when it is text
+_ID_SHARE = 0.9  # of a column's cells that have a digit, when it is of ids
 _FEWEST_BELOW = 10  # rows that tell that a heading stands above them
 
 
@@ -51,8 +53,10 @@ class _Column(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is mostly letters (no numbers, marks or addresses) and no labels."""
+        """Whether it is mostly letters (no numbers, marks or addresses) and no labels or ids."""
         lines = self.side.lines
+        if _are_ids(lines):
+            return False
         if names.is_side(self.marker):  # a phrase list may be short, and repeat itself
             return sum(any(map(str.isalpha, line)) for line in lines) > _TEXT_SHARE * len(lines)
         return _is_prose(lines) and not few_short_values(lines, UNNAMED_SHARE)
@@ -80,7 +84,7 @@ def tables(folder: Path, files: list[str], task: TaskFacts | None) -> list[Corpu
 def _table(path: Path, task: TaskFacts | None, like: Corpus | None) -> Corpus | None:
     if suffix_of(path) == JSON_LINES:
         return _json_lines(path, task, like)
-    rows = [row for _, row in itertools.islice(_rows(path), HEAD) if any(row)]
+    rows = [row for _, row in itertools.islice(_rows(path), HEAD)]
     if not rows:
         return None
     is_headed = _has_heading(rows) or (like is not None and _has_columns_of(like, rows[0]))
@@ -100,7 +104,9 @@ def _table(path: Path, task: TaskFacts | None, like: Corpus | None) -> Corpus | 
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return table_rows(path, lambda _: None, read_leniently)
+    """Return the rows of a table; blank ones are none."""
+    rows = table_rows(path, lambda _: None, read_leniently)
+    return ((number, row) for number, row in rows if any(row))
 
 
 def _column_values(path: Path, number: int, *, is_headed: bool) -> Callable[[], Iterator[str]]:
@@ -132,6 +138,13 @@ def _is_heading_of(column: list[str], *, are_short: bool) -> bool:
         return True
     is_new = len(below) >= _FEWEST_BELOW and first not in below
     return are_short and is_new and bool(few_short_values(below, UNNAMED_SHARE))
+
+
+def _are_ids(cells: Sequence[str]) -> bool:
+    """Return whether cells are names such as `s00017`: no spaces, and nearly all have a digit."""
+    given = [cell for cell in map(str.strip, cells) if cell]
+    have_digit = sum(any(map(str.isdecimal, cell)) for cell in given)
+    return have_digit > _ID_SHARE * len(given) and not any(" " in cell for cell in given)
 
 
 def _is_prose(cells: Sequence[str]) -> bool:
@@ -180,18 +193,19 @@ def _key_values(path: Path, key: str) -> Callable[[], Iterator[str]]:
 
 
 def has_lists(path: Path, key: str) -> bool:
-    """Return whether a file is of JSON lines with lists under a key."""
+    """Return whether a file is of JSON lines with lists under a key, and not each of one label."""
     if suffix_of(path) != JSON_LINES:
         return False
-    return any(isinstance(json_field(record, key), list) for _, record in _records(path))
+    values = (json_field(record, key) for _, record in _records(path))
+    return any(isinstance(value, list) and len(value) != 1 for value in values)
 
 
 def _field_values(records: Iterator[dict[str, object]], key: str) -> Iterator[str]:
-    """Yield what is text under a key, or a number that may be a label."""
+    """Yield what is text under a key, or a number that may be a label; of a list each."""
     for record in records:
-        value = label_text(json_field(record, key), ";")
-        if isinstance(value, str):
-            yield value
+        value = json_field(record, key)
+        names = map(label_name, value if isinstance(value, list) else [value])
+        yield from (name for name in names if isinstance(name, str))
 
 
 def _corpus(
@@ -253,18 +267,28 @@ def _label_column(columns: list[_Column]) -> tuple[_Column | None, tuple[str, ..
     return None, ()
 
 
+def _likeliest(named: list[_Column]) -> list[_Column]:
+    """Return of columns that are named as sides those that are it: before roles, languages."""
+    languages = [column for column in named if names.language(column.marker)]
+    ways = [languages] if len(languages) > 1 else []
+    if len(languages) > 2:  # `mt` may be Maltese, or what a machine translated
+        found = [(column, language_of(column.side.lines)) for column in languages]
+        ways.insert(0, [c for c, code in found if code in ("", names.language(c.marker))])
+    return next((way for way in ways if len(way) > 1), named)
+
+
 def _two_texts(
     path: Path, columns: list[_Column], task: TaskFacts | None, *, is_ordered: bool
 ) -> Corpus | None:
     """Return the corpus of two columns of text; those named as sides are preferred."""
     texts = [column for column in columns if column.is_text]
     named = [column for column in texts if names.is_side(column.marker)]
-    chosen = (named if len(named) > 1 else texts)[:2]
+    chosen = (_likeliest(named) if len(named) > 1 else texts)[:2]
     if len(chosen) < 2:
         return None
     sides, keys = (chosen[0].side, chosen[1].side), [column.key for column in chosen]
-    context = f"{path.parent.resolve().name} {path.name}"
-    swapped, reason = is_swapped(sides, context, is_ordered=is_ordered)
+    contexts = [path.name, path.parent.resolve().name]
+    swapped, reason = is_swapped(sides, contexts, is_ordered=is_ordered)
     if swapped:
         sides, keys = sides[::-1], keys[::-1]
     entry = {"file": path.name, "columns": keys}

@@ -350,7 +350,7 @@ def _read_table(
     """Read a TSV or CSV. Columns given by name need a heading line; by number, there is none."""
     rows = table_rows(path, report, read)
     if any(isinstance(column, str) for column in columns):
-        _, heading = next(rows, (0, []))
+        _, heading = next((row for row in rows if any(row[1])), (0, []))
         indices = [_column_index(path, heading, column) for column in columns]
     else:
         indices = [int(column) - 1 for column in columns]

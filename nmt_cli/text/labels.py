@@ -109,9 +109,16 @@ def label_text(value: object, separator: str | None) -> object:
 
     ValueError: it is a list of several, and an example has just one (`separator` is None).
     """
-    if isinstance(value, list) and all(isinstance(name, str) and name.strip() for name in value):
+    names = list(map(label_name, value)) if isinstance(value, list) else []
+    if isinstance(value, list) and all(isinstance(name, str) and name.strip() for name in names):
         if separator is None and len(value) > 1:
             raise ValueError("a text with several labels needs classification.multi_label: true")
-        return (separator or "").join(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if is_number else value
+        return (separator or "").join(map(str, names))
+    return label_name(value)
+
+
+def label_name(value: object) -> object:
+    """Return a number, or true, of JSON as a text file has a label; other things as they are."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else value

@@ -6,6 +6,7 @@ The format follows from the name, see `suffix_of`. What the fields mean is for `
 import csv
 import itertools
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -107,6 +108,10 @@ def json_records(
     for number, line in enumerate(read(path), start=1):
         if not line.strip():
             continue
+        if number == 1 and line.startswith("["):
+            command = f"jq -c '.[]' {shlex.quote(str(path))} > NEW.jsonl"
+            report(LineError(path, 1, f"a JSON list, not JSON lines; convert it: {command}"))
+            return
         try:
             record = json.loads(line)
             if "\\u" in line:

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from nmt_cli.config.schema import Config
 from nmt_cli.config.tasks import CHAT
 from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import side_of
+from nmt_cli.discovery.rows import read_train
 from nmt_cli.discovery.sides import Side, languages_of
 from nmt_cli.errors import DataError
 from nmt_cli.text.language_id import language_of
@@ -346,3 +348,52 @@ def test_folders_of_one_pair_are_not_looked_into(folder):
             write(folder / name / f"train.{language}", TEXT[language])
     with pytest.raises(DataError, match="there is text in a/, b/, which nmt init does not search"):
         discover(folder)
+
+
+@pytest.mark.parametrize("ids", ["{}", "s{:05}", "dialogue-{:03}", "5f4dcc3b5aa765d61d83{:04x}"])
+def test_a_column_of_ids_is_no_text(folder, ids):
+    for heading in ("id", "no", "name"):
+        cells = (ids.format(number) for number in range(18))
+        columns = zip([heading, *cells], ["de", *GERMAN], ["en", *ENGLISH], strict=True)
+        write(folder / "x.tsv", map("\t".join, columns))
+        assert discover(folder).corpora["train"] == [{"file": "x.tsv", "columns": ["de", "en"]}]
+
+
+@pytest.mark.parametrize("other", ["source", "mt", "target"])
+def test_of_more_than_two_named_columns_those_of_the_languages_are_taken(folder, other):
+    """`source` may say where a pair is from, and `mt` what a machine translated."""
+    rows = zip([other, *ENGLISH], ["ko", *KOREAN], ["en", *ENGLISH], strict=True)
+    write(folder / "x.tsv", map("\t".join, rows))
+    assert discover(folder).corpora["train"] == [{"file": "x.tsv", "columns": ["ko", "en"]}]
+
+
+def test_the_direction_that_one_pair_is_named_by_is_that_of_all(folder):
+    for name, language in itertools.product(("train.en-ko", "dev", "test"), ("en", "ko")):
+        write(folder / f"{name}.{language}", TEXT[language])
+    corpora = discover(folder).corpora
+    assert corpora["train"] == [{"source": "train.en-ko.en", "target": "train.en-ko.ko"}]
+    assert corpora["dev"] == [{"source": "dev.en", "target": "dev.ko"}]
+
+
+def test_json_lines_may_be_called_json_and_settings_are_none(folder):
+    pairs = zip(KOREAN, ENGLISH, strict=True)
+    write(folder / "train.json", [json.dumps({"ko": ko, "en": en}) for ko, en in pairs])
+    write(folder / "config.json", ["{", '"a": 1', "}"])
+    found = discover(folder)
+    assert found.corpora["train"] == [{"file": "train.json", "columns": ["ko", "en"]}]
+    assert found.unused == []
+
+
+def test_a_json_list_is_told_with_the_command_that_makes_lines_of_it(folder):
+    write(folder / "a b.json", ["[", '{"ko": "x", "en": "y"}', "]"])
+    with pytest.raises(DataError, match=r"a JSON list, not JSON lines; .* jq -c '\.\[\]' '"):
+        discover(folder)
+
+
+def test_blank_lines_above_a_heading(folder):
+    pairs = zip(KOREAN, ENGLISH, strict=True)
+    write(folder / "a.csv", ["", "ko,en", *(f'"{ko}","{en}"' for ko, en in pairs)])
+    assert discover(folder).corpora["train"] == [{"file": "a.csv", "columns": ["ko", "en"]}]
+    config = {"name": "x", "data": {"train": [{"file": "a.csv", "columns": ["ko", "en"]}]}}
+    config["data"]["dev"] = config["data"]["train"]
+    assert read_train(Config.model_validate(config), folder).number == len(KOREAN)

@@ -10,6 +10,7 @@ from nmt_cli.discovery.folder import discover
 from nmt_cli.discovery.pair_files import given_pair
 from nmt_cli.discovery.rows import read_train
 from nmt_cli.discovery.sides import UNNAMED_SHARE, few_short_values
+from nmt_cli.discovery.tables import has_lists
 from nmt_cli.errors import DataError
 
 TEXTS = [f"The {n}th guest did not like the soup that we had in our {n} rooms." for n in range(60)]
@@ -137,3 +138,28 @@ def test_a_text_without_a_label_is_a_row_where_it_may_have_several(tmp_path, sev
         f"classification: {{multi_label: {several}}}\n"
     )
     assert read_train(load_config(str(tmp_path / "c.yaml")).config, tmp_path).number == number
+
+
+@pytest.mark.parametrize(
+    ("values", "labels", "several"),
+    [
+        ([[3, 5], [5], []], ("3", "5"), True),
+        ([["a climate change", "b"], ["c"], ["b", "c"]], ("a climate change", "b", "c"), True),
+        ([["a"], [], ["b"]], ("a", "b"), True),
+        ([["a"], ["c"], ["b"]], ("a", "b", "c"), False),
+        ([True, False, False], ("false", "true"), False),
+    ],
+)
+def test_labels_in_json(tmp_path, values, labels, several):
+    rows = [json.dumps({"text": t, "labels": values[n % 3]}) for n, t in enumerate(TEXTS)]
+    write(tmp_path / "a.jsonl", rows)
+    found = discover(tmp_path)
+    assert found.corpora["train"] == [{"file": "a.jsonl", "columns": ["text", "labels"]}]
+    assert found.labels == labels
+    assert has_lists(tmp_path / "a.jsonl", "labels") is several
+    (tmp_path / "c.yaml").write_text(
+        "name: x\ntask: classification\n"
+        "data: {train: [{file: a.jsonl, columns: [text, labels]}], dev: [{rows: 5}]}\n"
+        f"classification: {{multi_label: {str(several).lower()}}}\n"
+    )
+    assert read_train(load_config(str(tmp_path / "c.yaml")).config, tmp_path).number == len(TEXTS)

@@ -98,7 +98,7 @@ def test_a_list_of_one_is_the_label(config, tmp_path):
 
 
 def test_a_json_label_of_another_type_is_told_with_its_line(config, tmp_path):
-    (tmp_path / "x.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": "a", "label": true}\n')
+    (tmp_path / "x.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": "a", "label": 0.5}\n')
     with pytest.raises(DataError, match=r"x\.jsonl:2: needs text in the keys text and label"):
         read(config({"file": "x.jsonl"}), tmp_path)
 
