@@ -36,7 +36,8 @@ from nmt_cli.text.records import (
 
 DROPPED = "dropped.tsv"
 _MENDABLE = sum(1 << BIT[name] for name in ("control-characters", "mojibake", "white-space"))
-_BY_HAND = ("files", "line-counts", "size")  # errors that leaving rows out does not mend
+# Errors that leaving rows out does not mend.
+_BY_HAND = ("files", "line-counts", "size", "labels", "training")
 _UNREADABLE = (1 << BIT["format"]) | (1 << BIT["encoding"]) | (1 << BIT["empty"])
 _SPACE = "[ \t\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _NEEDLESS = re.compile(rf"{_SPACE}{{2,}}|^{_SPACE}|{_SPACE}$|\t")
@@ -162,7 +163,8 @@ class _Copy:
         columns = self._corpus.config.columns or []
         has_heading = any(isinstance(column, str) for column in columns)
         for line, fields in table_rows(self._corpus.files[0], lambda _: None, self._read):
-            if has_heading and line == 1:
+            if has_heading and any(fields):
+                has_heading = False
                 yield _joined(fields, is_csv)
             elif not fields or not self._is_row(line, "\t".join(fields)):
                 continue
