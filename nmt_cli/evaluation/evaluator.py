@@ -1,5 +1,6 @@
 """What `nmt evaluate` does: examples and models, or files of outputs -> scores side by side."""
 
+import functools
 import itertools
 import json
 import os
@@ -15,7 +16,7 @@ from nmt_cli.bundle.finding import find_bundle
 from nmt_cli.bundle.folder import Bundle
 from nmt_cli.config.reading import RUN_CONFIG, load_config
 from nmt_cli.config.text_memory import changed_files
-from nmt_cli.encoding import UTF8
+from nmt_cli.encoding import AUTO, UTF8
 from nmt_cli.errors import ConfigError, DataError, number_of
 from nmt_cli.evaluation.comparison import Corpus, Evaluation, Result
 from nmt_cli.evaluation.label_judging import Judged, LabelComparison, corpus_of, judge
@@ -398,9 +399,14 @@ def _read_outputs(file: str, count: int, encoding: str) -> Result:
 
     What nmt wrote is UTF-8, whatever it read; others may be in the encoding.
     """
+    mend = None
+    if file == "-" and encoding != AUTO:  # which can be read only once: line by line
+        mend = functools.partial(str, encoding=encoding, errors="replace")
     try:
-        outputs = list(read_lines(file))
+        outputs = list(read_lines(file, mend=mend))
     except DataError:
+        if file == "-":
+            raise
         outputs = list(read_lines(file, encoding=encoding))
     _check_lines(file, len(outputs), "the reference", count)
     return Result(file, outputs, settings={"file": file})

@@ -167,6 +167,8 @@ def _opened(source: str, revision: str | None, on_note: Callable[[str], None]) -
             inner = [*Path(temporary).iterdir()]
             folder = inner[0] if len(inner) == 1 and inner[0].is_dir() else Path(temporary)
             yield _Source(folder, _run_name(path.name.split(".")[0]), given=path.name)
+    elif path.exists():
+        raise ConfigError(f"{source}: neither a folder nor an archive", hint="name its folder")
     elif hub.NAME.fullmatch(source):
         on_note(f"asking the Hugging Face hub for {source}")
         folder = hub.download(

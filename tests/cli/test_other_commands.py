@@ -195,6 +195,13 @@ def test_evaluate_scores_a_file_of_outputs(run_nmt, pairs, tmp_path):
     )
     assert [segment["line"] for segment in record["best"]] == [1, 2]
     assert record["best"][0]["chrf++"] == 100
+    (tmp_path / "r.949").write_bytes("나 너\nb\n".encode("cp949"))
+    of_pipe = ("evaluate", "--hypotheses", "-", "--reference", "r.949", "--encoding", "cp949")
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt_cli", *of_pipe, "--json"],
+        input=(tmp_path / "r.949").read_bytes(), capture_output=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["chrf"]["score"] == 100, done.stderr
     done = run_nmt(
         "evaluate", "--reference", "r", "--hypotheses", "h", "--compare", "r", cwd=tmp_path
     )
@@ -512,6 +519,12 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
     assert "..." not in run_nmt("--help", cwd=tmp_path).stdout.partition("Commands:")[2]
 
 
+_COMMANDS = {
+    "augment", "bench", "chat", "check", "classify", "data", "evaluate", "export", "help", "import",
+    "info", "init", "join", "plot", "score", "serve", "tokenize", "train", "translate",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("typed", "proposed"),
     [
@@ -528,6 +541,9 @@ def test_help_and_version_may_be_asked_for_in_several_ways(run_nmt, tmp_path):
         ("nmt help con", {"config"}),
         ("nmt he", {"help"}),
         ("nmt --de", {"--debug"}),
+        ("nmt -V ", _COMMANDS),  # and prints no version
+        ("nmt --install-completion ", _COMMANDS),  # and installs nothing
+        ("nmt evaluate --source x --sp", {"--split"}),
         ("nmt data get multi30k-en", {"multi30k-en-de", "multi30k-en-fr"}),
         ("nmt train --from run", {"runs/mine", "runs/번역"}),
         ("nmt train --from = runs/m", {"runs/mine"}),  # bash takes "=" for a word
@@ -544,8 +560,9 @@ def test_tab_proposes_commands_options_and_values(run_nmt, tmp_path, typed, prop
         (tmp_path / "runs" / name / "model").mkdir(parents=True)
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
     environment = {**os.environ, "_NMT_COMPLETE": "complete_bash", **words}
-    done = run_nmt(cwd=tmp_path, env=environment)
-    assert set(done.stdout.split()) == proposed
+    done = run_nmt(cwd=tmp_path, env=environment | {"HOME": str(tmp_path)})
+    assert (set(done.stdout.split()), done.stderr) == (proposed, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     script = run_nmt("--show-completion", "zsh", cwd=tmp_path).stdout
     assert "#compdef nmt" in script
 
