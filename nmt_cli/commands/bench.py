@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nmt_cli.errors import ConfigError
+from nmt_cli.errors import ConfigError, number_of
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -56,11 +56,12 @@ def bench(
     engines = engines_of(bundle, engine, formats, console.note)
     rows = []
     if not json:
-        unit = "sentences" if options else "texts"
-        facts = f"{len(sources)} {unit} of {statistics.mean(map(len, sources)):.1f} tokens"
+        unit = "sentence" if options else "text"
+        mean = statistics.mean(map(len, sources))
+        facts = f"{number_of(len(sources), unit)} of {mean:.1f} tokens"
         facts += f", beam {options.beam_size}" if options else ""
         console.result(f"{bundle.named}: {bundle.manifest.parameters:,} parameters, {facts}")
-        console.result(_line(("engine", "batch", f"{unit}/s", *_HEAD)))
+        console.result(_line(("engine", "batch", f"{unit}s/s", *_HEAD)))
     for name, number_format in engines:
         where = EngineOptions(engine=name, number_format=number_format, threads=threads)
         rows.append(measure(bundle, where, texts[0], sources, options, batch_sizes, seconds))

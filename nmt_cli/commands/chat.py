@@ -1,6 +1,7 @@
 """`nmt chat`: a conversation at the terminal, or line by line through a pipe."""
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,8 @@ def chat(
     from nmt_cli.terminal.prompts import ChatPrompt
 
     if text and os.path.isdir(text[0]):  # noqa: PTH112 - false for a text too long for a name
-        raise ConfigError(f"{text[0]} is a folder", hint=f"is it the model? -m {text[0]}")
+        hint = f"is it the model? -m {shlex.quote(text[0])}"
+        raise ConfigError(f"{text[0]} is a folder", hint=hint)
     console.check_output(attention)
     is_typed = sys.stdin.isatty() and not text
     path, turns = None, list[str]()

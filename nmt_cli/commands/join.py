@@ -21,14 +21,14 @@ def join(
 
     Example: nmt join big.de --remove
     """
-    from nmt_cli.errors import DataError
+    from nmt_cli.errors import DataError, number_of
     from nmt_cli.parts import folder_of, join
     from nmt_cli.stores import Store, is_url, written
 
     for name in _outputs(output):
         with written(name, "*") as here:
             number = join(Path(str(here)))
-        console.note(f"wrote {name} from {number} parts")
+        console.note(f"wrote {name} from {number_of(number, 'part')}")
         if remove and is_url(name):
             Store(f"{name}.parts", DataError).delete("")
         elif remove:

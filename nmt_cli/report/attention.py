@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nmt_cli.errors import ConfigError, did_you_mean
+from nmt_cli.errors import ConfigError, did_you_mean, number_of
 from nmt_cli.report.matrices import heat_table
 from nmt_cli.report.page import asset, page
 from nmt_cli.report.picture import HEAT, PAPER, Picture, draw_matrix, new_figure
@@ -152,7 +152,8 @@ class Attention(Picture):
         """Return one head, or the mean of a layer's heads, as a table of percentages."""
         heads = self.chosen
         layer = self.layer or len(heads.weights)
-        head = f"head {self.head}" if self.head else f"mean of {heads.weights.shape[1]} heads"
+        mean = f"mean of {number_of(heads.weights.shape[1], 'head')}"
+        head = f"head {self.head}" if self.head else mean
         matrices = heads.weights[layer - 1]
         matrix = matrices[self.head - 1] if self.head else matrices.mean(axis=0)
         title = f"{heads.name}, layer {layer} of {len(heads.weights)}, {head}, in percent"

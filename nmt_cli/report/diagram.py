@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.folder import Bundle
+from nmt_cli.errors import number_of
 from nmt_cli.report.picture import GAP, INK, SERIES, Picture, new_figure
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _stack(
         shape,
         count(*tables, f"{side}.positions", f"{side}.turns", f"{side}.embedding_norm"),
     )
-    head = f"{heads} heads x {width // heads}"
+    head = f"{number_of(heads, 'head')} x {width // heads}"
     feed = f"{width} > {model['d_ff']} > {width}, {model['activation']}"
     parts = {
         "self_att": ("self-attention", f"{head}, causal" if side == "decoder" else head),

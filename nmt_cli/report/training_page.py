@@ -246,7 +246,7 @@ def _compared(name: str, dev: float, manifest: "Manifest", previous: "Manifest")
     good = " (better)" if name == "perplexity" and dev < before else ""
     others = " and ".join(_others(manifest.training, previous.training))
     but = f", with another {others}" if others else ""
-    gain = f"{abs(dev - before):.1f}"
+    gain = f"{abs(round(dev, 1) - round(before, 1)):.1f}"
     if gain == "0.0":
         return f"Equal to the last run of this name{but}."
     subject = f"{_NAMES[name][0].upper()}{_NAMES[name][1:]}"
@@ -290,7 +290,8 @@ def followed(evaluations: Sequence[Event], languages: tuple[str, str]) -> str:
     older = [block for key, block in blocks.items() if key not in now]
     shown = "".join(block for key, block in blocks.items() if key in now)
     body = f'<div class="samples">\n{shown}</div>\n' if shown else ""
-    return body + (folded(f"{len(older)} other sentences", "".join(older)) if older else "")
+    others = number_of(len(older), "other sentence")
+    return body + (folded(others, "".join(older)) if older else "")
 
 
 def averaged(event: Mapping[str, Any]) -> list[str]:

@@ -21,7 +21,9 @@ export function startChat(models) {
   $("retry").addEventListener("click", () => {
     if (!running && turns.length) reply(turns.at(-1).role === "user" ? turns : turns.slice(0, -1));
   });
-  $("undo").addEventListener("click", () => change(turns.slice(0, -2)));
+  $("undo").addEventListener("click", () => {
+    change(turns.slice(0, turns.at(-1)?.role === "user" ? -1 : -2));
+  });
   $("reset").addEventListener("click", () => change([]));
 }
 
