@@ -5,7 +5,7 @@ would divide by zero is 0. Reference: Sokolova & Lapalme 2009, "A systematic ana
 measures for classification tasks".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from nmt_cli.text.labels import Labels
 Doubles = npt.NDArray[np.float64]
 _AT_A_TIME = 2048  # examples between two calls of `on_progress`
 _SEED = 12345  # sacreBLEU's
+_MOST_WEIGHTS = 10_000_000  # of examples in samples at a time: some 200 MB
 
 
 @dataclass(frozen=True)
@@ -173,17 +174,27 @@ def label_p_values(
     The paired bootstrap, its samples and its p-value are sacreBLEU's: a sample's difference, less
     the mean of all, is counted when it is above the one that was found.
     """
-    size = len(wanted)
-    picked = np.random.default_rng(_SEED).choice(size, size=(RESAMPLES, size), replace=True)
-    samples = np.array([np.bincount(row, minlength=size) for row in picked], np.float32)
-    weights = np.vstack([np.ones((1, size), np.float32), samples])  # what was found is the first
+    systems = (baseline, *others)
+    blocks = [
+        [_scores_of_samples(wanted, given, weights, multi_label=multi_label) for given in systems]
+        for weights in _weights_of_samples(len(wanted))
+    ]
     first, *compared = (
-        _scores_of_samples(wanted, given, weights, multi_label=multi_label)
-        for given in (baseline, *others)
+        {name: np.concatenate([block[name] for block in of_system]) for name in of_system[0]}
+        for of_system in zip(*blocks, strict=True)
     )
     return [
         {name: _p_value(np.abs(found[name] - first[name])) for name in first} for found in compared
     ]
+
+
+def _weights_of_samples(size: int) -> Iterator[npt.NDArray[np.float32]]:
+    """Yield blocks [R, N] of how often each example is in a sample; first of what was found."""
+    yield np.ones((1, size), np.float32)
+    random, at_once = np.random.default_rng(_SEED), max(1, _MOST_WEIGHTS // size)
+    for start in range(0, RESAMPLES, at_once):
+        picked = random.choice(size, size=(min(at_once, RESAMPLES - start), size), replace=True)
+        yield np.array([np.bincount(row, minlength=size) for row in picked], np.float32)
 
 
 def _p_value(differences: Doubles) -> float:
