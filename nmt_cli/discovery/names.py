@@ -16,6 +16,7 @@ _CODES = re.compile(
     "|it|ja|jv|ka|kk|km|kn|ko|ku|ky|la|lb|lo|lt|lv|mg|mk|ml|mn|mr|ms|mt|my|nb|ne|nl|nn|no|or|pa|pl"
     "|ps|pt|ro|ru|rw|si|sk|sl|sq|sr|sv|sw|ta|te|tg|th|tl|tr|ug|uk|ur|uz|vi|xh|yi|zh|zu"
 )
+_REGION = re.compile(r"(?<=[^a-z][a-z]{2})_(cn|tw|hk|br|mx|us|gb)(?![a-z])")
 _LANGUAGE_NAMES = {
     name: code
     for code, names in {
@@ -69,8 +70,9 @@ _LABEL_VALUES = re.compile(
 
 
 def tokens(name: str) -> list[str]:
-    """Return the parts of a file's name, in lower case."""
-    return re.split(r"[._\-\s]+", name.removesuffix(".gz").lower())
+    """Return the parts of a file's name, in lower case; `zh_CN` is `zh`."""
+    name = _REGION.sub("", name.removesuffix(".gz").lower())
+    return re.split(r"[._\-\s]+", name)
 
 
 def split_of(name: str) -> str:

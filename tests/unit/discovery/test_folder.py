@@ -18,7 +18,8 @@ from nmt_cli.text.language_id import language_of
 ENGLISH = ["The old man reads a book in the garden.", "We did not see the house by the river."] * 9
 GERMAN = ["Der alte Mann liest ein Buch im Garten.", "Wir sahen das Haus am Fluss nicht."] * 9
 KOREAN = ["노인이 정원에서 책을 읽고 있습니다.", "우리는 강가의 집을 보지 못했습니다."] * 9
-TEXT = {"en": ENGLISH, "de": GERMAN, "ko": KOREAN}
+CHINESE = ["老人在花园里看书。", "我们没有看见河边的房子。"] * 9
+TEXT = {"en": ENGLISH, "de": GERMAN, "ko": KOREAN, "zh_CN": CHINESE}
 
 
 def write(path, lines):
@@ -46,6 +47,7 @@ def put(folder, **files):
         ("corpus-{}", "de", "en"),
         ("Tatoeba.de-en.{}", "de", "en"),
         ("Tatoeba.en-ko.{}", "en", "ko"),
+        ("OpenSubtitles.en-zh_CN.{}", "en", "zh_CN"),
     ],
 )
 def test_two_files_that_are_named_by_language(folder, name, source, target):
@@ -58,7 +60,7 @@ def test_two_files_that_are_named_by_language(folder, name, source, target):
         "dev": [],
         "test": [],
     }
-    assert (found.task.name, found.languages) == ("translation", (source, target))
+    assert (found.task.name, found.languages) == ("translation", (source, target[:2]))
 
 
 @pytest.mark.parametrize(
@@ -246,9 +248,10 @@ def test_names_that_are_swapped_are_seen_through(folder):
 
 @pytest.mark.parametrize("language", list(TEXT))
 def test_languages(language, tmp_path):
-    assert language_of(TEXT[language]) == language
+    code = language.partition("_")[0]
+    assert language_of(TEXT[language]) == code
     write(tmp_path / f"a.{language}.gz", TEXT[language])
-    assert side_of(tmp_path / f"a.{language}.gz") == Side(language, TEXT[language][::5])
+    assert side_of(tmp_path / f"a.{language}.gz") == Side(code, TEXT[language][::5])
 
 
 def test_too_little_text_has_no_language():
