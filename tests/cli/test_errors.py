@@ -320,3 +320,21 @@ def test_no_module_of_the_folder_is_run(tmp_path):
         "subprocess.run([sys.executable, '-c', 'import tokenize'], check=True)"
     )
     subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("translate x --from-format html", "--from-format html: name the file with --input"),
+        ("translate x --from-format nonsense", "--from-format must be html, "),
+        ("translate x --encoding cp949", "--encoding: no effect on texts that are arguments"),
+        ("translate -i a -o p.html --html ./p.html", "would be written over what has this name"),
+        ("export --share s.zip --data-dir d", "--share and --data-dir cannot be combined"),
+        ("evaluate -i a --reference a --data-dir d", "--data-dir: no effect with --input"),
+    ],
+)
+def test_options_that_would_do_nothing(run_nmt, toy_bundle, tmp_path, arguments, told):
+    (tmp_path / "a").write_text("red dog\n")
+    done = run_nmt(*arguments.split(), "-m", str(toy_bundle), cwd=tmp_path)
+    check_fails(done, 2, told)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
