@@ -84,9 +84,10 @@ class _Group(TyperGroup):
         """
         while args and args[0] in _FIRST:
             option = args.pop(0)
+            if ctx.resilient_parsing:  # Tab carries out nothing
+                continue
             if option == "--debug":
                 ctx.meta[_DEBUG] = True
-            if option == "--debug" or ctx.resilient_parsing:  # Tab does nothing
                 continue
             if option in _COMPLETION:
                 completion.set_up(option, args)

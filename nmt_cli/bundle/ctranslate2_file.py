@@ -38,6 +38,8 @@ def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str
     """
     file = folder / "model.bin"
     try:
+        if odd := [entry.name for entry in folder.iterdir() if not entry.is_file()]:
+            raise ValueError(f"not an ordinary file: {odd[0]}")
         with file.open("rb") as stream:
             spec = _check_variables(stream, file.stat().st_size, model, vocabulary)
         for file in sorted(folder.glob("*.json")):

@@ -103,6 +103,8 @@ class Bundle:
                 raise ModelFileError(
                     f"{file}: missing from the model folder", hint=self._mend_hint(name)
                 )
+            if not file.resolve().is_relative_to(self.path.resolve()):
+                raise ModelFileError(f"{file}: links to a file outside the model folder")
             if file.stat().st_size != known["bytes"]:
                 raise ModelFileError(
                     f"{file}: damaged: it has {file.stat().st_size} bytes, not {known['bytes']}",

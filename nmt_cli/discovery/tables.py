@@ -204,8 +204,8 @@ def _field_values(records: Iterator[dict[str, object]], key: str) -> Iterator[st
     """Yield what is text under a key, or a number that may be a label; of a list each."""
     for record in records:
         value = json_field(record, key)
-        names = map(label_name, value if isinstance(value, list) else [value])
-        yield from (name for name in names if isinstance(name, str))
+        texts = map(label_name, value if isinstance(value, list) else [value])
+        yield from (text for text in texts if isinstance(text, str))
 
 
 def _corpus(

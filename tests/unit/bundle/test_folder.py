@@ -382,6 +382,15 @@ class TestOpen:
         (path / "config.yaml").symlink_to(tmp_path / "elsewhere")
         assert "links to a file outside the model folder" in str(self.problem(path))
 
+    def test_a_link_out_of_a_folder_in_it(self, save, tmp_path):
+        path = save().path
+        (tmp_path / "secret").write_text("x")
+        (path / "more").mkdir()
+        (path / "more" / "x").symlink_to(tmp_path / "secret")
+        files = json.loads((path / MANIFEST).read_text())["files"]
+        change_manifest(path, files=files | {"more/x": describe_file(tmp_path / "secret")})
+        assert "links to a file outside the model folder" in str(self.problem(path))
+
     def test_what_a_link_out_of_the_folder_points_to_is_left_alone(self, save, tmp_path):
         """To write a number format there would have replaced it."""
         bundle, elsewhere = save(), tmp_path / "elsewhere"
