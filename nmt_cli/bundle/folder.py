@@ -398,7 +398,7 @@ def _check_entries(path: Path) -> None:
     whole, walk = path.resolve(), os.walk(path / CTRANSLATE2)
     below = (Path(folder, name) for folder, *names in walk for name in chain(*names))
     for entry in chain(path.iterdir(), below):
-        if not entry.resolve().is_relative_to(whole):
+        if entry.is_symlink() and not entry.resolve().is_relative_to(whole):
             raise ModelFileError(f"{entry}: links to a file outside the model folder")
         if entry.exists() and not (entry.is_file() or entry.is_dir()):
             raise ModelFileError(f"{entry}: not an ordinary file")
