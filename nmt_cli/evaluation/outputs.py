@@ -76,8 +76,8 @@ def score_outputs(
     return scores_by_way(outputs, references, [e.way for e in examples], language)
 
 
-def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float:
-    """Return exp(cross-entropy per token) of the references; those too long are left out."""
+def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) -> float | None:
+    """Return exp(cross-entropy per token) of the references; None if all of them are too long."""
     sources, targets = encoder.encode_examples(examples)
     pairs = [
         (source, target)
@@ -86,7 +86,7 @@ def perplexity(engine: Engine, encoder: Encoder, examples: Sequence[Example]) ->
     ]
     rows = engine.score([source for source, _ in pairs], [target for _, target in pairs])
     num_tokens = sum(map(len, rows))
-    return math.exp(-sum(map(sum, rows)) / num_tokens) if num_tokens else math.nan
+    return math.exp(-sum(map(sum, rows)) / num_tokens) if num_tokens else None
 
 
 def collapse_warning(outputs: Sequence[str]) -> str | None:

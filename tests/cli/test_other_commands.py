@@ -377,6 +377,9 @@ def test_evaluate_says_of_a_chat_model_what_bleu_does_not(run_nmt, toy_chat, tmp
     assert record["latency_ms"] > 0
     greedy = json.loads(run_nmt(*command, "--set", "sample=false", cwd=tmp_path).stdout)
     assert greedy["perplexity"] == record["perplexity"]
+    (tmp_path / "r").write_text(2 * ("hello " * 1000 + "\n"))  # more than the model can hold
+    assert "perplexity" not in json.loads(run_nmt(*command, cwd=tmp_path).stdout)
+    (tmp_path / "r").write_text("hello\nbye\n")
     both = run_nmt(*command, "--beam", "2", "--set", "top_k=3", cwd=tmp_path)
     assert (both.returncode, both.stdout) == (2, "")
     assert "beam_size 2 cannot be combined with sampling" in both.stderr
