@@ -406,9 +406,8 @@ def _read_jsonl(
         *source, target = (json_field(record, str(column)) for column in columns)
         try:
             fields = [*source, target if as_label is None else as_label(target)]
-        except ValueError as error:
-            report(LineError(path, number, str(error)))
-            continue
+        except ValueError as error:  # of the configuration rather than of this row
+            raise DataError(f"{path}:{number}: {error}") from None
         if not all(isinstance(field, str) for field in fields):
             keys = " and ".join(dict.fromkeys(map(str, columns)))
             report(LineError(path, number, f"needs text in the keys {keys}"))

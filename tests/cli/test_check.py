@@ -107,6 +107,19 @@ def test_errors_that_a_copy_does_not_mend_are_for_the_hand(run_nmt, texts):
     )
 
 
+def test_lists_of_labels_need_a_setting_rather_than_a_copy(run_nmt, tmp_path):
+    lines = (f'{{"text": "word {i}", "label": ["a", "b"]}}\n' for i in range(60))
+    (tmp_path / "x.jsonl").write_text("".join(lines))
+    (tmp_path / "my.yaml").write_text(
+        "name: my\ntask: classification\n"
+        "data: {source_lang: en, train: [{file: x.jsonl}], dev: [{rows: 9}]}\n"
+    )
+    done = run_nmt("check", "my.yaml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "x.jsonl:1: a text with several labels needs classification.multi_label" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("fix the errors by hand")
+
+
 def test_what_only_training_finds_is_an_error_of_the_report(run_nmt, texts):
     (texts / "train.en").write_text("The same.\n" * 120)  # which all goes to dev
     done = run_nmt("check", "my.yaml", cwd=texts)
