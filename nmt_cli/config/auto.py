@@ -147,7 +147,7 @@ _SIZES: dict[Device, tuple[_Size, ...]] = {
     ),
 }
 _FRESH_EPOCHS, _DROPOUT_EPOCHS = 5, 10  # no dropout up to the first; all of it so much later
-_DROPOUT_TEXT = 450_000  # tokens of the text (Multi30k) for which; twice as many need twice as long
+_DROPOUT_TEXT = 400_000  # tokens of the text (Multi30k) for which; twice as many need twice as long
 _DROPOUT_TOKENS = 6e6  # seen in a translator's run that needs all of it
 _FRESH_RATE = 0.6  # how much higher the peak rate is where the text is seen few times
 _MOST_EPOCHS = 3  # times those of a run without a limit: what more time would only memorise

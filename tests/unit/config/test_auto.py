@@ -196,7 +196,7 @@ def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_hear
 
 
 def test_twice_the_text_takes_longer_to_be_learned_by_heart():
-    """In an hour on a slow machine 0.2 has a BLEU less on 930,000 tokens of the Bible than 0.1."""
+    """Dropout 0.1 and a higher rate were 3 BLEU better for the Bible, which has 970,000 tokens."""
     slow = Machine(USUAL_MACHINE.products / 3, USUAL_MACHINE.elements / 3)
     small, large = timed(30_000, 60, slow), timed(60_000, 120, slow)  # both are seen as often
     assert small.model.dropout == 0.2 > large.model.dropout > 0.0
