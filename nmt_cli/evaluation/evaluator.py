@@ -75,8 +75,8 @@ class _System:
         if self.session is not None:
             whole = [example.is_whole() for example in examples]
             seen = [self.seen_by(example) for example in itertools.compress(examples, whole)]
-            known = perplexity(self.engine, self.encoder, seen)
-            facts |= {} if known is None else {"perplexity": known}
+            if (known := perplexity(self.engine, self.encoder, seen)) is not None:
+                facts["perplexity"] = known
             facts |= asdict(diversity([*itertools.compress(outputs, whole)]))
             facts["latency_ms"] = 1e3 * statistics.median(itertools.compress(seconds, whole))
             settings["chat"] = _listed(asdict(self.session.options))
