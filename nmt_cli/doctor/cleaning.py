@@ -53,7 +53,8 @@ def clean(config: Config, report: Report, data_dir: Path, out_dir: Path) -> tupl
     DataError: a corpus cannot be mended by leaving rows out; nothing is written.
     """
     for finding in _unmendable(report):
-        where = f"{finding.file}: " if finding.check == "files" else ""
+        line = f":{finding.line}" if finding.line else ""
+        where = f"{finding.file}{line}: " if finding.check == "files" else ""
         hint = "--fix only leaves rows out; fix this by hand first"
         raise DataError(f"{where}{finding.message}", hint=hint)
     tree = config.model_dump(exclude_unset=True)

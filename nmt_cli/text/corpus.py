@@ -387,10 +387,8 @@ def _column_index(path: Path, heading: list[str], column: str | int) -> int:
     if isinstance(column, int):
         return column - 1
     if column not in heading:
-        raise DataError(
-            f"{path}:1: no column '{column}' in the heading line.{did_you_mean(column, heading)}",
-            hint=f"its columns are: {', '.join(heading)}",
-        )
+        problem = f"no column '{column}' in the heading line.{did_you_mean(column, heading)}"
+        raise LineError(path, 1, problem, hint=f"its columns are: {', '.join(heading)}")
     return heading.index(column)
 
 
@@ -407,7 +405,7 @@ def _read_jsonl(
         try:
             fields = [*source, target if as_label is None else as_label(target)]
         except ValueError as error:  # of the configuration rather than of this row
-            raise DataError(f"{path}:{number}: {error}") from None
+            raise LineError(path, number, str(error)) from None
         if not all(isinstance(field, str) for field in fields):
             keys = " and ".join(dict.fromkeys(map(str, columns)))
             report(LineError(path, number, f"needs text in the keys {keys}"))

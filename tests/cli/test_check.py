@@ -117,7 +117,7 @@ def test_lists_of_labels_need_a_setting_rather_than_a_copy(run_nmt, tmp_path):
     done = run_nmt("check", "my.yaml", cwd=tmp_path)
     assert done.returncode == 3
     told = " ".join(done.stdout.split())
-    assert "x.jsonl:1: a text with several labels needs classification.multi_label: true" in told
+    assert "x.jsonl:1 a text with several labels needs classification.multi_label: true" in told
     assert done.stderr.splitlines()[-1].startswith("fix the errors by hand")
 
 
