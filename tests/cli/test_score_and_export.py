@@ -159,6 +159,23 @@ def test_what_is_shared_has_a_path_and_a_size(run_nmt, toy_bundle, tmp_path, tar
     assert told.stdout.splitlines()[0].split()[:2] == ["model", target]
 
 
+def test_no_format_is_added_to_a_shared_file(run_nmt, toy_bundle, toy_corpus, tmp_path):
+    """It would be added to the copy in the cache, and the file would be another model here."""
+
+    def export(model, *options):
+        return run_nmt("export", "-m", model, *options, cwd=tmp_path)
+
+    assert export(str(toy_bundle), "--share", "m.zip", "--with-weights").returncode == 0
+    done = export("m.zip", "--format", "int16")
+    assert done.returncode == 2
+    assert "m.zip: no format can be added to a shared file" in done.stderr
+    assert "nmt export -m m.zip --share FOLDER --with-weights" in " ".join(done.stderr.split())
+    assert export("m.zip", "--share", "FOLDER", "--with-weights").returncode == 0
+    done = export("FOLDER", "--format", "int16", "--data-dir", str(toy_corpus))
+    assert done.returncode == 0, done.stderr
+    assert "FOLDER now uses" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
