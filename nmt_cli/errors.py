@@ -67,6 +67,11 @@ class WorkerLost(TrainingError):
     """Another machine of the run is gone, or gave this one up."""
 
 
+def in_one_line(message: str, hint: str | None) -> str:
+    """Return what is wrong and what to do about it, where there is one line for both."""
+    return f"{message.rstrip('.')}; {hint}" if hint else message
+
+
 def number_of(number: int, noun: str) -> str:
     """Return how many there are: "1 row", "2,000 rows"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

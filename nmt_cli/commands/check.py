@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nmt_cli.errors import ConfigError, DataError, NmtError, number_of
+from nmt_cli.errors import ConfigError, DataError, NmtError, in_one_line, number_of
 from nmt_cli.terminal import console
 from nmt_cli.terminal import options as opt
 
@@ -46,7 +46,7 @@ def check(
         try:
             time = time_told(loaded)
         except NmtError as error:  # is in the way of training, and no test has found it
-            told = f"{error}; {error.hint}" if error.hint else str(error)
+            told = in_one_line(str(error), error.hint)
             report.findings.insert(0, Finding("training", "error", told))
     if json:
         console.result_json(as_json(loaded, report))

@@ -21,7 +21,7 @@ from nmt_cli.doctor.lines import Profile, Rows, build_profile, build_tests
 from nmt_cli.doctor.result import CorpusRows, Report, in_order, size_findings
 from nmt_cli.doctor.token_counts import TokenCounter, study_tokens
 from nmt_cli.encoding import AUTO, UTF8, find_encoding
-from nmt_cli.errors import DataError, LineError
+from nmt_cli.errors import DataError, LineError, in_one_line
 from nmt_cli.files import conversion
 from nmt_cli.text.corpus import Corpora, Example, LineCountError, Row, sample_evenly, texts
 from nmt_cli.text.held_out import held_out_rows
@@ -252,10 +252,10 @@ def _until_error(rows: Iterable[Row], corpus: CorpusRows) -> Iterator[Row]:
     except LineCountError as error:
         corpus.broken.append(Finding("line-counts", "error", str(error), error.files[0]))
     except LineError as error:
-        message = "; ".join(filter(None, (error.problem, error.hint)))
+        message = in_one_line(error.problem, error.hint)
         corpus.broken.append(Finding("files", "error", message, error.file, error.line))
     except DataError as error:
-        message = "; ".join(filter(None, (str(error), error.hint)))
+        message = in_one_line(str(error), error.hint)
         message = message.removeprefix(f"{corpus.files[0]}: ")
         corpus.broken.append(Finding("files", "error", message, corpus.files[0]))
 

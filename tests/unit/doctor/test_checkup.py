@@ -83,6 +83,11 @@ class TestFormats:
         report = examine("[{file: a.tsv, columns: [en, de]}]", a__tsv=text)
         assert ("markup", "a.tsv", 13) in tell(report, "warning")
 
+    def test_a_missing_column_is_one_sentence(self, examine):
+        report = examine("[{file: a.tsv, columns: [fr, de]}]", a__tsv="en\tde\n" + tsv(PAIRS))
+        told = [f.message for f in report.findings if f.check == "files"]
+        assert told == ["no column 'fr' in the heading line; its columns are: en, de"]
+
     def test_rows_of_a_csv_over_several_lines(self, examine):
         rows = [f'"{s}\n{s}","{t}\n{t}"\n' for s, t in PAIRS]
         rows[10] = 'a,"b"c\n'
