@@ -193,7 +193,8 @@ class Bundle:
 
                 check_number_format(number_format)
                 option = f" --format {number_format}"
-            hint = f"make it with: nmt export --model {shlex.quote(self.named)}{option}"
+            target = " --share FILE" if self.given else ""  # to a shared file nothing is added
+            hint = f"make it with: nmt export --model {shlex.quote(self.named)}{target}{option}"
             if not self.manifest.facts.has_labels:
                 hint += "   (or use: --engine tensorflow)"
             if WEIGHTS not in self.manifest.files:  # from which it would be made

@@ -74,12 +74,6 @@ def export(
     bundle = find_bundle(model, *((TRANSLATION, CHAT) if saved_model is not None else ()))
     if handed_over is None:
         bundle.check_has_weights()
-    if not given and bundle.given:
-        unpack = shlex.join(["nmt", "export", "-m", bundle.given, "--share", "FOLDER"])
-        raise ConfigError(
-            f"{bundle.given}: no format can be added to a shared file",
-            hint=f"unpack it with {unpack} --with-weights, then name the folder",
-        )
     target = next((Path(value) for value in ways.values() if value is not None), bundle.path)
     with os_errors_as(ModelFileError, f"{target}: cannot be written"):
         if share is not None:
@@ -104,6 +98,12 @@ def _formats(
     from nmt_cli.evaluation.number_formats import measure_formats
     from nmt_cli.tasks import task_of
 
+    if bundle.given:  # what is here is a copy in the cache
+        unpack = shlex.join(["nmt", "export", "-m", bundle.given, "--share", "FOLDER"])
+        raise ConfigError(
+            f"{bundle.given}: no format can be added to a shared file",
+            hint=f"unpack it with {unpack} --with-weights, then name the folder",
+        )
     loaded, dev = _dev(bundle, data_dir)
     supported = get_supported_compute_types("cpu")
     wanted = formats or [name for name in NUMBER_FORMATS if name in supported]

@@ -170,6 +170,10 @@ def test_no_format_is_added_to_a_shared_file(run_nmt, toy_bundle, toy_corpus, tm
     assert done.returncode == 2
     assert "m.zip: no format can be added to a shared file" in done.stderr
     assert "nmt export -m m.zip --share FOLDER --with-weights" in " ".join(done.stderr.split())
+    told = run_nmt("translate", "a b", "-m", "m.zip", "--format", "int16", cwd=tmp_path)
+    assert told.returncode == 4
+    hint = " ".join(told.stderr.split())
+    assert "nmt export --model m.zip --share FILE --format int16" in hint
     assert export("m.zip", "--share", "FOLDER", "--with-weights").returncode == 0
     done = export("FOLDER", "--format", "int16", "--data-dir", str(toy_corpus))
     assert done.returncode == 0, done.stderr
