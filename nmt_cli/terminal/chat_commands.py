@@ -57,7 +57,7 @@ class ChatCommands:
         return True
 
     def _help(self) -> None:
-        self._table(HELP | {'"""': "begin and end a message of several lines"})
+        show_table(HELP | {'"""': "begin and end a message of several lines"})
 
     def _reset(self) -> None:
         self._session.reset()
@@ -83,10 +83,10 @@ class ChatCommands:
             )
 
     def _set(self, setting: str) -> None:
-        self._table(self._session.set(setting))
+        show_table(self._session.set(setting))
 
     def _show(self) -> None:
-        self._table(self._session.settings())
+        show_table(self._session.settings())
 
     def _history(self) -> None:
         for number, turn in enumerate(self._session.turns):
@@ -103,7 +103,7 @@ class ChatCommands:
     def _stats(self) -> None:
         told = self._conversation
         replies = max(told.replies, 1)
-        self._table(
+        show_table(
             {
                 "replies": f"{told.replies} ({told.stopped} stopped)",
                 "seconds a reply": f"{told.seconds / replies:.3f}",
@@ -118,16 +118,18 @@ class ChatCommands:
         count = len(self._session.turns)
         return f"{count} turn{'' if count == 1 else 's'}"
 
-    def _table(self, rows: Mapping[str, object]) -> None:
-        width = max(map(len, rows)) + 2
-        for name, what in rows.items():
-            console.note(f"{name:<{width}}{shown(what)}")
-
 
 def _path_of(name: str) -> Path:
     if "\0" in name:
         raise DataError(f"{name}: a NUL character cannot be in the name of a file")
     return Path(name).expanduser()
+
+
+def show_table(rows: Mapping[str, object]) -> None:
+    """Show names, each with what it stands for, in two columns."""
+    width = max(map(len, rows)) + 2
+    for name, what in rows.items():
+        console.note(f"{name:<{width}}{shown(what)}")
 
 
 def shown(value: object) -> str:

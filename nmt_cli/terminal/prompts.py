@@ -2,12 +2,12 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nmt_cli.terminal import console
-from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands, shown
+from nmt_cli.terminal.chat_commands import HELP, NAMES, ChatCommands, show_table
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings
 
     from nmt_cli.lines.work import Labelling, Translating
+    from nmt_cli.search.options import SearchOptions
     from nmt_cli.terminal.chat_conversation import Conversation
 
 _QUOTES = '"""'
@@ -91,9 +92,7 @@ class _LinePrompt(ABC):
             for output in self._outputs(line) if name else ():
                 console.result(output.removesuffix("\n"))
         elif name == "/help":
-            width = max(map(len, self._HELP)) + 2
-            for usage, what in self._HELP.items():
-                console.note(f"{usage:<{width}} {what}")
+            show_table(self._HELP)
         elif not self._carry_out(name, value):
             hint = did_you_mean(name, self._commands())
             raise ConfigError(f"{name}: unknown command.{hint} See /help.")
@@ -135,10 +134,12 @@ class ClassifyPrompt(_LinePrompt):
                 console.note(", ".join(self._work.model.labeller.labels.names))
             case "/proba":
                 self._work = replace(self._work, proba=not self._work.proba)
+                show_table({"proba": self._work.proba})
             case "/top":
                 if value and not (value.strip().isdecimal() and int(value) > 0):
                     raise ConfigError(f"/top takes a number of at least 1 (it is {value.strip()})")
                 self._work = replace(self._work, top=int(value) if value else None)
+                show_table({"top": self._work.top})
             case _:
                 return False
         return True
@@ -183,16 +184,16 @@ class TranslatePrompt(_LinePrompt):
             case "/set":
                 self._set(value)
             case "/show":
-                for option, setting in self._settings().items():
-                    console.note(f"{option:<21} {shown(setting)}")
+                show_table(self._settings())
             case "/align":
                 self._work = replace(self._work, align=not self._work.align)
+                show_table({"align": self._work.align})
             case "/prefix":
                 prefix = tuple(target.encode(value) if value else ())
-                self._search(prefix=prefix)
+                self._search(replace(self._work.options, prefix=prefix), ["prefix"])
             case "/suppress":
                 rows = suppressed_ids(target, [value]) if value else ()
-                self._search(suppressed=rows)
+                self._search(replace(self._work.options, suppressed=rows), ["suppress"])
             case _:
                 return False
         return True
@@ -212,10 +213,17 @@ class TranslatePrompt(_LinePrompt):
         given = read_settings([setting], type(options))
         options = options.asked(given, is_ranked=bundle.backward is not None)
         self._work.model.vocabularies.direction(options.from_, options.to)  # or the error
-        self._work = replace(self._work, options=options, n_best=options.n_best > 1)
+        self._work = replace(self._work, n_best=options.n_best > 1)
+        self._search(options, [name for name in given if vars(options)[name] == given[name]])
 
-    def _search(self, **changes: Any) -> None:
-        self._work = replace(self._work, options=replace(self._work.options, **changes))
+    def _search(self, options: "SearchOptions", named: Collection[str]) -> None:
+        """Search with other options from now on; show those that are named or changed."""
+        before = self._settings()
+        self._work = replace(self._work, options=options)
+        after = self._settings()
+        changed = {name for name, value in after.items() if value != before[name]}
+        names = changed.union(name.rstrip("_") for name in named) or {"sample"}
+        show_table({name: value for name, value in after.items() if name in names})
 
 
 class ChatPrompt:

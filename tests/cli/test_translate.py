@@ -132,10 +132,14 @@ def test_the_prompt_translates_what_is_typed(toy_bundle, tmp_path):
     for typed, answer in (
         ("/set beem 3", "beem: unknown option"),
         ("/set length_penalty 2", "length_penalty: no effect"),
-        ("/prefix rot", ""),
+        ("/set top_k 5", r"sample +true\r\ntop_k +5\r\n"),
+        ("/beam 1", r"beam_size +1\r\nsample +false\r\n"),
+        ("/align", r"align +true\r\n"),
+        ("/align", r"align +false\r\n"),
+        ("/prefix rot", r"prefix +rot\r\n"),
         ("/show", r"beam_size +1\r\n(?s:.*)sample +false\r\n(?s:.*)to +none\r\n"
                   r"from +none\r\nprefix +rot\r\nsuppress +none"),
-        ("/n-best 2", ""),
+        ("/n-best 2", r"beam_size +2\r\nn_best +2\r\n"),
         ("dog", r"1\t-?[0-9.]+\trot(?s:.*)2\t"),
     ):  # fmt: skip
         child.expect(ready)
