@@ -1,14 +1,15 @@
 """Whether a folder is what `ctranslate2_form.py` writes, before CTranslate2 reads it.
 
 CTranslate2 trusts `model.bin`: a size in it that does not fit ends the process, and so does the
-number of a layer that is not there. So the names, shapes and sizes of all variables are held
-against the manifest, and the values of those that are a single number.
+number of a layer that is not there. So the layers, and the names, shapes and sizes of all
+variables, are held against the manifest, and the values of those that are a single number.
 """
 
 import json
 import math
+import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,10 +25,12 @@ _OF_ENCODER = {
     "multi_query_attention": False,
 }
 _OF_DECODER = {"add_source_bos": False, "add_source_eos": False, "decoder_start_token": "<s>"}
-_SPECS = {"TransformerSpec": _OF_ENCODER | _OF_DECODER, "TransformerEncoderSpec": _OF_ENCODER}
+_WHOLE = "TransformerSpec"
+_SPECS = {_WHOLE: _OF_ENCODER | _OF_DECODER, "TransformerEncoderSpec": _OF_ENCODER}
 _BYTES = (4, 1, 2, 4, 2, 2)  # of a number: float32, int8, int16, int32, float16, bfloat16
 _ACTIVATIONS = {"relu": 0, "gelu": 3, "silu": 2, "swiglu": 2}  # as CTranslate2 counts them
 _MOST_NAMES = 1 << 16
+_LAYER = re.compile(r"/layer_[0-9]")
 
 
 def check_folder(folder: Path, model: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> None:
@@ -103,14 +106,24 @@ def _check_variables(
             if value != wanted:
                 raise ValueError(f"'{name}' is {value}, not {wanted}")
         variables[name] = shape
+    names = set(variables)
     for _ in range(_count(stream)):
         alias, name = _text(stream), _text(stream)
         if name not in variables:
             raise ValueError(f"'{alias}' is an alias of '{name}', which is missing")
         _check_shape(alias, variables[name], shapes)
+        names.add(alias)
     if stream.tell() != size:
         raise ValueError(f"{size} bytes, of which {stream.tell()} belong to the model")
+    _check_layers(names, "encoder", model["encoder_layers"])
+    _check_layers(names, "decoder", model["decoder_layers"] if spec == _WHOLE else 0)
     return spec
+
+
+def _check_layers(names: Iterable[str], side: str, count: int) -> None:
+    found = {name.split("/")[1] for name in names if _LAYER.match(name.removeprefix(side))}
+    if found != {f"layer_{n}" for n in range(count)}:
+        raise ValueError(f"{len(found)} layers in the {side}, not {count}")
 
 
 def _check_shape(name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -161,7 +174,7 @@ def _settings(model: Mapping[str, Any], spec: str) -> dict[str, int]:
         "pre_norm": int(model["norm"] == "pre"),
         "activation": _ACTIVATIONS[model["activation"]],
         "scale_embeddings": 1,
-        "embeddings_merge": int(spec == "TransformerSpec"),  # the sum, where there can be several
+        "embeddings_merge": int(spec == _WHOLE),  # the sum, where there can be several
         "alignment_layer": -1,
     }
 

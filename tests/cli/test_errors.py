@@ -1,5 +1,6 @@
 """What goes wrong gives an `error:` line with place and mend, its exit code, and no traceback."""
 
+import json
 import os
 import resource
 import shlex
@@ -126,6 +127,18 @@ def test_a_ctranslate2_file_with_changed_bytes(run_nmt, toy_bundle, tmp_path, pl
         content[place : place + 40] = b"\xff" * 40
         weights.write_bytes(content)
     check_fails(run_nmt("translate", "-m", str(damaged), "a", cwd=tmp_path), 4, "ctranslate2")
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_manifest_of_another_number_of_layers(run_nmt, toy_bundle, tmp_path, side):
+    damaged = tmp_path / "model"
+    shutil.copytree(toy_bundle, damaged)
+    manifest = json.loads((damaged / "bundle.json").read_text())
+    manifest["model"][f"{side}_layers"] += 1
+    del manifest["crc32"]
+    (damaged / "bundle.json").write_text(json.dumps(manifest))
+    done = run_nmt("translate", "-m", str(damaged), "a", cwd=tmp_path)
+    check_fails(done, 4, f"layers in the {side}, not")
 
 
 def test_a_weights_file_with_changed_header(run_nmt, toy_bundle, tmp_path):
