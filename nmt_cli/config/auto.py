@@ -149,7 +149,8 @@ _SIZES: dict[Device, tuple[_Size, ...]] = {
 }
 _FRESH_EPOCHS, _DROPOUT_EPOCHS = 5, 10  # no dropout up to the first; all of it so much later
 _DROPOUT_TEXT = 400_000  # tokens of Multi30k, which both were tuned on
-_DROPOUT_TOKENS = 1.2e6  # seen in a translator's run that needs all of it: two minutes of Tatoeba
+# A translator's run that needs all of it has seen so many tokens, or little text so often.
+_DROPOUT_TOKENS, _DROPOUT_TIMES = 6e6, 40
 _FRESH_RATE = 0.6  # how much higher the peak rate is where the text is seen few times
 _MOST_EPOCHS = 3  # times those of a run without a limit: what more time would only memorise
 _CONTROL_AND_BYTE_TOKENS = 262
@@ -250,7 +251,8 @@ def _needed(dropout: float, config: Config, plan: _Plan) -> Choice:
     """
     share = 1 - plan.freshness
     if config.facts.best_by == "bleu":
-        share = min(share, plan.seen * plan.epoch_tokens / _DROPOUT_TOKENS)
+        tokens = plan.seen * plan.epoch_tokens
+        share = min(share, max(tokens / _DROPOUT_TOKENS, plan.seen / _DROPOUT_TIMES))
     needed = round(dropout * share, 2)
     why = "less text needs more" if needed == dropout else "a short run needs less"
     return Choice(needed, f"{plan.told(config)}: {why}")

@@ -195,10 +195,13 @@ def test_more_time_gives_a_larger_model_that_is_guarded_against_learning_by_hear
     assert timed(158_000, 10_000).model == chosen(158_000).model
 
 
-def test_two_minutes_are_enough_to_learn_little_text_by_heart():
-    """Dropout 0.2 was 3 BLEU better than 0.06 there, and 2 worse in half a minute."""
-    hasty, quick = timed(3_000, 0.4), timed(3_000, 1.7)
-    assert hasty.model.dropout < 0.1
+def test_minutes_are_enough_to_learn_little_text_by_heart():
+    """Dropout 0.2 was 3 BLEU better than 0.06 there, and 2 worse in half a minute.
+
+    In the same time more text is seen less often: 0.12 was a BLEU better than 0.2.
+    """
+    hasty, quick, more = timed(3_000, 0.4), timed(3_000, 4), timed(5_000, 4)
+    assert hasty.model.dropout < 0.1 < more.model.dropout < 0.2
     assert (quick.model.dropout, quick.model.attention_dropout) == (0.2, 0.1)
 
 
