@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt_cli.errors import ConfigError
 from nmt_cli.search.engine import Engine, Hypothesis
-from nmt_cli.search.options import ChatOptions, SearchOptions, read_settings
+from nmt_cli.search.options import ChatOptions, SearchOptions, changed_settings, read_settings
 from nmt_cli.text.letter_case import in_usual_case
 from nmt_cli.text.special_tokens import BYTE_TOKENS, EOS_ID
 from nmt_cli.text.template import joiner, room_for_turn
@@ -122,10 +122,7 @@ class ChatSession:
             raise ConfigError("anti_generic_weight: no effect with rerank=1")
         self.search = self.search.asked(given, is_ranked=is_ranked)
         self.options = options
-        after = self.settings()
-        # What is not kept as it was given is a temperature of 0.
-        shown = {n for n, value in (of_chat | given).items() if after.get(n) == value} or {"sample"}
-        return {n: value for n, value in after.items() if n in shown or value != before[n]}
+        return changed_settings(before, self.settings(), of_chat | given)
 
     def _stream(self, before: list[str], text: str) -> Generator[str, None, None]:
         text, search = self._read(text), self.search

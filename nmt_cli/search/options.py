@@ -137,6 +137,19 @@ def read_settings(
     return given
 
 
+def changed_settings(
+    before: Mapping[str, Any], after: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options that changed, and those that were given, by what a user types.
+
+    What is not kept as it was given is a temperature of 0; then it is `sample`.
+    """
+    fields = ((name, _field_of(name), value) for name, value in after.items())
+    kept = {name for name, field, value in fields if field in given and given[field] == value}
+    shown = kept or {"sample"}
+    return {n: value for n, value in after.items() if n in shown or value != before[n]}
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(_Options):
     """How to search for the output. `DecodeConfig` explains most keys; a bundle has defaults.

@@ -2,7 +2,7 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings
 
     from nmt_cli.lines.work import Labelling, Translating
-    from nmt_cli.search.options import SearchOptions
     from nmt_cli.terminal.chat_conversation import Conversation
 
 _QUOTES = '"""'
@@ -190,10 +189,12 @@ class TranslatePrompt(_LinePrompt):
                 show_table({"align": self._work.align})
             case "/prefix":
                 prefix = tuple(target.encode(value) if value else ())
-                self._search(replace(self._work.options, prefix=prefix), ["prefix"])
+                self._search(prefix=prefix)
+                show_table({"prefix": self._settings()["prefix"]})
             case "/suppress":
                 rows = suppressed_ids(target, [value]) if value else ()
-                self._search(replace(self._work.options, suppressed=rows), ["suppress"])
+                self._search(suppressed=rows)
+                show_table({"suppress": self._settings()["suppress"]})
             case _:
                 return False
         return True
@@ -206,24 +207,19 @@ class TranslatePrompt(_LinePrompt):
         return options.typed() | {name: text or None for name, text in texts.items()}
 
     def _set(self, setting: str) -> None:
-        """Change one option, and others that go with it."""
-        from nmt_cli.search.options import read_settings
+        """Change one option, and others that go with it; show them."""
+        from nmt_cli.search.options import changed_settings, read_settings
 
         options, bundle = self._work.options, self._work.model.bundle
         given = read_settings([setting], type(options))
         options = options.asked(given, is_ranked=bundle.backward is not None)
         self._work.model.vocabularies.direction(options.from_, options.to)  # or the error
-        self._work = replace(self._work, n_best=options.n_best > 1)
-        self._search(options, [name for name in given if vars(options)[name] == given[name]])
-
-    def _search(self, options: "SearchOptions", named: Collection[str]) -> None:
-        """Search with other options from now on; show those that are named or changed."""
         before = self._settings()
-        self._work = replace(self._work, options=options)
-        after = self._settings()
-        changed = {name for name, value in after.items() if value != before[name]}
-        names = changed.union(name.rstrip("_") for name in named) or {"sample"}
-        show_table({name: value for name, value in after.items() if name in names})
+        self._work = replace(self._work, options=options, n_best=options.n_best > 1)
+        show_table(changed_settings(before, self._settings(), given))
+
+    def _search(self, **changed: Any) -> None:
+        self._work = replace(self._work, options=replace(self._work.options, **changed))
 
 
 class ChatPrompt:
